@@ -1,0 +1,85 @@
+"""`eval`: retrieve for every question of a gold set and score what comes back."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, command, from_config
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+
+
+@command(app, "eval")
+def evaluate_command(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    graph: Graph,
+    folders: Folders,
+    retrieving: Retrieving,
+    chosen: Chosen,
+    common: Common,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o", "--output", help="Results file; - for standard output.", show_default="NAME-results.json"
+        ),
+    ] = None,
+    top_k: Annotated[int | None, from_config("--top-k")] = None,
+    latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    skip_generation: Annotated[
+        bool, typer.Option("--skip-generation", help="Measure retrieval only.")
+    ] = False,
+) -> None:
+    """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
+    from tiny_graph_rag.evaluation.runner import evaluate
+    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.metrics import default_measures
+    from tiny_graph_rag.report.console import print_evaluation
+    from tiny_graph_rag.report.results_json import document_parts
+
+    to_stdout = str(output) == "-"
+    session = Session.open(
+        common,
+        folders,
+        to_stdout=to_stdout,
+        linker=retrieving.linker,
+        retriever=retrieving.retriever,
+        hops=retrieving.hops,
+        depth=retrieving.depth,
+        top_k=top_k,
+        latency_sample=latency_sample,
+    )
+    config = session.config
+    if config.evaluation.top_k > config.retrieval.depth:
+        raise UsageError(
+            f"--top-k {config.evaluation.top_k} can't be more than --depth {config.retrieval.depth}: "
+            "measures would cut where nothing is retrieved"
+        )
+    examples = session.eval_set(dataset, chosen)
+    target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
+    if not to_stdout:
+        check_writable(target)
+    knowledge = session.graph(graph, examples)
+    session.say(
+        f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
+        f"gold set {examples.name}: {len(examples):,} questions · "
+        f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
+    )
+    with session.progress("retrieving", len(examples)) as progress:
+        evaluation = evaluate(
+            knowledge, examples, config, default_measures(config.evaluation.top_k), progress
+        )
+    print_evaluation(evaluation, session.console)
+    if not skip_generation:
+        session.say("answers are not generated: this version measures retrieval")
+    if to_stdout:
+        for part in document_parts(evaluation):
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(target, document_parts(evaluation))
+        session.say(f"results: {target}")

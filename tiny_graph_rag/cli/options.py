@@ -1,0 +1,164 @@
+"""Options that mean the same everywhere: groups that a command takes as one argument.
+
+A command names the groups it takes; `command` spreads their fields into its signature for Typer and hands
+the values over as frozen records. So every option has one name, one help text and one place.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from tiny_graph_rag.config import setting_field
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError
+
+INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
+
+
+def from_config(flag: str, *more: str, help: str = "") -> Any:
+    """An option whose default, unit and comment are those of the setting of the same name."""
+    each = setting_field(flag.lstrip("-").replace("-", "_"))
+    text = help or str(each.metadata["comment"])
+    return typer.Option(flag, *more, help=text[:1].upper() + text[1:] + ".", show_default=str(each.default))
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """On every command."""
+
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="Settings file.", show_default="config.yaml, if there is one"),
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    seed: Annotated[int | None, from_config("--seed")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where relative file names are looked for."""
+
+    kg_dir: Annotated[str | None, from_config("--kg-dir", help="folder of knowledge graphs")] = None
+    dataset_dir: Annotated[str | None, from_config("--dataset-dir", help="folder of gold sets")] = None
+    results_dir: Annotated[str | None, from_config("--results-dir", help="folder of results")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            "-g",
+            "--graph",
+            help="Knowledge graph.",
+            show_default="the gold set's NAME-KG.json, else the only one",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Which questions of a gold set."""
+
+    limit: Annotated[int | None, typer.Option("--limit", help="Only the first N questions.")] = None
+    tags: Annotated[
+        str | None, typer.Option("--tags", help="Only questions with one of these tags (a,b).")
+    ] = None
+    ids: Annotated[str | None, typer.Option("--ids", help="Only these questions (Q1,Q2).")] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieving:
+    """Linking and retrieval."""
+
+    linker: Annotated[str | None, from_config("--linker")] = None
+    retriever: Annotated[str | None, from_config("--retriever")] = None
+    hops: Annotated[int | None, from_config("--hops")] = None
+    depth: Annotated[int | None, from_config("--depth")] = None
+
+
+def comma_list(text: str | None) -> tuple[str, ...]:
+    """`a, b` → ("a", "b"); raises UsageError where only commas came."""
+    if text is None:
+        return ()
+    items = tuple(item.strip() for item in text.split(",") if item.strip())
+    if not items:
+        raise UsageError(f"wanted a comma-separated list, got {text!r}")
+    return items
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command whose parameters may be option groups, and report its errors in words."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(function, include_extras=True)
+        parameters: dict[str, inspect.Parameter] = {}
+        groups: dict[str, type] = {}
+        for parameter in inspect.signature(function).parameters.values():
+            hint = hints[parameter.name]
+            if is_dataclass(hint) and isinstance(hint, type):
+                groups[parameter.name] = hint
+                field_hints = get_type_hints(hint, include_extras=True)
+                for each in fields(hint):
+                    parameters[each.name] = inspect.Parameter(
+                        each.name,
+                        inspect.Parameter.KEYWORD_ONLY,
+                        default=each.default,
+                        annotation=field_hints[each.name],
+                    )
+            else:
+                parameters[parameter.name] = parameter.replace(
+                    kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint
+                )
+
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            given = {
+                name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+                for name, group in groups.items()
+            }
+            debug = any(getattr(group, "debug", False) for group in given.values())
+            _reported(functools.partial(function, **given, **values), debug)
+
+        del run.__wrapped__
+        run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
+        run.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+        app.command(name)(run)
+        return function
+
+    return register
+
+
+def _reported(work: Callable[[], None], debug: bool) -> None:
+    """Run a command; an error is one or two lines on standard error and an exit code."""
+    try:
+        work()
+    except TinyGraphRagError as error:
+        if debug:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from None
+    except BrokenPipeError:  # the reader of our output went away, as `| head` does
+        sys.stderr.close()
+        raise typer.Exit(0) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted; nothing was overwritten", err=True)
+        raise typer.Exit(130) from None
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception as error:
+        if debug:
+            raise
+        typer.echo(
+            f"internal error: {type(error).__name__}: {error} (run again with --debug and report it)",
+            err=True,
+        )
+        raise typer.Exit(INTERNAL_ERROR) from None

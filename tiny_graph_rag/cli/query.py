@@ -1,0 +1,77 @@
+"""`query`: one question, its seeds and its ranking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, from_config
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+
+
+@command(app, "query")
+def query(
+    graph: Graph,
+    folders: Folders,
+    retrieving: Retrieving,
+    common: Common,
+    question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
+    dataset: Annotated[
+        Path | None, typer.Option("--dataset", help="Gold set that holds the question.")
+    ] = None,
+    id: Annotated[str | None, typer.Option("--id", help="The question of the gold set to ask again.")] = None,
+    top_k: Annotated[int | None, from_config("--top-k")] = None,
+) -> None:
+    """Show what one question links to, what is retrieved for it, and by which walk."""
+    from tiny_graph_rag.dataset.examples import EvalSet, Example
+    from tiny_graph_rag.evaluation.runner import evaluate
+    from tiny_graph_rag.metrics import default_measures
+    from tiny_graph_rag.report import results_json
+    from tiny_graph_rag.report.graph_console import print_question
+
+    session = Session.open(
+        common,
+        folders,
+        linker=retrieving.linker,
+        retriever=retrieving.retriever,
+        hops=retrieving.hops,
+        depth=retrieving.depth,
+        top_k=top_k,
+        latency_sample=0,
+    )
+    if (question is None) == (id is None) or (id is not None) != (dataset is not None):
+        raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
+    if dataset is not None:
+        from tiny_graph_rag.dataset.examples import Selection
+
+        examples = session.eval_set(dataset).select(Selection(ids=(str(id),)))
+    else:
+        if not str(question).strip():
+            raise UsageError("the question is empty")
+        examples = EvalSet((Example(id="query", query=str(question), reference_entities=()),))
+    knowledge = session.graph(graph, examples if dataset is not None else None)
+    evaluation = evaluate(
+        knowledge, examples, session.config, default_measures(session.config.evaluation.top_k)
+    )
+    found = results_json.question(evaluation, 0)
+    everything = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
+    found["ranked"] = everything
+    names = dict(zip(knowledge.entities.ids, knowledge.entities.names, strict=True))
+    for each in everything:
+        each["walk_text"] = _in_words(each.get("walk", []), names)
+    print_question(found, session.console, max(session.config.evaluation.top_k, results_json.SHOWN_RANKS))
+
+
+def _in_words(walk: list[dict[str, object]], names: dict[str, str]) -> str:
+    """`A —OWNS→ B ←FEEDS— C`."""
+    if not walk:
+        return ""
+    parts = [names[str(walk[0]["from"])]]
+    for step in walk:
+        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
+        parts.append(names[str(step["to"])])
+    return " ".join(parts)

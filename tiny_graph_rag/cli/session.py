@@ -1,0 +1,122 @@
+"""What every command needs: settings, the files it was given, and a place to speak."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
+from tiny_graph_rag.config import Config, load_config
+from tiny_graph_rag.dataset.examples import EvalSet, Selection
+from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.evaluation.runner import Progress
+from tiny_graph_rag.files import find_input
+from tiny_graph_rag.graph.formats import READERS, read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.text import nfc
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
+SET_ENDINGS = ("-eval", "-hardset")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
+    so every message goes to standard error."""
+
+    config: Config
+    quiet: bool = False
+    to_stdout: bool = False
+
+    @classmethod
+    def open(
+        cls, common: Common, folders: Folders | None = None, *, to_stdout: bool = False, **flags: object
+    ) -> Session:
+        """flags: settings given on the command line, None where not given."""
+        config = load_config(common.config).override(seed=common.seed, **flags)
+        if folders is not None:
+            config = config.override(
+                kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
+            )
+        return cls(config, common.quiet, to_stdout)
+
+    @property
+    def console(self) -> Console:
+        from rich.console import Console
+
+        # Wide names wrap inside their cell; a pipe or a file gets room enough not to be wrapped at all.
+        stream = sys.stderr if self.to_stdout else sys.stdout
+        return Console(file=stream, quiet=self.quiet, highlight=False, width=None if stream.isatty() else 120)
+
+    def say(self, text: str) -> None:
+        if not self.quiet:
+            print(text, file=sys.stderr if self.to_stdout else sys.stdout)
+
+    def warn(self, text: str) -> None:
+        if not self.quiet:
+            print(f"warning: {text}", file=sys.stderr)
+
+    def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
+        examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
+        if chosen is None:
+            return examples
+        return examples.select(Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids)))
+
+    def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
+        """The graph given by -g, else by the gold set's name, else the only one in the folder."""
+        folder = Path(self.config.storage.kg_dir)
+        graph = read_graph(
+            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+        )
+        for line in graph.notes.lines():
+            self.warn(f"{graph.name}: {line}")
+        return graph
+
+    @contextmanager
+    def progress(self, what: str, total: int) -> Iterator[Progress]:
+        """A bar on standard error where there is much to do and somebody to see it."""
+        if self.quiet or total < PROGRESS_FROM or not sys.stderr.isatty():
+            yield lambda done: None
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total)
+            yield lambda done: bar.update(task, completed=done)
+
+
+def base_name(examples: EvalSet) -> str:
+    """`NAME` of `NAME-eval.jsonl` and `NAME-hardset.jsonl`."""
+    for ending in SET_ENDINGS:
+        if examples.name.endswith(ending):
+            return examples.name.removesuffix(ending)
+    return examples.name
+
+
+def _implied(folder: Path, examples: EvalSet | None) -> Path:
+    graphs = sorted(
+        each
+        for each in (folder.iterdir() if folder.is_dir() else ())
+        if each.name.endswith(tuple(READERS)) and each.is_file()
+    )
+    if examples is not None:
+        wanted = f"{base_name(examples)}-KG.json"
+        for each in graphs:
+            if nfc(each.name) in (wanted, f"{wanted}.gz"):
+                return each
+    if len(graphs) == 1:
+        return graphs[0]
+    if not graphs:
+        raise UsageError(f"no knowledge graph in {folder}; name one with -g or another folder with --kg-dir")
+    listed = ", ".join(each.name for each in graphs)
+    raise UsageError(f"which knowledge graph? Name one with -g; {folder} has: {listed}")

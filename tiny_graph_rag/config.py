@@ -1,0 +1,233 @@
+"""Settings: config.yaml, then the environment, then flags, become one frozen Config.
+
+The only place that reads the environment. Every setting is a dataclass field with its default, its unit and
+a comment; config.yaml, `init` and `--help` are made from these.
+"""
+
+from __future__ import annotations
+
+import os
+import types
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from tiny_graph_rag.errors import ConfigError, json_kind, nearest
+from tiny_graph_rag.files import decode_utf8, read_bytes
+
+CONFIG_FILE = "config.yaml"
+
+
+def setting(
+    default: Any, comment: str, *, env: str = "", low: float | None = None, high: float | None = None
+) -> Any:
+    """A setting with its comment; env overrides the file; low and high are its bounds, both allowed."""
+    return field(default=default, metadata={"comment": comment, "env": env, "low": low, "high": high})
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Folders that relative file names are looked for in first."""
+
+    kg_dir: str = setting("data/kg", "knowledge graphs (environment: KG_DIR)", env="KG_DIR")
+    dataset_dir: str = setting("data/eval", "gold sets (environment: DATASET_DIR)", env="DATASET_DIR")
+    results_dir: str = setting("data/results", "results (environment: RESULTS_DIR)", env="RESULTS_DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """From the question to ranked entities."""
+
+    linker: str = setting("names", "how a question's entities are found: names, gold or none")
+    retriever: str = setting("bfs", "how entities are found and ranked")
+    hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0)
+    depth: int = setting(100, "entities returned a question at most", low=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a run is scored."""
+
+    top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
+    latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
+    seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings. file: where they were read from, None for the built-in defaults."""
+
+    storage: Storage = field(default_factory=Storage)
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    file: Path | None = None
+
+    def override(self, **flags: Any) -> Config:
+        """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
+
+        Raises ConfigError for a value out of its bounds, naming the flag.
+        """
+        given = {name: value for name, value in flags.items() if value is not None}
+        sections = {}
+        for section in section_names():
+            current = getattr(self, section)
+            mine = {each.name: given.pop(each.name) for each in fields(current) if each.name in given}
+            for each in fields(current):
+                if each.name in mine:
+                    _check_bounds(each, mine[each.name], f"--{each.name.replace('_', '-')}")
+            sections[section] = replace(current, **mine)
+        if given:
+            raise TypeError(f"no such setting: {', '.join(given)}")
+        return replace(self, **sections)
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Section → setting → value, as results files record it."""
+        return {
+            section: {
+                each.name: getattr(getattr(self, section), each.name)
+                for each in fields(getattr(self, section))
+            }
+            for section in section_names()
+        }
+
+
+def section_names() -> tuple[str, ...]:
+    return tuple(each.name for each in fields(Config) if each.name != "file")
+
+
+def setting_field(name: str) -> Field[Any]:
+    """The dataclass field of a setting, by its name."""
+    for section in section_names():
+        for each in fields(getattr(Config(), section)):
+            if each.name == name:
+                return each
+    raise KeyError(name)
+
+
+def load_config(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Config:
+    """Read config.yaml (`file`, else the one in the current folder, else none), then the environment.
+
+    Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
+    """
+    environment = os.environ if environment is None else environment
+    if file is None and Path(CONFIG_FILE).is_file():
+        file = Path(CONFIG_FILE)
+    config = Config()
+    problems: list[str] = []
+    if file is not None:
+        config = _with_file(config, file, problems)
+    for section in section_names():
+        current = getattr(config, section)
+        for each in fields(current):
+            value = environment.get(each.metadata["env"]) if each.metadata["env"] else None
+            if value:
+                current = replace(current, **{each.name: value})
+        config = replace(config, **{section: current})
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return replace(config, file=file)
+
+
+def _with_file(config: Config, file: Path, problems: list[str]) -> Config:
+    import yaml
+
+    if not file.is_file():
+        raise ConfigError(f"{file}: no such configuration file; `init` writes one")
+    try:
+        document = yaml.safe_load(decode_utf8(read_bytes(file), file))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else str(file)
+        raise ConfigError(f"{place}: not YAML: {getattr(error, 'problem', error)}") from error
+    if document is None:
+        return config
+    if not isinstance(document, dict):
+        raise ConfigError(f"{file}: wanted sections such as 'storage:', got {json_kind(document)}")
+    for section, values in document.items():
+        if section not in section_names():
+            problems.append(f"{file}: unknown section {section!r}{_known(section, section_names())}")
+        elif isinstance(values, dict):
+            current = getattr(config, section)
+            config = replace(config, **{section: _with_section(current, section, values, file, problems)})
+        elif values is not None:
+            problems.append(f"{file}: '{section}' must hold settings, got {json_kind(values)}")
+    return config
+
+
+def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[str]) -> Any:
+    known = {each.name: each for each in fields(current)}
+    hints = get_type_hints(type(current))
+    accepted = {}
+    for key, value in values.items():
+        place = f"{file}: {section}.{key}"
+        if key not in known:
+            problems.append(f"{file}: unknown key '{section}.{key}'{_known(key, tuple(known))}")
+        elif not _fits(hints[key], value):
+            problems.append(f"{place} must be {_type_name(hints[key])}, got {json_kind(value)}")
+        else:
+            try:
+                _check_bounds(known[key], value, place)
+            except ConfigError as error:
+                problems.append(str(error))
+            accepted[key] = value
+    return replace(current, **accepted)
+
+
+def _known(name: object, names: tuple[str, ...]) -> str:
+    return nearest(str(name), names) or f"; choices: {', '.join(names)}"
+
+
+def _fits(hint: Any, value: object) -> bool:
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for option in options:
+        if option is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return True
+        if option is int and isinstance(value, bool):
+            continue
+        if isinstance(value, get_origin(option) or option):
+            return True
+    return False
+
+
+def _type_name(hint: Any) -> str:
+    names = {
+        str: "text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        type(None): "null",
+        dict: "a mapping",
+    }
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return " or ".join(names.get(get_origin(option) or option, str(option)) for option in options)
+
+
+def _check_bounds(each: Field[Any], value: Any, place: str) -> None:
+    low, high = each.metadata["low"], each.metadata["high"]
+    if value is None or not isinstance(value, int | float):
+        return
+    if low is not None and high is not None and not low <= value <= high:
+        raise ConfigError(f"{place} must be from {low} to {high}, got {value}")
+    if low is not None and not value >= low:
+        raise ConfigError(f"{place} must be {low} or more, got {value}")
+    if high is not None and not value <= high:
+        raise ConfigError(f"{place} must be {high} or less, got {value}")
+
+
+def config_yaml(config: Config | None = None) -> str:
+    """config.yaml as `init` writes it: every setting with its default and its comment."""
+    import yaml
+
+    config = config or Config()
+    lines = [
+        "# Settings of Tiny-Graph-RAG eval. Environment variables override this file, flags override both."
+    ]
+    for section in section_names():
+        current = getattr(config, section)
+        lines += ["", f"# {(type(current).__doc__ or '').strip().splitlines()[0]}", f"{section}:"]
+        for each in fields(current):
+            value = yaml.safe_dump(getattr(current, each.name), default_flow_style=True, allow_unicode=True)
+            shown = value.replace("...\n", "").strip()
+            lines.append(f"  {each.name}: {shown}  # {each.metadata['comment']}")
+    return "\n".join(lines) + "\n"

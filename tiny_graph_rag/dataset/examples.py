@@ -1,0 +1,100 @@
+"""The gold set as written: one record a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import UsageError, nearest
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceRelationship:
+    source: str
+    target: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question of a gold set. Only `query` and `reference_entities` are required in the file.
+
+    reference_entities have grade 1, highly_relevant_entities grade 2, irrelevant_entities are judged 0.
+    No reference at all means that nothing should be retrieved. line: where it stands in the file, from 1.
+    """
+
+    id: str
+    query: str
+    reference_entities: tuple[str, ...]
+    ground_truth: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    reference_relationships: tuple[ReferenceRelationship, ...] = ()
+    highly_relevant_entities: tuple[str, ...] = ()
+    irrelevant_entities: tuple[str, ...] = ()
+    expected_types: tuple[str, ...] = ()
+    reference_texts: tuple[str, ...] = ()
+    seed_entities: tuple[str, ...] | None = None
+    context: tuple[str, ...] = ()
+    unknown: dict[str, Any] = field(default_factory=dict)
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which questions of a gold set are asked; what is left empty keeps all."""
+
+    limit: int | None = None
+    tags: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.limit is not None or bool(self.tags) or bool(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class EvalSet(Sequence[Example]):
+    """All questions, in file order. sha256: of the file's bytes. selection: what narrowed it, if anything."""
+
+    examples: tuple[Example, ...]
+    name: str = ""
+    path: Path | None = None
+    sha256: str = ""
+    selection: Selection = field(default_factory=Selection)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, row):  # type: ignore[no-untyped-def]
+        return self.examples[row]
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Every tag once, in the order of first appearance."""
+        return tuple(dict.fromkeys(tag for example in self.examples for tag in example.tags))
+
+    def select(self, selection: Selection) -> EvalSet:
+        """The questions that carry one of the tags and one of the ids, at most `limit`, in file order.
+
+        Raises UsageError for a tag or id that the set does not have, and where nothing is left.
+        """
+        if not selection:
+            return self
+        known_tags, known_ids = self.tags, [example.id for example in self.examples]
+        for wanted, known, what in ((selection.tags, known_tags, "tag"), (selection.ids, known_ids, "id")):
+            for each in wanted:
+                if each not in known:
+                    listed = f"; it has: {', '.join(known[:12])}" if what == "tag" else ""
+                    raise UsageError(f"no question has the {what} {each!r}{nearest(each, known) or listed}")
+        if selection.limit is not None and selection.limit < 1:
+            raise UsageError(f"--limit must be 1 or more, got {selection.limit}")
+        kept = [
+            example
+            for example in self.examples
+            if (not selection.tags or set(selection.tags) & set(example.tags))
+            and (not selection.ids or example.id in selection.ids)
+        ][: selection.limit]
+        if not kept:
+            raise UsageError("no question has one of these tags and one of these ids")
+        return replace(self, examples=tuple(kept), selection=selection)

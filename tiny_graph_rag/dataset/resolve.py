@@ -1,0 +1,128 @@
+"""What a gold set means on a graph: references (names) become relevant entities with a grade.
+
+The conventions are the design's: a name with several bearers is filled by the first of them in a ranking;
+references that mean the same entities are one relevant item; a reference that means nothing stays in the
+denominator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.dataset.examples import EvalSet, Example
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.text import fold
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One reference as written. item: which relevant item of its question it belongs to (from 0).
+
+    resolved_by: "name", "alias", "folded", or None where no entity bears the name. shares_entity: another
+    reference of the question means the same.
+    """
+
+    name: str
+    grade: int
+    entities: tuple[int, ...]
+    resolved_by: str | None
+    item: int
+    shares_entity: bool = False
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return len(self.entities) > 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judgments:
+    """The relevant items of each question, and which entities can fill them.
+
+    item_offsets: int64 (questions + 1,); grades: int32 (items,), the grade of each item, unresolved ones too.
+    pair_keys: int64 (pairs,), ascending, question * universe + entity; pair_items: int64 (pairs,), the
+    item that the entity can fill, as a row of `grades`. An entity that can fill several items of a question
+    has several pairs. irrelevant_keys: int64, ascending, entities judged 0.
+    """
+
+    universe: int
+    item_offsets: NDArray[np.int64]
+    grades: NDArray[np.int32]
+    pair_keys: NDArray[np.int64]
+    pair_items: NDArray[np.int64]
+    irrelevant_keys: NDArray[np.int64]
+    references: tuple[tuple[Reference, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.item_offsets) - 1
+
+    @property
+    def relevant(self) -> NDArray[np.int64]:
+        """(questions,): how many relevant items each question has."""
+        return np.diff(self.item_offsets)
+
+    @classmethod
+    def of(
+        cls,
+        references: Sequence[tuple[Reference, ...]],
+        universe: int,
+        irrelevant: Sequence[Iterable[int]] = (),
+    ) -> Judgments:
+        """universe: the number of entities. irrelevant: for each question the entities judged 0."""
+        offsets = np.zeros(len(references) + 1, dtype=np.int64)
+        grades: list[int] = []
+        pairs: list[tuple[int, int]] = []
+        for question, row in enumerate(references):
+            items: dict[int, int] = {}
+            for reference in row:
+                items[reference.item] = max(items.get(reference.item, 0), reference.grade)
+                pairs.extend(
+                    (question * universe + entity, len(grades) + reference.item)
+                    for entity in reference.entities
+                )
+            grades.extend(items[item] for item in range(len(items)))
+            offsets[question + 1] = len(grades)
+        table = np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2)
+        bad = sorted(
+            {question * universe + entity for question, row in enumerate(irrelevant) for entity in row}
+        )
+        bad_keys = np.setdiff1d(np.array(bad, dtype=np.int64), table[:, 0])
+        return cls(
+            universe,
+            offsets,
+            np.array(grades, dtype=np.int32),
+            table[:, 0],
+            table[:, 1],
+            bad_keys,
+            tuple(references),
+        )
+
+
+def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
+    """Judgments of a gold set on a graph. universe: its number of entities."""
+    references = [resolve_references(example, names) for example in examples]
+    irrelevant = [
+        [entity for name in example.irrelevant_entities for entity in names.resolve(name)[0]]
+        for example in examples
+    ]
+    return Judgments.of(references, universe, irrelevant)
+
+
+def resolve_references(example: Example, names: NameIndex) -> tuple[Reference, ...]:
+    """The references of one question in file order, highly relevant ones last unless named before."""
+    grade: dict[str, int] = dict.fromkeys(example.reference_entities, 1)
+    grade.update(dict.fromkeys(example.highly_relevant_entities, 2))
+    items: dict[object, int] = {}
+    rows = []
+    for name in grade:
+        entities, level = names.resolve(name)
+        meaning: object = entities or ("unresolved", fold(name))
+        rows.append((name, entities, level, items.setdefault(meaning, len(items))))
+    sharing = [item for *_, item in rows]
+    return tuple(
+        Reference(name, grade[name], entities, level, item, shares_entity=sharing.count(item) > 1)
+        for name, entities, level, item in rows
+    )

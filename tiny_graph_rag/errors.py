@@ -1,0 +1,99 @@
+"""Everything this program raises on purpose.
+
+    TinyGraphRagError          exit code 2 unless said otherwise
+    ├── UsageError             an option or argument that can't be used
+    ├── ConfigError            config.yaml or the environment
+    ├── InputError             a file that could not be used; may hold several problems
+    │   ├── GraphError         a knowledge graph
+    │   ├── DatasetError       a gold set
+    │   └── RunError           a run that some retriever made
+    ├── MissingExtraError      an optional package is not installed
+    ├── FoundProblems          exit code 1: a gate, a threshold or `validate` found something
+    └── ServiceError           exit code 3: an outside service failed
+
+Every message says where, what was wanted, what came and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error away
+
+
+class TinyGraphRagError(Exception):
+    exit_code = 2
+
+
+class UsageError(TinyGraphRagError):
+    pass
+
+
+class ConfigError(TinyGraphRagError):
+    pass
+
+
+class InputError(TinyGraphRagError):
+    """One or more problems of one file.
+
+    problems: full sentences, each with its place; the message shows the first 20 and counts the rest.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        self.problems = problems
+        shown = list(problems[:SHOWN_PROBLEMS])
+        if len(problems) > SHOWN_PROBLEMS:
+            shown.append(f"… and {len(problems) - SHOWN_PROBLEMS:,} more problems")
+        super().__init__("\n".join(shown))
+
+
+class GraphError(InputError):
+    pass
+
+
+class DatasetError(InputError):
+    pass
+
+
+class RunError(InputError):
+    pass
+
+
+class MissingExtraError(TinyGraphRagError):
+    """An optional package is missing; `extra` names what to install."""
+
+    def __init__(self, purpose: str, package: str, extra: str) -> None:
+        super().__init__(
+            f"{purpose} needs the package '{package}'. Install it with: "
+            f'uv sync --extra {extra}  (or: pip install "tiny-graph-rag[{extra}]")'
+        )
+
+
+class FoundProblems(TinyGraphRagError):  # noqa: N818 - a verdict, not a failure of the program
+    exit_code = 1
+
+
+class ServiceError(TinyGraphRagError):
+    exit_code = 3
+
+
+def nearest(name: str, known: Sequence[str], limit: int = 3) -> str:
+    """`; did you mean 'x' or 'y'?`, or nothing where no known name is near."""
+    found = get_close_matches(name, known, n=limit, cutoff=0.6)
+    return f"; did you mean {' or '.join(repr(each) for each in found)}?" if found else ""
+
+
+def json_kind(value: object) -> str:
+    """What came, in JSON's words, for the message that says what was wanted instead."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"the boolean {str(value).lower()}"
+    if isinstance(value, str):
+        return f"the string {value[:40]!r}"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    if isinstance(value, list):
+        return "a list" if all(isinstance(item, str) for item in value) else "a list with other things in it"
+    return "an object"

@@ -1,0 +1,102 @@
+"""One evaluation: link, retrieve, judge, score."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.dataset.resolve import Judgments, resolve
+from tiny_graph_rag.evaluation.summary import Summary, summarise
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
+from tiny_graph_rag.metrics import Judged, Measure, judge, score
+from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
+
+BATCH = 512  # questions retrieved between two looks at the progress bar
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Latency:
+    """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
+
+    questions_per_second: of the whole batch, linking included.
+    """
+
+    seconds: NDArray[np.float64]
+    questions_per_second: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """Everything an evaluation found; reports show it and compute nothing."""
+
+    graph: KnowledgeGraph
+    examples: EvalSet
+    config: Config
+    linked: tuple[LinkedQuestion, ...]
+    run: Run
+    judgments: Judgments
+    judged: Judged
+    scores: dict[Measure, Column]
+    summary: Summary
+    latency: Latency
+
+
+def evaluate(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    config: Config,
+    measures: Sequence[Measure],
+    progress: Progress = lambda done: None,
+) -> Evaluation:
+    """Run the configured linker and retriever over a gold set and score what they return.
+
+    progress is told how many questions are done. Raises UsageError for settings that don't go together.
+    """
+    names = NameIndex.of(graph)
+    linker, retriever = make_linker(names, config), make_retriever(graph, config)
+    judgments = resolve(examples, names, len(graph))
+    started = time.perf_counter()
+    linked, run = _retrieved(linker, retriever, examples, progress)
+    elapsed = time.perf_counter() - started
+    latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
+    judged = judge(run, judgments)
+    scores = score(judged, measures)
+    summary = summarise(scores, judged, [example.tags for example in examples])
+    return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency)
+
+
+def _retrieved(
+    linker: Linker, retriever: Retriever, examples: EvalSet, progress: Progress
+) -> tuple[tuple[LinkedQuestion, ...], Run]:
+    linked: list[LinkedQuestion] = []
+    parts: list[Run] = []
+    for start in range(0, len(examples), BATCH):
+        batch = linker.link(examples.examples[start : start + BATCH])
+        parts.append(retriever.retrieve(batch))
+        linked.extend(batch)
+        progress(len(linked))
+    return tuple(linked), Run.concatenated(parts)
+
+
+def _latencies(
+    linker: Linker, retriever: Retriever, examples: EvalSet, config: Config
+) -> NDArray[np.float64]:
+    """Seconds of single questions, for a sample spread evenly over the set."""
+    seconds = np.full(len(examples), np.nan)
+    sample = min(config.evaluation.latency_sample, len(examples))
+    for row in (np.arange(sample) * len(examples) // max(sample, 1)).tolist():
+        started = time.perf_counter()
+        retriever.retrieve(linker.link([examples.examples[row]]))
+        seconds[row] = time.perf_counter() - started
+    return seconds

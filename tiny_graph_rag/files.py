@@ -1,0 +1,145 @@
+"""Finding input files and writing output files so that an interruption never leaves half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import gzip
+import hashlib
+import os
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from tiny_graph_rag.errors import InputError, UsageError, nearest
+from tiny_graph_rag.text import nfc
+
+GZIP_MAGIC = b"\x1f\x8b"
+LEFTOVER_SECONDS = 3600  # longer than any write takes
+
+
+def find_input(name: str | Path, folder: Path, what: str) -> Path:
+    """The existing file that `name` means: in `folder` first, then in the current folder.
+
+    An absolute name is taken as it is. Matches whatever Unicode form (NFC, NFD) the disk holds.
+    what: "knowledge graph", "gold set"; for the message. Raises InputError with the nearest names.
+    """
+    path = Path(name).expanduser()
+    places = [path] if path.is_absolute() else [folder / path, path]
+    for place in places:
+        found = _existing(place)
+        if found is not None:
+            if found.is_dir():
+                raise InputError(f"{found}: the {what} must be a file, this is a folder")
+            return found
+    beside = sorted({each.name for place in places for each in _files_in(place.parent)})
+    hint = nearest(nfc(path.name), [nfc(each) for each in beside])
+    if not hint and beside:
+        hint = f"; there are: {', '.join(beside[:8])}{' …' if len(beside) > 8 else ''}"
+    looked = " and ".join(dict.fromkeys(str(place.parent) for place in places))
+    raise InputError(f"{path.name}: no such {what} (looked in {looked}){hint}")
+
+
+def _existing(path: Path) -> Path | None:
+    if path.exists():
+        return path
+    wanted = nfc(path.name)
+    return next((each for each in _files_in(path.parent) if nfc(each.name) == wanted), None)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+    except OSError:
+        return []
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file's content, unpacked when it is gzip. Raises InputError in words."""
+    try:
+        raw = path.read_bytes()
+        return gzip.decompress(raw) if raw[:2] == GZIP_MAGIC else raw
+    except EOFError as error:
+        raise InputError(f"{path}: the gzip file ends too early; it was cut off. Copy it again") from error
+    except OSError as error:
+        raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
+
+
+def decode_utf8(raw: bytes, path: Path) -> str:
+    """Text of a UTF-8 file, with or without byte order mark; another encoding is named where it shows."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"{path}:{line}: not UTF-8 text ({_likely_encoding(raw)}). Save it as UTF-8"
+        ) from error
+
+
+def _likely_encoding(raw: bytes) -> str:
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "it looks like UTF-16"
+    try:
+        raw.decode("cp949")
+    except UnicodeDecodeError:
+        return "the encoding is unknown"
+    return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def output_path(name: str | Path, folder: Path) -> Path:
+    """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or / and is taken as it stands."""
+    text = str(name)
+    path = Path(text).expanduser()
+    if path.is_absolute() or text.startswith(("./", "../", "~")):
+        return path
+    return folder / path
+
+
+def check_writable(path: Path) -> None:
+    """Refuse before any work what could not be written after it. Raises UsageError."""
+    if path.is_dir():
+        raise UsageError(f"{path}: results must go to a file, this is a folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = _temporary(path)
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise UsageError(
+            f"{path.parent}: results can't be written here ({error.strerror}). "
+            "Choose another folder with --results-dir or -o"
+        ) from error
+
+
+def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
+    """Write to a temporary file beside `path` and move it into place: whole or not at all."""
+    temporary = _temporary(path)
+    try:
+        with temporary.open("wb") as stream:
+            for part in parts:
+                stream.write(part)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _remove_leftovers(path)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What killed processes left half written; a young one may belong to a process that still runs."""
+    now = time.time()
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                leftover.unlink()

@@ -1,0 +1,149 @@
+"""The knowledge graph: columns of entities and relations, and a CSR adjacency for walking.
+
+Entities and relations are row numbers everywhere inside the program; ids and names come back only when
+something is shown or written. Traversal is undirected; direction and type stay with each relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.text import nfc
+
+if TYPE_CHECKING:
+    import networkx
+
+DEFAULT_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entities:
+    """One row an entity. `details` holds attributes and unknown keys as JSON text, "" where none."""
+
+    ids: Strings
+    names: Strings
+    types: Categories
+    descriptions: Strings
+    aliases: StringLists
+    source_chunks: StringLists
+    details: Strings
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relations:
+    """One row a relation, in file order. sources, targets: int32 entity rows; weights: float64, >= 0."""
+
+    ids: Strings
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    types: Categories
+    descriptions: Strings
+    weights: NDArray[np.float64]
+    source_chunks: StringLists
+    details: Strings
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjacency:
+    """Compressed sparse rows over both directions; a self-loop has no slot.
+
+    indptr: int64 (entities + 1,). For the slots of one entity: neighbours int32 (the entity at the other
+    end, ascending), relations int32 (the relation's row), forward bool (True where the slot runs from the
+    relation's source to its target).
+    """
+
+    indptr: NDArray[np.int64]
+    neighbours: NDArray[np.int32]
+    relations: NDArray[np.int32]
+    forward: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, entities: int, sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Adjacency:
+        rows = np.flatnonzero(sources != targets).astype(np.int32)
+        starts = np.concatenate([sources[rows], targets[rows]])
+        ends = np.concatenate([targets[rows], sources[rows]])
+        order = np.argsort(starts.astype(np.int64) * max(entities, 1) + ends, kind="stable")
+        indptr = np.zeros(entities + 1, dtype=np.int64)
+        np.cumsum(np.bincount(starts, minlength=entities), out=indptr[1:])
+        return cls(indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        return np.diff(self.indptr)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadNotes:
+    """What was not sound in a file and how it was loaded all the same: (kind, count, examples)."""
+
+    found: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
+
+    def count(self, kind: str) -> int:
+        return next((count for name, count, _ in self.found if name == kind), 0)
+
+    def lines(self) -> list[str]:
+        return [f"{count:,} {kind} (such as {', '.join(examples)})" for kind, count, examples in self.found]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnowledgeGraph:
+    """entities, relations and adjacency, with what the house order needs.
+
+    name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
+    tie-break of every ranking. sha256: of the file's bytes, "" when the graph was not read from a file.
+    """
+
+    entities: Entities
+    relations: Relations
+    adjacency: Adjacency
+    name_rank: NDArray[np.int32]
+    name: str = ""
+    sha256: str = ""
+    notes: LoadNotes = field(default_factory=LoadNotes)
+
+    @classmethod
+    def of(
+        cls,
+        entities: Entities,
+        relations: Relations,
+        *,
+        name: str = "",
+        sha256: str = "",
+        notes: LoadNotes | None = None,
+    ) -> KnowledgeGraph:
+        adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
+        rank = rank_by_name(list(entities.names), list(entities.ids))
+        return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    def to_networkx(self) -> networkx.MultiDiGraph[str]:
+        """The same graph for networkx: nodes are entity ids, edge keys relation rows.
+
+        Raises MissingExtraError where networkx is not installed.
+        """
+        from tiny_graph_rag.graph.interchange import to_networkx
+
+        return to_networkx(self)
+
+
+def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> NDArray[np.int32]:
+    """Each row's place in the order (NFC name, id)."""
+    composed = [nfc(name) for name in names]
+    order = sorted(range(len(composed)), key=lambda row: (composed[row], ids[row]))
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank

@@ -1,0 +1,45 @@
+"""What linking gives: the entities that a question speaks of."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tiny_graph_rag.dataset.examples import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """An entity that a question names, and why we think so.
+
+    mention: the words of the question (or of an earlier turn). start, end: their characters in the question,
+    None where the question itself holds no mention. rule: which rule linked them. weight: in (0, 1], the
+    entity's share when several bear the name.
+    """
+
+    entity: int
+    mention: str
+    start: int | None
+    end: int | None
+    rule: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedQuestion:
+    """A question with its seeds, in the order in which the text names them."""
+
+    text: str
+    seeds: tuple[Seed, ...] = ()
+
+
+class Linker(ABC):
+    """Finds seeds. Made once for a graph and its options."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        """One linked question an example, in order."""

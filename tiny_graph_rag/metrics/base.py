@@ -1,0 +1,118 @@
+"""A measure is a value: it parses from text, prints back, compares, and knows its definition.
+
+To add a measure, write one function under `@measure(…)` in a module that `metrics/__init__.py` imports. The
+contract tests, `--help` and the docs pick it up from the registry.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.metrics.judged import Judged
+
+Column = NDArray[np.float64]
+CutoffUse = Literal["required", "optional", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureKind:
+    """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64."""
+
+    name: str
+    compute: Callable[[Judged, int | None], Column]
+    cutoff: CutoffUse
+    low: float
+    high: float
+    higher_is_better: bool
+    definition: str
+    source: str
+
+
+KINDS: dict[str, MeasureKind] = {}
+
+
+def measure(
+    name: str,
+    *,
+    source: str,
+    cutoff: CutoffUse = "required",
+    low: float = 0.0,
+    high: float = 1.0,
+    higher_is_better: bool = True,
+) -> Callable[[Callable[[Judged, int | None], Column]], Callable[[Judged, int | None], Column]]:
+    """Register a rank measure; its definition is the first line of its docstring."""
+
+    def register(compute: Callable[[Judged, int | None], Column]) -> Callable[[Judged, int | None], Column]:
+        definition = (compute.__doc__ or "").strip().splitlines()[0]
+        KINDS[name] = MeasureKind(name, compute, cutoff, low, high, higher_is_better, definition, source)
+        return compute
+
+    return register
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Measure:
+    """`ndcg@5`, `mrr`: a kind with its cutoff, if it takes one."""
+
+    name: str
+    cutoff: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+    @property
+    def kind(self) -> MeasureKind:
+        return KINDS[self.name]
+
+    def compute(self, judged: Judged) -> Column:
+        """One value a question, NaN where the question has no reference and the measure is undefined."""
+        return self.kind.compute(judged, self.cutoff)
+
+    @classmethod
+    def parse(cls, text: str) -> Measure:
+        """Raises UsageError for an unknown name (with the nearest) or a cutoff that doesn't fit."""
+        name, at, cutoff = text.strip().lower().partition("@")
+        kind = KINDS.get(name)
+        if kind is None:
+            choices = sorted(KINDS)
+            hint = nearest(name, choices) or "."
+            raise UsageError(f"unknown measure {text.strip()!r}{hint} Choices: {', '.join(choices)}")
+        if not at:
+            if kind.cutoff == "required":
+                raise UsageError(f"measure {name!r} needs a cutoff, such as {name}@5")
+            return cls(name)
+        if kind.cutoff == "none":
+            raise UsageError(f"measure {name!r} takes no cutoff, got {text.strip()!r}")
+        if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
+            raise UsageError(f"the cutoff of {text.strip()!r} must be a whole number from 1 up")
+        return cls(name, int(cutoff))
+
+
+def parse_measures(text: str) -> tuple[Measure, ...]:
+    """`"ndcg@5,recall@{1,3,5},mrr"` → measures in that order, each once."""
+    expanded = re.sub(
+        r"([a-z_]+)@\{([0-9,\s]*)\}",
+        lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")),
+        text.lower(),
+    )
+    names = [name for name in expanded.split(",") if name.strip()]
+    if not names:
+        raise UsageError("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr")
+    return tuple(dict.fromkeys(Measure.parse(name) for name in names))
+
+
+def default_measures(cutoff: int) -> tuple[Measure, ...]:
+    """The four that `eval` reports unless told otherwise."""
+    return (Measure("precision", cutoff), Measure("recall", cutoff), Measure("mrr"), Measure("ndcg", cutoff))
+
+
+def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
+    """Every measure's column. A question without gold is NaN; one without retrieval has its 0."""
+    return {each: each.compute(judged) for each in measures}

@@ -1,0 +1,170 @@
+"""The results file: everything a report or another program needs, under fixed names.
+
+Described in docs/results.md; `results.schema.json` beside this module is tested against what is written.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from tiny_graph_rag.evaluation.runner import Evaluation
+from tiny_graph_rag.evaluation.summary import Slice
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.metrics import Measure
+from tiny_graph_rag.retrieval import NO_STEP
+from tiny_graph_rag.version import __version__
+
+SCHEMA_VERSION = 1
+SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
+
+
+def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
+    """The file, piece by piece, one question a line so that people can read and diff it."""
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
+        "dataset": _dataset(evaluation),
+        "config": evaluation.config.as_dict(),
+        "summary": summary(evaluation),
+    }
+    body = json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False)
+    yield body.removesuffix("\n}").encode()
+    yield b',\n  "results": ['
+    for row in range(len(evaluation.examples)):
+        line = json.dumps(question(evaluation, row), ensure_ascii=False, allow_nan=False)
+        yield (",\n    " if row else "\n    ").encode() + line.encode()
+    yield b"\n  ]\n}\n"
+
+
+def summary(evaluation: Evaluation) -> dict[str, Any]:
+    overall = evaluation.summary.overall
+    cutoff = evaluation.config.evaluation.top_k
+    fixed = {
+        "mean_precision_at_k": Measure("precision", cutoff),
+        "mean_recall_at_k": Measure("recall", cutoff),
+        "mean_mrr": Measure("mrr"),
+        "mean_ndcg_at_k": Measure("ndcg", cutoff),
+    }
+    return {
+        "k": cutoff,
+        **{
+            name: _number(overall.measures[each].mean)
+            for name, each in fixed.items()
+            if each in overall.measures
+        },
+        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        "estimated_cost_usd": 0.0,
+        **_slice(overall),
+        "by_tag": {tag: _slice(each) for tag, each in evaluation.summary.by_tag.items()},
+        "questions_per_second": evaluation.latency.questions_per_second,
+    }
+
+
+def _slice(part: Slice) -> dict[str, Any]:
+    return {
+        "questions": part.questions,
+        "scored": part.questions - part.without_gold,
+        "without_gold": part.without_gold,
+        "nothing_retrieved": part.nothing_retrieved,
+        "failed": 0,
+        "measures": {
+            str(each): {"mean": _number(mean.mean), "n": mean.n} for each, mean in part.measures.items()
+        },
+    }
+
+
+def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    """One object of `results`."""
+    example, graph = evaluation.examples[row], evaluation.graph
+    return {
+        "id": example.id,
+        "query": example.query,
+        "tags": list(example.tags),
+        "linked": [
+            {
+                "id": graph.entities.ids[seed.entity],
+                "name": graph.entities.names[seed.entity],
+                "mention": seed.mention,
+                "start": seed.start,
+                "end": seed.end,
+                "rule": seed.rule,
+                "weight": seed.weight,
+            }
+            for seed in evaluation.linked[row].seeds
+        ],
+        "ranked": ranked(evaluation, row, max(evaluation.config.evaluation.top_k, SHOWN_RANKS)),
+        "references": [
+            {
+                "name": reference.name,
+                "grade": reference.grade,
+                "entity_ids": [graph.entities.ids[entity] for entity in reference.entities],
+                "resolved_by": reference.resolved_by,
+                "ambiguous": reference.is_ambiguous,
+                "shares_entity": reference.shares_entity,
+            }
+            for reference in evaluation.judgments.references[row]
+        ],
+        "metrics": {str(each): _number(column[row]) for each, column in evaluation.scores.items()},
+        "answer": None,
+        "latency_seconds": _number(evaluation.latency.seconds[row]),
+    }
+
+
+def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
+    """The first `most` entities of a question's ranking, each with the walk that reached it."""
+    run, graph = evaluation.run, evaluation.graph
+    start, stop, _ = run.rows(row).indices(len(run.entities))
+    found = []
+    for place in range(start, min(stop, start + most)):
+        entity = int(run.entities[place])
+        each = {
+            "id": graph.entities.ids[entity],
+            "name": graph.entities.names[entity],
+            "score": float(run.scores[place]),
+            "hop": int(run.hops[place]),
+        }
+        if run.walks is not None:
+            each["walk"] = walk_steps(graph, entity, run.walks[place].tolist())
+        found.append(each)
+    return found
+
+
+def walk_steps(graph: KnowledgeGraph, entity: int, relations: list[int]) -> list[dict[str, Any]]:
+    """The walk that ends at `entity`, from its seed: one {"from", "relation", "to", "forward"} a step."""
+    steps: list[dict[str, Any]] = []
+    at = entity
+    for relation in reversed([each for each in relations if each != NO_STEP]):
+        source, target = int(graph.relations.sources[relation]), int(graph.relations.targets[relation])
+        forward = at == target
+        before = source if forward else target
+        steps.append(
+            {
+                "from": graph.entities.ids[before],
+                "relation": graph.relations.types[relation],
+                "to": graph.entities.ids[at],
+                "forward": forward,
+            }
+        )
+        at = before
+    return steps[::-1]
+
+
+def _dataset(evaluation: Evaluation) -> dict[str, Any]:
+    examples = evaluation.examples
+    chosen = examples.selection
+    return {
+        "name": examples.name,
+        "sha256": examples.sha256,
+        "selection": {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)}
+        if chosen
+        else None,
+    }
+
+
+def _number(value: float) -> float | None:
+    """JSON has no NaN: undefined is null."""
+    return None if math.isnan(value) else float(value)

@@ -1,0 +1,80 @@
+"""What a retriever takes and gives.
+
+A retriever takes linked questions and returns a Run: for each question a ranked list of entities. Ours and
+foreign ones return the same Run, so everything after it (measures, diagnosis, reports) works for all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.linking.base import LinkedQuestion
+
+NO_HOP = -1  # the hop of an entity that no walk reached
+NO_STEP = -1  # fills the rest of a walk's row
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """Ranked entities of every question, best first, in one table.
+
+    offsets: int64 (questions + 1,) into the rows. entities: int32 (rows,). scores: float64 (rows,), higher
+    is better, never NaN. hops: int32 (rows,), fewest relations from a seed, NO_HOP where there is no walk.
+    walks: int32 (rows, longest), the relations from seed to entity, rows filled up with NO_STEP; or None
+    where the retriever does not walk.
+    """
+
+    offsets: NDArray[np.int64]
+    entities: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    hops: NDArray[np.int32]
+    walks: NDArray[np.int32] | None = None
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def rows(self, question: int) -> slice:
+        return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
+
+    def cut(self, depth: int) -> Run:
+        """The first `depth` rows of every question."""
+        rank = np.arange(len(self.entities)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
+        keep = rank < depth
+        offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
+        walks = None if self.walks is None else self.walks[keep]
+        return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks)
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Run]) -> Run:
+        """One run of all questions of `parts`, in order."""
+        if not parts:
+            empty = np.zeros(0, dtype=np.int32)
+            return cls(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty)
+        starts = np.cumsum([0, *(len(part.entities) for part in parts)])
+        offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
+        walks = [part.walks for part in parts if part.walks is not None]
+        return cls(
+            np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
+            np.concatenate([part.entities for part in parts]),
+            np.concatenate([part.scores for part in parts]),
+            np.concatenate([part.hops for part in parts]),
+            np.concatenate(walks) if len(walks) == len(parts) else None,
+        )
+
+
+class Retriever(ABC):
+    """Ranks the entities of one graph. Made once for a graph and its options, asked with many questions."""
+
+    name: ClassVar[str]
+    walks: ClassVar[bool] = True
+    """Whether it starts from seeds and walks; one that doesn't needs no linking."""
+
+    @abstractmethod
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
