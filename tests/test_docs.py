@@ -24,9 +24,7 @@ def test_the_command_reference_is_what_the_commands_say() -> None:
 
 
 def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
-    assert read("config.yaml") == config_yaml(), (
-        "run: uv run python -c 'from tiny_graph_rag.config import config_yaml; print(config_yaml(), end=\"\")' > config.yaml"
-    )
+    assert read("config.yaml") == config_yaml(), "run: uv run python -m tiny_graph_rag.config > config.yaml"
 
 
 @pytest.mark.parametrize("readme", READMES)

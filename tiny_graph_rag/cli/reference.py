@@ -1,4 +1,4 @@
-"""docs/commands.md, made from the commands themselves: `python -m tiny_graph_rag.cli.reference > docs/commands.md`."""
+"""docs/commands.md, made from the commands: `python -m tiny_graph_rag.cli.reference > docs/commands.md`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ def reference() -> str:
     lines = [
         "# Commands",
         "",
-        "Made from the program's own `--help` by `uv run python -m tiny_graph_rag.cli.reference`; a test holds it.",
-        "Every command is `uv run python main.py COMMAND …` in a clone, `tiny-graph-rag COMMAND …` where installed.",
+        "Made from the program's own `--help` by `uv run python -m tiny_graph_rag.cli.reference`.",
+        "In a clone a command is `uv run python main.py COMMAND …`, where installed `tiny-graph-rag COMMAND …`.",
         "",
-        "Exit codes: 0 done; 1 a gate, a threshold or `validate` found something; 2 the input could not be used or",
-        "the usage was wrong; 3 an outside service failed; 70 a mistake of this program; 130 interrupted.",
+        "Exit codes: 0 done; 1 a gate, a threshold or `validate` found something; 2 the input could not be",
+        "used or the usage was wrong; 3 an outside service failed; 70 a mistake of this program;",
+        "130 interrupted.",
     ]
     for name, command in sorted(root.commands.items()):  # type: ignore[attr-defined]
         lines += ["", f"## {name}", "", (command.help or "").strip(), ""]
