@@ -14,7 +14,7 @@ def reference() -> str:
         "# Commands",
         "",
         "Made from the program's own `--help` by `uv run python -m tiny_graph_rag.cli.reference`.",
-        "In a clone a command is `uv run python main.py COMMAND …`, where installed `tiny-graph-rag COMMAND …`.",
+        "In a clone: `uv run python main.py COMMAND …`; where installed: `tiny-graph-rag COMMAND …`.",
         "",
         "Exit codes: 0 done; 1 a gate, a threshold or `validate` found something; 2 the input could not be",
         "used or the usage was wrong; 3 an outside service failed; 70 a mistake of this program;",
