@@ -23,7 +23,7 @@ def evaluate_command(
     chosen: Chosen,
     common: Common,
     output: Annotated[
-        Path | None,
+        str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
             "-o", "--output", help="Results file; - for standard output.", show_default="NAME-results.json"
         ),
@@ -41,7 +41,7 @@ def evaluate_command(
     from tiny_graph_rag.report.console import print_evaluation
     from tiny_graph_rag.report.results_json import document_parts
 
-    to_stdout = str(output) == "-"
+    to_stdout = output == "-"
     session = Session.open(
         common,
         folders,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from tiny_graph_rag.evaluation.runner import Evaluation
@@ -26,6 +26,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     head = {
         "schema_version": SCHEMA_VERSION,
         "package_version": __version__,
+        "kind": "eval",
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
         "dataset": _dataset(evaluation),
         "config": evaluation.config.as_dict(),
@@ -33,11 +34,42 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     }
     body = json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False)
     yield body.removesuffix("\n}").encode()
+    mentioned: dict[str, None] = {}
     yield b',\n  "results": ['
     for row in range(len(evaluation.examples)):
-        line = json.dumps(question(evaluation, row), ensure_ascii=False, allow_nan=False)
+        found = question(evaluation, row)
+        mentioned.update(dict.fromkeys(mentioned_ids(found)))
+        line = json.dumps(found, ensure_ascii=False, allow_nan=False)
         yield (",\n    " if row else "\n    ").encode() + line.encode()
-    yield b"\n  ]\n}\n"
+    yield b'\n  ],\n  "entities": {'
+    for place, (entity_id, each) in enumerate(entities(evaluation.graph, mentioned).items()):
+        line = f"{json.dumps(entity_id, ensure_ascii=False)}: {json.dumps(each, ensure_ascii=False)}"
+        yield (",\n    " if place else "\n    ").encode() + line.encode()
+    yield b"\n  }\n}\n"
+
+
+def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
+    """The entity ids in one object of `results`, repeated as they come."""
+    for each in (*found["linked"], *found["ranked"]):
+        yield each["id"]
+    for each in found["references"]:
+        yield from each["entity_ids"]
+        yield from each.get("above") or ()
+    walks = (each.get("walk") for each in found["ranked"])
+    paths = (each.get("path") for each in found["references"])
+    for steps in (*walks, *paths):
+        for step in steps or ():
+            yield from (step["from"], step["to"])
+
+
+def entities(graph: KnowledgeGraph, ids: Collection[str]) -> dict[str, dict[str, str]]:
+    """`entities` of a results file: the name, type and description of each, in the graph's order."""
+    known = graph.entities
+    return {
+        each: {"name": known.names[row], "type": known.types[row], "description": known.descriptions[row]}
+        for row, each in enumerate(known.ids)
+        if each in ids
+    }
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:

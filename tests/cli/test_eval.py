@@ -1,0 +1,196 @@
+"""`eval` from the outside: files found, numbers written, mistakes said."""
+
+from __future__ import annotations
+
+import json
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, write_gold, write_kg
+
+ENTITIES = ["Anna", "Ben", "Clara", "Dover"]
+RELATIONS = [("Anna", "MARRIED_TO", "Ben"), ("Ben", "LIVES_IN", "Dover")]
+QUESTION = {"id": "q1", "query": "Who is Anna?", "reference_entities": ["Anna", "Ghost"], "tags": ["easy"]}
+
+
+@pytest.fixture
+def files(own_folder: Path) -> Path:
+    write_kg(own_folder / "data/kg/story-KG.json", ENTITIES, RELATIONS)
+    write_gold(
+        own_folder / "data/eval/story-eval.jsonl", QUESTION, {"query": "Ben?", "reference_entities": []}
+    )
+    return own_folder
+
+
+def results(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_the_graph_follows_from_the_name_and_results_lie_where_it_says(files: Path, run_cli) -> None:
+    write_kg(files / "data/kg/other-KG.json", ["X"])
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", "--skip-generation")
+    assert done.exit_code == 0, done.output
+    assert "story: 4 entities, 2 relations" in done.stdout
+    assert "results: data/results/story-eval-results.json" in done.stdout
+    found = results(files / "data/results/story-eval-results.json")
+    # q1: Anna at rank 1, Ghost is nowhere: P@5 = 1/5, R@5 = 1/2, MRR = 1; the second has no gold.
+    summary = found["summary"]
+    assert summary["mean_precision_at_k"] == pytest.approx(0.2)
+    assert summary["mean_recall_at_k"] == 0.5
+    assert summary["mean_mrr"] == 1.0
+    assert (summary["questions"], summary["scored"], summary["without_gold"]) == (2, 1, 1)
+    assert summary["measures"]["mrr"]["n"] == 1
+    assert summary["by_tag"]["easy"]["measures"]["recall@5"]["mean"] == 0.5
+    assert (summary["total_token_usage"]["total_tokens"], summary["estimated_cost_usd"]) == (0, 0.0)
+    first, second = found["results"]
+    assert first["references"][1] | {"resolved_by": None, "entity_ids": []} == first["references"][1]
+    assert first["ranked"][1]["walk"] == [
+        {"from": "Anna", "relation": "MARRIED_TO", "to": "Ben", "forward": True}
+    ]
+    assert (second["id"], second["metrics"]["mrr"]) == ("line-2", None)
+
+
+def test_flags_go_before_the_environment_before_config_yaml(files: Path, run_cli, monkeypatch) -> None:
+    for name in ("from-file", "from-env", "from-flag"):
+        write_kg(files / name / "story-KG.json", [*ENTITIES, name], RELATIONS)
+    (files / "config.yaml").write_text("storage:\n  kg_dir: from-file\nretrieval:\n  hops: 0\n")
+
+    def graph_used(*flags: str) -> dict:
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", "-o", "-", *flags)
+        assert done.exit_code == 0, done.output
+        return json.loads(done.stdout)
+
+    assert graph_used()["config"]["storage"]["kg_dir"] == "from-file"
+    assert graph_used()["config"]["retrieval"]["hops"] == 0
+    monkeypatch.setenv("KG_DIR", "from-env")
+    assert graph_used()["config"]["storage"]["kg_dir"] == "from-env"
+    assert graph_used("--kg-dir", "from-flag", "--hops", "1")["config"]["storage"]["kg_dir"] == "from-flag"
+
+
+def test_custom_folders_with_one_graph_need_no_graph_option(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "custom/kg/any.json", ENTITIES, RELATIONS)
+    write_gold(own_folder / "custom/eval/test-set.jsonl", QUESTION)
+    done = run_cli(
+        *("eval", "--dataset-dir", "custom/eval", "--dataset", "test-set.jsonl"),
+        *("--kg-dir", "custom/kg", "--results-dir", "custom/results"),
+    )
+    assert done.exit_code == 0, done.output
+    assert (own_folder / "custom/results/test-set-results.json").is_file()
+
+
+def test_a_name_in_either_unicode_form_finds_the_file(own_folder: Path, run_cli) -> None:
+    name = "동백꽃"
+    write_kg(own_folder / "data/kg" / unicodedata.normalize("NFD", f"{name}-KG.json"), ENTITIES, RELATIONS)
+    write_gold(own_folder / "data/eval" / unicodedata.normalize("NFD", f"{name}-eval.jsonl"), QUESTION)
+    done = run_cli("eval", "--dataset", unicodedata.normalize("NFC", f"{name}-eval.jsonl"))
+    assert done.exit_code == 0, done.output
+    assert (own_folder / "data/results" / f"{name}-eval-results.json").is_file()
+
+
+def test_a_relative_path_is_looked_for_in_its_folder_first_then_here(files: Path, run_cli) -> None:
+    write_gold(files / "here.jsonl", QUESTION)
+    assert run_cli("eval", "--dataset", "here.jsonl").exit_code == 0
+    write_gold(files / "data/eval/here.jsonl", QUESTION, QUESTION | {"id": "q2"})
+    assert "here: 2 questions" in run_cli("eval", "--dataset", "here.jsonl").stdout
+
+
+def test_output_names_that_start_with_a_dot_are_taken_as_they_stand(files: Path, run_cli) -> None:
+    run_cli("eval", "--dataset", "story-eval.jsonl", "-o", "./mine.json")
+    run_cli("eval", "--dataset", "story-eval.jsonl", "-o", "theirs.json")
+    assert (files / "mine.json").is_file()
+    assert (files / "data/results/theirs.json").is_file()
+
+
+def test_quiet_prints_nothing_and_a_dash_prints_json_alone(files: Path, run_cli) -> None:
+    quiet = run_cli("eval", "--dataset", "story-eval.jsonl", "--quiet")
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+    dashed = run_cli("eval", "--dataset", "story-eval.jsonl", "-o", "-")
+    assert json.loads(dashed.stdout)["results"][0]["id"] == "q1"
+    assert "4 entities" in dashed.stderr
+
+
+def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
+    found = json.loads(run_cli("eval", "--dataset", "story-eval.jsonl", "--tags", "easy", "-o", "-").stdout)
+    assert [each["id"] for each in found["results"]] == ["q1"]
+    assert found["dataset"]["selection"] == {"limit": None, "tags": ["easy"], "ids": []}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--dataset", "story-evil.jsonl"], "did you mean 'story-eval.jsonl'"),
+        (["--dataset", "story-eval.jsonl", "-g", "stori-KG.json"], "did you mean 'story-KG.json'"),
+        (["--dataset", "."], "must be a file, this is a folder"),
+        (["--dataset", "story-eval.jsonl", "--top-k", "0"], "--top-k must be 1 or more, got 0"),
+        (["--dataset", "story-eval.jsonl", "--hops", "-1"], "--hops must be 0 or more, got -1"),
+        (["--dataset", "story-eval.jsonl", "--depth", "3"], "--top-k 5 can't be more than --depth 3"),
+        (["--dataset", "story-eval.jsonl", "--limit", "0"], "--limit must be 1 or more"),
+        (["--dataset", "story-eval.jsonl", "--tags", "easi"], "did you mean 'easy'"),
+        (["--dataset", "story-eval.jsonl", "--linker", "nams"], "did you mean 'names'"),
+        (["--dataset", "story-eval.jsonl", "--retriever", "dfs"], "did you mean 'bfs'"),
+        (["--dataset", "story-eval.jsonl", "--config", "no.yaml"], "no such configuration file"),
+    ],
+)
+def test_wrong_input_is_one_line_exit_2_and_nothing_written(
+    files: Path, run_cli, arguments, expected
+) -> None:
+    done = run_cli("eval", *arguments)
+    assert done.exit_code == 2
+    assert expected in done.stderr
+    assert "Traceback" not in done.output
+    assert not list(files.glob("data/results/*.json"))
+
+
+def test_several_graphs_and_no_name_that_fits_lists_the_candidates(files: Path, run_cli) -> None:
+    write_kg(files / "data/kg/other-KG.json", ["X"])
+    write_gold(files / "data/eval/third-eval.jsonl", QUESTION)
+    done = run_cli("eval", "--dataset", "third-eval.jsonl")
+    assert done.exit_code == 2
+    assert "other-KG.json, story-KG.json" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("retrieval:\n  hopps: 3\n", "unknown key 'retrieval.hopps'; did you mean 'hops'?"),
+        ("retreival:\n  hops: 3\n", "unknown section 'retreival'; did you mean 'retrieval'?"),
+        ("retrieval:\n  hops: many\n", "retrieval.hops must be a whole number, got the string 'many'"),
+        ("retrieval:\n  hops: -2\n", "retrieval.hops must be 0 or more, got -2"),
+        ("retrieval: [1, 2\n", "config.yaml:2:1: not YAML"),
+        ("- a\n", "wanted sections such as 'storage:', got a list"),
+    ],
+)
+def test_a_wrong_config_says_where(files: Path, run_cli, text: str, expected: str) -> None:
+    (files / "config.yaml").write_text(text)
+    done = run_cli("eval", "--dataset", "story-eval.jsonl")
+    assert done.exit_code == 2
+    assert expected in done.stderr
+
+
+def test_a_results_folder_that_cannot_be_written_is_refused_before_any_work(files: Path, run_cli) -> None:
+    (files / "blocked").write_text("a file where a folder should be")
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", "--results-dir", "blocked")
+    assert done.exit_code == 2
+    assert "results can't be written here" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_results_folder_is_refused(files: Path, run_cli) -> None:
+    (files / "sealed").mkdir(mode=0o500)
+    assert run_cli("eval", "--dataset", "story-eval.jsonl", "--results-dir", "sealed").exit_code == 2
+
+
+def test_flaws_of_the_graph_are_said(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/story-KG.json", ["Anna"], [("Anna", "KNOWS", "nobody")])
+    write_gold(own_folder / "data/eval/story-eval.jsonl", QUESTION)
+    done = run_cli("eval", "--dataset", "story-eval.jsonl")
+    assert "warning: story: 1 relations left out because an endpoint does not exist" in done.stderr
+
+
+def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
+    from tiny_graph_rag.config import config_yaml
+
+    assert (ROOT / "config.yaml").read_text(encoding="utf-8") == config_yaml()

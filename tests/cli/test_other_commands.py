@@ -1,0 +1,62 @@
+"""`init`, `stats`, `query`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.dataset.jsonl import read_eval_set
+
+
+def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folder: Path, run_cli) -> None:
+    assert run_cli("init").exit_code == 0
+    config = own_folder / "config.yaml"
+    assert yaml.safe_load(config.read_text())["retrieval"]["hops"] == 2
+    assert len(read_eval_set(own_folder / "data/eval/my-graph-eval.jsonl")) == 4
+    config.write_text("retrieval:\n  hops: 4\n")
+    again = run_cli("init")
+    assert "config.yaml: is there already, left as it is" in again.stdout
+    assert config.read_text() == "retrieval:\n  hops: 4\n"
+
+
+def test_stats_counts(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["A", "B", "C"], [("A", "OWNS", "B")])
+    done = run_cli("stats")
+    assert done.exit_code == 0, done.output
+    assert "2 (sizes 2, 1)" in done.stdout
+
+
+def test_query_shows_seeds_ranking_and_walk(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["점순네", "마을"], [("점순네", "LIVES_IN", "마을")])
+    done = run_cli("query", "점순네는 어디에 살아?", "--hops", "1")
+    assert done.exit_code == 0, done.output
+    assert "점순네 —LIVES_IN→ 마을" in done.stdout
+
+
+def test_query_reruns_one_question_beside_its_references(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
+    question = {"id": "Q7", "query": "Whom does Anna know?", "reference_entities": ["Ben", "Ghost"]}
+    write_gold(own_folder / "data/eval/a-eval.jsonl", question)
+    done = run_cli("query", "--dataset", "a-eval.jsonl", "--id", "Q7")
+    assert "✓ Ben" in done.stdout
+    assert "reference Ghost: not in the graph" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["Who?", "--id", "Q7"], ["--id", "Q7"], ["  "], ["--dataset", "a.jsonl"]]
+)
+def test_query_wants_a_question_or_an_id(own_folder: Path, run_cli, arguments: list[str]) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["Anna"])
+    assert run_cli("query", *arguments).exit_code == 2
+
+
+def test_markup_in_names_is_shown_as_text(own_folder: Path, run_cli) -> None:
+    write_kg(
+        own_folder / "data/kg/a-KG.json", ["[red]Anna[/red]", "Ben"], [("[red]Anna[/red]", "[bold]R", "Ben")]
+    )
+    done = run_cli("query", "Who is [red]Anna[/red]?")
+    assert done.exit_code == 0, done.output
+    assert "[red]Anna[/red]" in done.stdout

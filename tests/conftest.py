@@ -1,0 +1,70 @@
+"""Shared by all tests: small graphs and gold sets as files, and the command line in this process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from tiny_graph_rag.cli import app
+
+ROOT = Path(__file__).resolve().parent.parent
+REAL_DATA = ROOT.parent / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every test runs in an empty folder of its own, with no setting from outside."""
+    for name in ("KG_DIR", "DATASET_DIR", "RESULTS_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def run_cli() -> Callable[..., Result]:
+    """`run_cli("eval", "--dataset", …)` → exit_code, stdout, stderr."""
+
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(app, [str(each) for each in arguments])
+
+    return run
+
+
+def kg(entities: Sequence[Any], relations: Sequence[tuple[str, ...]] = ()) -> dict[str, Any]:
+    """KG JSON from names (ids are the names too) or (name, aliases), and (source, type, target) triples."""
+    pairs = [(each, ()) if isinstance(each, str) else each for each in entities]
+    return {
+        "entities": {name: {"name": name, "aliases": list(aliases)} for name, aliases in pairs},
+        "relationships": [
+            {"source_entity_id": source, "relationship_type": kind, "target_entity_id": target}
+            for source, kind, target in relations
+        ],
+    }
+
+
+def write_kg(path: Path, entities: Sequence[Any], relations: Sequence[tuple[str, ...]] = ()) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(kg(entities, relations), ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def write_gold(path: Path, *questions: dict[str, Any]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in questions), encoding="utf-8"
+    )
+    return path
+
+
+def real(*parts: str) -> Path:
+    """A file of the shared real data; the test is skipped where it is missing."""
+    path = REAL_DATA.joinpath(*parts)
+    if not path.exists():
+        pytest.skip(f"needs the real data ({'/'.join(parts)})")
+    return path

@@ -1,0 +1,137 @@
+"""The sample data keeps its promises: sizes, tags, and hop tags that equal the measured distance."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import networkx
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+from tiny_graph_rag.dataset.examples import EvalSet, Example
+from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.text import fold
+
+NAMES = ("김유정-동백꽃", "conan-doyle-speckled-band")
+HOP_TAGS = {"2-hop": 2, "3-hop": 3, "4-hop": 4}
+# Words of relation types that carry no meaning of their own and so can't give a relation away.
+FUNCTION_WORDS = {"of", "in", "to", "by", "at", "with", "for", "from", "on", "is", "has", "a", "the"}
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def sample(request) -> tuple[KnowledgeGraph, EvalSet, EvalSet]:
+    data, name = ROOT / "data", request.param
+    return (
+        read_graph(data / "kg" / f"{name}-KG.json"),
+        read_eval_set(data / "eval" / f"{name}-eval.jsonl"),
+        read_eval_set(data / "eval" / f"{name}-hardset.jsonl"),
+    )
+
+
+def tagged(examples: EvalSet, tag: str) -> list[Example]:
+    return [each for each in examples if tag in each.tags]
+
+
+def undirected(graph: KnowledgeGraph) -> networkx.Graph:
+    """Nodes are entity names."""
+    names = list(graph.entities.names)
+    made = networkx.Graph()
+    made.add_nodes_from(names)
+    for row in range(len(graph.relations)):
+        made.add_edge(names[graph.relations.sources[row]], names[graph.relations.targets[row]])
+    return made
+
+
+def test_sizes(sample) -> None:
+    graph, ordinary, hard = sample
+    assert len(graph) >= 60
+    assert len(graph.relations) >= 120
+    assert all(graph.entities.descriptions)
+    assert all(graph.relations.descriptions)
+    assert graph.notes.lines() == []
+    assert len(ordinary) >= 30
+    assert len(hard) >= 40
+
+
+def test_enough_questions_of_each_kind(sample) -> None:
+    _, _, hard = sample
+    least = {
+        "multi-hop": 14,
+        "alias-noise": 8,
+        "coreference": 8,
+        "no-answer": 4,
+        "2-hop": 1,
+        "3-hop": 1,
+        "4-hop": 1,
+    }
+    assert {tag: len(tagged(hard, tag)) >= count for tag, count in least.items()} == dict.fromkeys(
+        least, True
+    )
+    assert all(not each.reference_entities for each in tagged(hard, "no-answer"))
+    assert all(each.context for each in tagged(hard, "coreference"))
+
+
+def test_every_name_in_the_sets_is_a_name_of_the_graph(sample) -> None:
+    graph, ordinary, hard = sample
+    names = set(graph.entities.names)
+    for each in (*ordinary, *hard):
+        assert set(each.reference_entities) <= names, each.id
+        assert set(each.seed_entities or ()) <= names, each.id
+
+
+def test_references_are_mostly_not_named_in_hard_questions(sample) -> None:
+    _, _, hard = sample
+    hidden = [
+        each for each in hard if any(fold(name) not in fold(each.query) for name in each.reference_entities)
+    ]
+    assert len(hidden) >= 30
+
+
+def test_hop_tags_equal_the_measured_distance(sample) -> None:
+    graph, _, hard = sample
+    network = undirected(graph)
+    for each in tagged(hard, "multi-hop"):
+        tags = [tag for tag in each.tags if tag in HOP_TAGS]
+        assert len(tags) == 1, each.id
+        reach = [
+            networkx.single_source_shortest_path_length(network, seed) for seed in each.seed_entities or ()
+        ]
+        assert reach, each.id
+        distances = {min(hops[name] for hops in reach if name in hops) for name in each.reference_entities}
+        assert distances == {HOP_TAGS[tags[0]]}, each.id
+
+
+def test_half_of_the_multi_hop_questions_share_no_stem_with_the_relations_to_walk(sample) -> None:
+    graph, _, hard = sample
+    multi = tagged(hard, "multi-hop")
+    telling = yaml.safe_load(
+        (Path(__file__).parent / "korean-relation-words.yaml").read_text(encoding="utf-8")
+    )
+    assert set(graph.relations.types.names) <= set(telling) or graph.name.isascii()
+    paraphrased = [each for each in multi if each.reference_relationships and not gives_away(each, telling)]
+    assert len(paraphrased) >= len(multi) / 2
+
+
+def gives_away(example: Example, telling: dict[str, list[str]]) -> bool:
+    """Whether a word of the question, entity names left out, shares a stem with a relation on the path."""
+    text = example.query
+    ends = {name for each in example.reference_relationships for name in (each.source, each.target)}
+    for name in sorted({*ends, *(example.seed_entities or ())}, key=len, reverse=True):
+        text = text.replace(name, " ")
+    words = [word.casefold() for word in re.findall(r"\w+", text)]
+    for each in example.reference_relationships:
+        parts = [part for part in each.type.casefold().split("_") if part not in FUNCTION_WORDS]
+        if any(same_stem(word, part) for word in words for part in parts):
+            return True
+        if any(word.startswith(beginning) for word in words for beginning in telling.get(each.type, ())):
+            return True
+    return False
+
+
+def same_stem(word: str, other: str) -> bool:
+    """Equal, or a beginning of four letters in common: coarser than any stemmer, so never too kind."""
+    return word == other or (min(len(word), len(other)) >= 4 and word[:4] == other[:4])

@@ -1,0 +1,85 @@
+"""The schema describes what is written: by `eval`, and by the generator that the other tests read."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from tests.report.make_results import results
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.evaluation.runner import evaluate
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.metrics import default_measures
+from tiny_graph_rag.report import results_json
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = json.loads(Path(results_json.__file__).with_name("results.schema.json").read_text(encoding="utf-8"))
+SAMPLES = {
+    "김유정-동백꽃": "김유정-동백꽃-hardset",
+    "conan-doyle-speckled-band": "conan-doyle-speckled-band-eval",
+}
+
+
+def written_by_eval(graph: str, dataset: str, hops: int = 3) -> dict:
+    config = Config().override(hops=hops, latency_sample=2)
+    evaluation = evaluate(
+        read_graph(ROOT / f"data/kg/{graph}-KG.json"),
+        read_eval_set(ROOT / f"data/eval/{dataset}.jsonl"),
+        config,
+        default_measures(config.evaluation.top_k),
+    )
+    return json.loads(b"".join(results_json.document_parts(evaluation)))
+
+
+def test_the_schema_is_a_schema():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("graph", SAMPLES)
+def test_what_eval_writes_validates(graph):
+    jsonschema.validate(written_by_eval(graph, SAMPLES[graph]), SCHEMA)
+
+
+def test_every_id_that_a_file_mentions_has_its_entity():
+    document = written_by_eval("김유정-동백꽃", "김유정-동백꽃-hardset")
+    mentioned = {each for row in document["results"] for each in results_json.mentioned_ids(row)}
+    assert mentioned == set(document["entities"])
+    assert all(each["name"] and "description" in each for each in document["entities"].values())
+
+
+def test_what_the_generator_makes_validates():
+    document = results(40, 200)
+    jsonschema.validate(document, SCHEMA)
+    assert sum(len(each["references"]) for each in document["results"]) == 200
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("summary", "measures", "mrr", "mean"), "high"),
+        (("results", 0, "ranked", 0, "id"), 7),
+        (("results", 0, "references", 0, "rank"), 0),
+        (("kind",), "guess"),
+        (("entities", "e00000"), {"name": "without a type"}),
+    ],
+)
+def test_a_wrong_value_is_refused(where, value):
+    document = copy.deepcopy(results(3, 6))
+    place = document
+    for key in where[:-1]:
+        place = place[key]
+    place[where[-1]] = value
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, SCHEMA)
+
+
+def test_a_file_without_results_is_refused():
+    document = results(3, 6)
+    del document["results"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, SCHEMA)
