@@ -231,3 +231,7 @@ def config_yaml(config: Config | None = None) -> str:
             shown = value.replace("...\n", "").strip()
             lines.append(f"  {each.name}: {shown}  # {each.metadata['comment']}")
     return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":  # `python -m tiny_graph_rag.config > config.yaml`
+    print(config_yaml(), end="")
