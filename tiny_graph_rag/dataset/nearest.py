@@ -77,7 +77,9 @@ class NearestNames:
             ratio = SequenceMatcher(None, letters, _letters(spelling), autojunk=False).ratio()
             if ratio >= LEAST and (entity not in found or ratio > found[entity].likeness):
                 found[entity] = Near(spelling, entity, ratio)
-        best: Sequence[Near] = sorted(found.values(), key=lambda each: (-each.likeness, each.name, each.entity))
+        best: Sequence[Near] = sorted(
+            found.values(), key=lambda each: (-each.likeness, each.name, each.entity)
+        )
         return tuple(best[:most])
 
     def _spelling(self, row: int) -> str:

@@ -161,7 +161,9 @@ def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     held = np.flatnonzero(judgments.pair_keys[place] == keys)[::-1]  # the first of duplicates is written last
     first = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
     first[place[held]] = held
-    return first[np.searchsorted(judgments.pair_keys, judgments.pair_keys)]  # equal keys share the first place
+    return first[
+        np.searchsorted(judgments.pair_keys, judgments.pair_keys)
+    ]  # equal keys share the first place
 
 
 def _where_walks_end(

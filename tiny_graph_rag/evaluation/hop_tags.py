@@ -62,7 +62,7 @@ def hop_tags(
 def farthest_hops(
     adjacency: Adjacency, judgments: Judgments, seeds: Seeds, asked: NDArray[np.bool_]
 ) -> NDArray[np.int32]:
-    """(questions,): hops within which all references lie; NOT_REACHED where one of them doesn't, or unasked."""
+    """(questions,): hops within which all references lie; NOT_REACHED where one doesn't, or not asked."""
     farthest = np.full(len(judgments), NOT_REACHED, dtype=np.int32)
     if not len(judgments.grades):
         return farthest

@@ -75,9 +75,7 @@ def evaluate(
     judged = judge(run, judgments)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples])
-    why = explain(
-        graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores)
-    )
+    why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
     return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency, why)
 
 

@@ -19,7 +19,10 @@ from tiny_graph_rag.retrieval.base import Run
 
 @dataclass(frozen=True, slots=True)
 class Ties:
-    """rate: of the questions with gold, the share whose ranks k and k + 1 tie. measures: (worst, best) means."""
+    """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold.
+
+    measures: the (worst, best) mean that another order of equals could give.
+    """
 
     cutoff: int
     rate: float
