@@ -66,8 +66,9 @@ def evaluate(
     progress is told how many questions are done. Raises UsageError for settings that don't go together.
     """
     names = NameIndex.of(graph)
-    linker, retriever = make_linker(names, config), make_retriever(graph, config)
     judgments = resolve(examples, names, len(graph))
+    linker = make_linker(names, config)
+    retriever = make_retriever(graph, config, examples, judgments)
     started = time.perf_counter()
     linked, run = _retrieved(linker, retriever, examples, progress)
     elapsed = time.perf_counter() - started
