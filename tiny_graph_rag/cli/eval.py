@@ -17,6 +17,7 @@ from tiny_graph_rag.cli.options import (
     Measured,
     Retrieving,
     command,
+    flags,
     from_config,
 )
 from tiny_graph_rag.cli.session import Session
@@ -56,10 +57,7 @@ def evaluate_command(
         common,
         folders,
         to_stdout=to_stdout,
-        linker=retrieving.linker,
-        retriever=retrieving.retriever,
-        hops=retrieving.hops,
-        depth=retrieving.depth,
+        **flags(retrieving),
         top_k=top_k,
         latency_sample=latency_sample,
     )

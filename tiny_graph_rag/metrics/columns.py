@@ -26,7 +26,8 @@ def divided(numerator: NDArray[Any], denominator: NDArray[Any]) -> Column:
 
 def hits(judged: Judged, cutoff: int | None) -> Column:
     """Relevant entities among the first k."""
-    return np.asarray(np.count_nonzero(judged.grades[:, :cutoff] > 0, axis=1), dtype=np.float64)
+    found = np.asarray(judged.grades[:, :cutoff] > 0)
+    return np.asarray(np.count_nonzero(found, axis=1), dtype=np.float64)
 
 
 def returned(judged: Judged, cutoff: int | None) -> Column:

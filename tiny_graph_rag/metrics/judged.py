@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.metrics.matching import matched
+from tiny_graph_rag.metrics.matching import matched_in_order
 from tiny_graph_rag.retrieval.base import Run
 
 NO_ITEM = -1
@@ -126,7 +126,7 @@ def _items(
     contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
     for row in np.unique(contested // max(judgments.universe, 1)).tolist():
         rows = run.rows(row)
-        filled[rows] = matched(keys[rows], judgments)
+        filled[rows] = matched_in_order(keys[rows], judgments)
     return filled
 
 

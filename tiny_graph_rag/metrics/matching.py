@@ -10,7 +10,7 @@ from tiny_graph_rag.dataset.resolve import Judgments
 NO_ITEM = -1
 
 
-def matched(keys: NDArray[np.int64], judgments: Judgments) -> list[int]:
+def matched_in_order(keys: NDArray[np.int64], judgments: Judgments) -> list[int]:
     """Row by row, the relevant item that becomes fillable with this entity: a growing maximum matching.
 
     keys: (rows,) of one question, best first, question * universe + entity. NO_ITEM where one adds none.

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
+from tiny_graph_rag.report.explained_console import print_explanation
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,6 +61,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         console.print(
             f"{overall.nothing_retrieved} questions retrieved nothing; with a reference they score 0"
         )
+    print_explanation(evaluation.explanation, console)
 
 
 def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
