@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.metrics.test_judged import UNIVERSE, run_of
 from tiny_graph_rag.dataset.resolve import Judgments, Reference
-from tiny_graph_rag.metrics import Measure, judge, means
+from tiny_graph_rag.metrics import Measure, judge
 
 RUNS_AN_EXAMPLE = 20  # 250 examples of these are 5,000 random runs; one call of the peer serves them all
 
@@ -77,4 +77,4 @@ def test_equal_to_trec_eval_question_by_question_and_on_average(seed: int) -> No
         found = Measure.parse(ours).compute(judged)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9, err_msg=ours)
         for mine, other in zip(np.split(found, ends), np.split(expected, ends), strict=True):
-            assert means({ours: mine})[ours].mean == pytest.approx(other.mean(), rel=0, abs=1e-9)
+            assert mine.mean() == pytest.approx(other.mean(), rel=0, abs=1e-9)

@@ -26,8 +26,8 @@ def divided(numerator: NDArray[Any], denominator: NDArray[Any]) -> Column:
 
 def hits(judged: Judged, cutoff: int | None) -> Column:
     """Relevant entities among the first k."""
-    found = np.asarray(judged.grades[:, :cutoff] > 0)
-    return np.asarray(np.count_nonzero(found, axis=1), dtype=np.float64)
+    found: Column = (judged.grades[:, :cutoff] > 0).sum(axis=1).astype(np.float64)
+    return found
 
 
 def returned(judged: Judged, cutoff: int | None) -> Column:
