@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.metrics import Measure, judge, score
 from tiny_graph_rag.retrieval.base import Run
@@ -58,7 +59,7 @@ def _tied_at(run: Run, cutoff: int) -> NDArray[np.bool_]:
 def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     """(rows,): the best grade that the entity can fill, 0 where none."""
     keys = np.repeat(np.arange(len(run)), np.diff(run.offsets)) * judgments.universe + run.entities
-    known, first = np.unique(judgments.pair_keys, return_index=True)
+    known, first = distinct(judgments.pair_keys)
     if not len(known):
         return np.zeros(len(keys), dtype=np.int64)
     best = np.maximum.reduceat(judgments.grades[judgments.pair_items].astype(np.int64), first)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct, found_in
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.retrieval.base import Run
 
@@ -43,7 +44,7 @@ def judge(run: Run, judgments: Judgments) -> Judged:
     question = np.repeat(np.arange(len(run)), lengths)
     keys = question * judgments.universe + run.entities
     item = _items(run, judgments, question, keys)
-    bears = _found(judgments.pair_keys, keys)
+    bears = found_in(judgments.pair_keys, keys)
     kept = ~(bears & (item == NO_ITEM))  # a later bearer of a filled reference is dropped like a duplicate
     kept_before = np.concatenate([[0], np.cumsum(kept)])
     retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]
@@ -52,16 +53,9 @@ def judge(run: Run, judgments: Judgments) -> Judged:
     items = np.full((len(run), width), NO_ITEM, dtype=np.int64)
     irrelevant = np.zeros((len(run), width), dtype=bool)
     items[question[kept], rank[kept]] = item[kept]
-    irrelevant[question[kept], rank[kept]] = _found(judgments.irrelevant_keys, keys[kept])
+    irrelevant[question[kept], rank[kept]] = found_in(judgments.irrelevant_keys, keys[kept])
     grades = np.where(items == NO_ITEM, 0, np.append(judgments.grades, 0)[items]).astype(np.int32)
     return Judged(grades, irrelevant, items, retrieved, judgments.relevant, _ideal(judgments))
-
-
-def _found(sorted_keys: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.bool_]:
-    if not len(sorted_keys):
-        return np.zeros(len(keys), dtype=bool)
-    place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    return np.asarray(sorted_keys[place] == keys)
 
 
 def _items(
@@ -69,13 +63,13 @@ def _items(
 ) -> NDArray[np.int64]:
     """The item that each row fills: first come, first served; NO_ITEM where it fills none."""
     filled = np.full(len(keys), NO_ITEM, dtype=np.int64)
-    hits = np.flatnonzero(_found(judgments.pair_keys, keys))
+    hits = np.flatnonzero(found_in(judgments.pair_keys, keys))
     item = judgments.pair_items[np.searchsorted(judgments.pair_keys, keys[hits])]
-    _, first = np.unique(item, return_index=True)
+    _, first = distinct(item)
     filled[hits[first]] = item[first]
     # An entity that could fill several references of its question needs a choice that spoils no other.
     contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for row in np.unique(contested // max(judgments.universe, 1)).tolist():
+    for row in distinct(contested // max(judgments.universe, 1))[0].tolist():
         rows = run.rows(row)
         filled[rows] = matched_in_order(keys[rows], judgments)
     return filled
