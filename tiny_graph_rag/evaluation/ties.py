@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.metrics import Measure, judge, score
+from tiny_graph_rag.metrics import Measure, judge, score, weights
 from tiny_graph_rag.retrieval.base import Run
 
 
@@ -37,8 +37,11 @@ def ties(run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: in
     gains = _gains(run, judgments)
     means = []
     for direction in (-1, 1):
-        found = score(judge(_reordered(run, direction * gains), judgments), measures)
-        means.append({each: _mean(column) for each, column in found.items()})
+        judged = judge(_reordered(run, direction * gains), judgments)
+        pooled = weights(judged, measures)
+        means.append(
+            {each: _mean(column, pooled.get(each)) for each, column in score(judged, measures).items()}
+        )
     return Ties(
         cutoff,
         float(tied.mean()) if len(tied) else float("nan"),
@@ -82,6 +85,9 @@ def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     )
 
 
-def _mean(values: NDArray[np.float64]) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
+def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    """NaN where no question defines the measure. weight: of each question where the measure pools."""
+    defined = ~np.isnan(values) & (weight > 0 if weight is not None else True)
+    if not defined.any():
+        return float("nan")
+    return float(np.average(values[defined], weights=None if weight is None else weight[defined]))
