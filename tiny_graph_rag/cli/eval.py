@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -32,6 +33,7 @@ def evaluate_command(
     retrieving: Retrieving,
     chosen: Chosen,
     common: Common,
+    floors: Floors,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
@@ -41,11 +43,22 @@ def evaluate_command(
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_run: Annotated[
+        str | None,
+        typer.Option("--save-run", help="Write the whole run: .trec, .jsonl, .csv or .parquet."),
+    ] = None,
+    save_run_format: Annotated[
+        str | None,
+        typer.Option(
+            "--save-run-format", help="trec, jsonl, csv, parquet or contest.", show_default="by suffix"
+        ),
+    ] = None,
     skip_generation: Annotated[
         bool, typer.Option("--skip-generation", help="Measure retrieval only.")
     ] = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
+    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.metrics import default_measures, parse_measures
@@ -68,10 +81,20 @@ def evaluate_command(
             "measures would cut where nothing is retrieved"
         )
     chosen_measures = parse_measures(measures) if measures else default_measures(config.evaluation.top_k)
+    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
+    basis = check_basis(floors.gate_on)
+    check_junit(floors.junit)
+    computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
         check_writable(target)
+    saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
+    if saved is not None:
+        from tiny_graph_rag.retrieval.runs.writing import form_of, run_parts
+
+        form = form_of(saved, save_run_format)
+        check_writable(saved)
     knowledge = session.graph(graph, examples)
     session.say(
         f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
@@ -79,7 +102,11 @@ def evaluate_command(
         f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
     )
     with session.progress("retrieving", len(examples)) as progress:
-        evaluation = evaluate(knowledge, examples, config, chosen_measures, progress)
+        evaluation = evaluate(knowledge, examples, config, computed, progress)
+    if saved is not None:
+        known = knowledge.entities
+        questions = [each.id for each in examples]
+        write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
     if not skip_generation:
         session.say("answers are not generated: this version measures retrieval")
@@ -90,3 +117,5 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+    outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
+    conclude(session, outcomes, floors.junit, "eval")

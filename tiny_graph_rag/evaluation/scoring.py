@@ -53,6 +53,7 @@ class Collected:
         self._weights: list[dict[Measure, Column]] = []
         self._relevant: list[NDArray[np.int64]] = []
         self._retrieved: list[NDArray[np.int64]] = []
+        self._summary: Summary | None = None
 
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
         columns = score(stretch.judged, self.measures)
@@ -67,7 +68,13 @@ class Collected:
     def columns(self) -> dict[Measure, Column]:
         return _joined(self._scores)
 
-    def summary(self, seed: int) -> Summary:
+    def found(self, seed: int) -> Summary:
+        """Means and intervals, computed once and kept."""
+        if self._summary is None:
+            self._summary = self._summarised(seed)
+        return self._summary
+
+    def _summarised(self, seed: int) -> Summary:
         counts = Counts(np.concatenate(self._relevant), np.concatenate(self._retrieved))
         return slices(self.columns(), _joined(self._weights), counts, self.tags, seed=seed)
 
@@ -84,19 +91,28 @@ def score_stretches(stretches: Iterable[Stretch], measures: Sequence[Measure]) -
     return collected
 
 
-def notes(run: WrittenRun, questions: Sequence[GoldQuestion]) -> list[str]:
-    """What a reader of the scores should know of the run, as counted warnings."""
+def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool = False) -> list[str]:
+    """What a reader of the scores should know of the run, as counted warnings.
+
+    selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
+    """
     known = {each.id for each in questions}
-    unknown = [key for key in run.rankings if key not in known]
+    unknown = [key for key in run.rankings if key not in known and not selected]
     missing = [each.id for each in questions if each.id not in run.rankings]
     twice = sum(len(row) - len({each.key for each in row}) for row in run.rankings.values())
-    found = (
+    found: tuple[tuple[int, str, list[str]], ...] = (
         (len(unknown), "questions of the run are not in the gold set and are ignored", unknown),
-        (len(missing), "questions of the gold set are not in the run and count as nothing retrieved", missing),
+        (
+            len(missing),
+            "questions of the gold set are not in the run and count as nothing retrieved",
+            missing,
+        ),
         (twice, "duplicates in rankings are dropped after the first", []),
     )
     return [
-        f"{count:,} {what}{f' (such as {chr(44).join(some[:3])})' if some else ''}" for count, what, some in found if count
+        f"{count:,} {what}" + (f" (such as {', '.join(some[:3])})" if some else "")
+        for count, what, some in found
+        if count
     ]
 
 

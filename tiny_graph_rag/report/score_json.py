@@ -52,7 +52,7 @@ def document_parts(
             yield (b"\n" if first else b",\n") + b",\n".join(lines)
             first = False
     known = entities(graph, mentioned) if graph is not None else {}
-    found = {"summary": summary(collected, collected.summary(seed), cutoff, usage), "entities": known}
+    found = {"summary": summary(collected, collected.found(seed), cutoff, usage), "entities": known}
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
 
 

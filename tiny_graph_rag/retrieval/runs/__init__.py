@@ -67,7 +67,8 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     format = format or detected(path)
     if format not in FORMATS:
         raise UsageError(
-            f"unknown run format {format!r}{nearest(format, list(FORMATS)) or '.'} Choices: {', '.join(FORMATS)}"
+            f"unknown run format {format!r}{nearest(format, list(FORMATS)) or '.'} "
+            f"Choices: {', '.join(FORMATS)}"
         )
     run = FORMATS[format](path)
     if not run.rankings:
@@ -115,8 +116,8 @@ def detected(path: Path) -> str:
     if "," in line or "\t" in line:
         return "table"
     raise RunError(
-        f"{path.name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table with a header, got "
-        f"{line[:60]!r}. Name it with --run-format: {', '.join(FORMATS)}"
+        f"{path.name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table with a header, "
+        f"got {line[:60]!r}. Name it with --run-format: {', '.join(FORMATS)}"
     )
 
 
