@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import write_gold, write_kg
 
 ENTITIES = ["Anna", "Ben", "Clara", "Dover"]
 RELATIONS = [("Anna", "MARRIED_TO", "Ben"), ("Ben", "LIVES_IN", "Dover")]
@@ -188,9 +188,3 @@ def test_flaws_of_the_graph_are_said(own_folder: Path, run_cli) -> None:
     write_gold(own_folder / "data/eval/story-eval.jsonl", QUESTION)
     done = run_cli("eval", "--dataset", "story-eval.jsonl")
     assert "warning: story: 1 relations left out because an endpoint does not exist" in done.stderr
-
-
-def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
-    from tiny_graph_rag.config import config_yaml
-
-    assert (ROOT / "config.yaml").read_text(encoding="utf-8") == config_yaml()

@@ -1,0 +1,58 @@
+"""Docs, `--help`, config.yaml and code say the same."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.cli.reference import reference
+from tiny_graph_rag.config import Config, config_yaml
+
+READMES = ("README.md", "README.ko.md")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_command_reference_is_what_the_commands_say() -> None:
+    assert read("docs/commands.md") == reference(), (
+        "run: uv run python -m tiny_graph_rag.cli.reference > docs/commands.md"
+    )
+
+
+def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
+    assert read("config.yaml") == config_yaml(), "run: uv run python -m tiny_graph_rag.config > config.yaml"
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_the_readme_names_every_command(readme: str) -> None:
+    commands = re.findall(r"^## (\S+)$", reference(), re.M)
+    assert [each for each in commands if f"`{each}`" not in read(readme)] == []
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_options_and_files_in_the_readme_exist(readme: str) -> None:
+    text = read(readme)
+    known = set(re.findall(r"`(--[a-z-]+)`", reference())) | {"--version", "--extra", "--help", "--clone"}
+    assert [each for each in re.findall(r"(--[a-z][a-z-]+)", text) if each not in known] == []
+    links = [each for each in re.findall(r"\]\(([^)#]+)", text) if "://" not in each]
+    assert [each for each in links if not (ROOT / each).exists()] == []
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_defaults_in_the_readme_are_those_of_the_code(readme: str) -> None:
+    rows = dict(re.findall(r"^\| `--([a-z-]+)(?: [A-Z]+)?` .*\| `([^`|]*)` \|$", read(readme), re.M))
+    settings = {
+        name.replace("_", "-"): value for part in Config().as_dict().values() for name, value in part.items()
+    }
+    shown = {name: default for name, default in rows.items() if name in settings}
+    assert shown, "the README's table of options was not found"
+    assert shown == {name: str(settings[name]) for name in shown}
+
+
+def test_both_readmes_give_the_same_commands() -> None:
+    blocks = [re.findall(r"^(?:python3 -m pip|uv run) .*?(?=\s+#|$)", read(each), re.M) for each in READMES]
+    assert blocks[0] == blocks[1]
