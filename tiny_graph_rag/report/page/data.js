@@ -39,9 +39,16 @@ async function inflated(base64) {
   if (typeof DecompressionStream === "undefined") {
     throw new Error("This browser is too old for a page of this size; one from 2023 or later opens it.");
   }
-  const bytes = Uint8Array.from(atob(base64), (sign) => sign.charCodeAt(0));
+  const bytes = Uint8Array.fromBase64?.(base64) ?? decoded(base64);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
   return new Response(stream).text();
+}
+
+function decoded(base64) {
+  const signs = atob(base64);
+  const bytes = new Uint8Array(signs.length);
+  for (let at = 0; at < signs.length; at++) bytes[at] = signs.charCodeAt(at);
+  return bytes;
 }
 
 // Undoes page_data.py's thinning: names that stand in `entities`, and steps that start where the last ended.

@@ -32,7 +32,7 @@ function name(text, most) {
 }
 
 // The one place that rounds.
-const figure = (value) => (value === null || value === undefined ? "–" : value.toFixed(3));
+const figure = (value) => (value === null || value === undefined ? "–" : value.toFixed(3).replace("-", "−"));
 const points = (share) => `${(share * 100).toFixed(1)}`;
 const count = (value) => value.toLocaleString("en-US");
 const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
@@ -49,9 +49,10 @@ const VERDICTS = {
   no_seed: "no seed",
   not_in_graph: "not in the graph",
 };
-const verdictWords = (verdict) => VERDICTS[verdict] ?? verdict ?? "not judged";
+const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? VERDICTS[verdict] : cut(verdict ?? "not judged", 40);
+const verdictClass = (verdict) => `verdict-${Object.hasOwn(VERDICTS, verdict) ? verdict : "other"}`;
 function badge(verdict) {
-  return el("span", { class: `badge verdict-${VERDICTS[verdict] ? verdict : "other"}` }, verdictWords(verdict));
+  return el("span", { class: `badge ${verdictClass(verdict)}` }, verdictWords(verdict));
 }
 
 // A walk in words: A —OWNS→ B ←FEEDS— C

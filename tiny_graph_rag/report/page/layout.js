@@ -99,20 +99,33 @@ function textWidth(text, size) {
   return ems * size;
 }
 
-// A place for each node's label: right, left, below or above, where it covers least. Adds label {x, y, anchor}.
-function placeLabels(nodes, width, height, size) {
-  const taken = nodes.map((each) => ({ x0: each.x - 11, x1: each.x + 11, y0: each.y - 11, y1: each.y + 11 }));
+// A place for each node's label: right, left, below or above, where it covers least of nodes, edges and other
+// labels. Adds labelAt {x, y, anchor}.
+function placeLabels(nodes, edges, width, height, size) {
+  const around = (x, y, half, high = half) => ({ x0: x - half, x1: x + half, y0: y - high, y1: y + high });
+  const taken = nodes.map((each) => around(each.x, each.y, each.verdict ? 15 : 11));
+  for (const { source, target } of edges) {
+    for (let part = 0.1; part < 0.95; part += 0.1) {
+      const inLabel = part > 0.25 && part < 0.75 ? 6 : 3;
+      taken.push(around(source.x + (target.x - source.x) * part, source.y + (target.y - source.y) * part, inLabel));
+    }
+  }
   const overlap = (a, b) => Math.max(0, Math.min(a.x1, b.x1) - Math.max(a.x0, b.x0)) * Math.max(0, Math.min(a.y1, b.y1) - Math.max(a.y0, b.y0));
   for (const each of nodes) {
     const long = textWidth(each.label, size);
     const right = Math.cos(each.angle ?? 0) >= 0;
+    const gap = each.verdict ? 18 : 14;
     const sides = [
-      { x: each.x + 14, y: each.y + 4, anchor: "start" },
-      { x: each.x - 14, y: each.y + 4, anchor: "end" },
-      { x: each.x, y: each.y + 24, anchor: "middle" },
-      { x: each.x, y: each.y - 15, anchor: "middle" },
+      { x: each.x + gap, y: each.y + 4, anchor: "start" },
+      { x: each.x - gap, y: each.y + 4, anchor: "end" },
+      { x: each.x, y: each.y + gap + 10, anchor: "middle" },
+      { x: each.x, y: each.y - gap - 2, anchor: "middle" },
+      { x: each.x + gap - 3, y: each.y + gap, anchor: "start" },
+      { x: each.x - gap + 3, y: each.y + gap, anchor: "end" },
+      { x: each.x + gap - 3, y: each.y - gap + 6, anchor: "start" },
+      { x: each.x - gap + 3, y: each.y - gap + 6, anchor: "end" },
     ];
-    if (!right) [sides[0], sides[1]] = [sides[1], sides[0]];
+    if (!right) for (const at of [0, 4, 6]) [sides[at], sides[at + 1]] = [sides[at + 1], sides[at]];
     let best = null;
     for (const side of sides) {
       const x0 = side.anchor === "start" ? side.x : side.anchor === "end" ? side.x - long : side.x - long / 2;

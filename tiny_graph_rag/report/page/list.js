@@ -90,7 +90,7 @@ function listSection(data, state) {
     const mine = index.verdictNames.filter((_, bit) => index.verdicts[number] & (1 << bit));
     const option = el("div", { class: "row", role: "option", id: `row-${at}`, "aria-selected": String(at === active), "aria-setsize": found.length, "aria-posinset": at + 1, onclick: () => open(at, true) },
       el("span", { class: "asked" }, el("bdi", {}, cut(index.queryOf(number), 200))),
-      el("span", { class: "of" }, mine.map((each) => el("span", { class: `dot-word verdict-${VERDICTS[each] ? each : "other"}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
+      el("span", { class: "of" }, mine.map((each) => el("span", { class: `dot-word ${verdictClass(each)}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
       el("span", { class: `value ${value === null ? "" : value === 0 ? "zero" : value === 1 ? "full" : ""}` }, figure(value)));
     option.style.top = `${at * ROW}px`;
     return option;

@@ -18,7 +18,7 @@ function verdictSection(data, state) {
   verdicts.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
   let at = 0;
   const parts = verdicts.map(([verdict, many]) => {
-    const part = svg("rect", { class: `verdict-${VERDICTS[verdict] ? verdict : "other"}`, x: `${(at / total) * 100}%`, width: `${(many / total) * 100}%`, height: 16 });
+    const part = svg("rect", { class: verdictClass(verdict), x: `${(at / total) * 100}%`, width: `${(many / total) * 100}%`, height: 16 });
     at += many;
     return part;
   });

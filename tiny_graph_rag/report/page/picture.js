@@ -12,7 +12,7 @@ function walkPicture(question, data, width) {
     each.label = cut(each.name.replace(/\s+/g, " "), narrow ? 11 : 18);
   }
   const { height, rings, middle, floor } = placeWalk(nodes, width);
-  placeLabels(nodes, width, height, LABEL);
+  placeLabels(nodes, edges, width, height, LABEL);
   const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
   const tip = el("div", { class: "tip", hidden: true });
   const followed = el("p", { class: "followed", "aria-live": "polite" }, "Choose an entity to follow its walk.");
@@ -27,7 +27,7 @@ function walkPicture(question, data, width) {
     ]),
     floor !== null && [
       svg("line", { class: "floor", x1: 16, x2: width - 16, y1: floor + 8, y2: floor + 8 }),
-      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, "no walk leads to these"),
+      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, question.references.some((each) => each.verdict) ? "no walk is known to these" : "not among the entities shown"),
     ],
     [...paths.values()], [...groups.values()]);
 

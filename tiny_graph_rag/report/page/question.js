@@ -101,7 +101,7 @@ function answerView(answer, data) {
     answer.error && el("p", { class: "lost" }, typeof answer.error === "string" ? cut(answer.error, 500) : cut(JSON.stringify(answer.error), 500)),
     answer.text !== null && answer.text !== undefined && el("blockquote", {}, el("bdi", {}, answer.text)),
     answer.citations?.length > 0 && el("p", { class: "small" }, "cites ", answer.citations.map((each, at) => [at ? ", " : "", name(citationName(each, data), 60)])),
-    scores.length > 0 && el("dl", { class: "scores" }, scores.map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, typeof value === "number" ? figure(value) : cut(typeof value === "string" ? value : JSON.stringify(value), 200))))),
+    scores.length > 0 && el("dl", { class: "scores" }, scores.map(([key, value]) => el("div", {}, el("dt", {}, cut(key, 40)), el("dd", {}, typeof value === "number" ? figure(value) : cut(typeof value === "string" ? value : JSON.stringify(value), 200))))),
     (spent || answer.cost_usd) && el("p", { class: "small" }, `${spent ? plural(spent, "token") : ""}${answer.estimated ? " (estimated)" : ""}, ${dollars(answer.cost_usd)}`));
 }
 

@@ -3,6 +3,7 @@
 const STEPS = {
   "in graph": "the reference is an entity of the graph",
   reachable: "a walk leads to it from a linked seed",
+  "past filters": "no filter option keeps it out",
   "within hops": "within the hop limit",
   "within depth": "among the entities returned",
   "room in k": "k places can hold it",
@@ -98,18 +99,32 @@ function lossSection(data, state) {
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, "Where recall is lost"),
     el("div", { class: advice.length ? "split" : "" },
-      body,
+      el("div", {}, body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
       advice.length > 0 && el("div", {}, el("h3", {}, "What the numbers recommend"), el("ol", { class: "advice" }, advice))));
 }
 
+// What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
+function lossNotes({ linking, hop_tags: hops, ties }) {
+  const notes = [];
+  if (linking) notes.push(`Linking: seed precision ${figure(linking.seed_precision)}, recall ${figure(linking.seed_recall)} on ${plural(linking.questions, "question")} whose seeds the gold set names.`);
+  for (const [tag, each] of Object.entries(hops ?? {})) {
+    if (each.differ) notes.push(`Tag ${cut(tag, 40)}: in ${count(each.differ)} of ${plural(each.questions, "question")} the farthest reference lies elsewhere.`);
+  }
+  if (ties?.rate > 0) {
+    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => each.worst !== each.best).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`);
+    notes.push(`Ties at rank ${ties.k} in ${points(ties.rate)} % of the questions${ranges.length ? `; another order of equals could give ${ranges.join(", ")}` : ""}.`);
+  }
+  return notes;
+}
+
 function waterfallTable(steps, gold, tag) {
-  const rows = steps.map((each, at) =>
+  const rows = steps.map((each) =>
     el("tr", {},
       el("th", { scope: "row" }, each.step, STEPS[each.step] && el("span", { class: "small" }, STEPS[each.step])),
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
-      gold && el("td", { class: "number" }, figure(gold[at]?.recall))));
+      gold && el("td", { class: "number" }, figure(gold.find((other) => other.step === each.step)?.recall))));
   return el("table", { class: "waterfall" },
     tag ? el("caption", {}, "only ", name(tag)) : null,
     el("thead", {}, el("tr", {},
