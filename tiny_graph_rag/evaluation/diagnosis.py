@@ -18,7 +18,8 @@ from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.metrics.judged import NO_ITEM, Judged, matched_in_order
+from tiny_graph_rag.metrics.judged import NO_ITEM, Judged
+from tiny_graph_rag.metrics.matching import matched_in_order
 from tiny_graph_rag.retrieval.base import Run
 
 NO_ENTITY = -1
