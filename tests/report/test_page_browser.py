@@ -120,7 +120,9 @@ def test_the_list_is_driven_by_keys(browser, hardset):
             found.page.keyboard.press(key)
             assert found.page.locator(".question h2").inner_text() == document["results"][at]["query"]
         chosen = found.page.locator(".row[aria-selected=true]")
-        assert chosen.get_attribute("id") == found.page.locator(".rows").get_attribute("aria-activedescendant")
+        assert chosen.get_attribute("id") == found.page.locator(".rows").get_attribute(
+            "aria-activedescendant"
+        )
         found.page.keyboard.press("Enter")
         assert found.page.evaluate("document.activeElement.className") == "question"
 
@@ -254,7 +256,12 @@ def test_malicious_names_neither_run_nor_break(browser, folder):
     for row, question in enumerate(document["results"]):
         text = EVIL[row % len(EVIL)]
         question |= {"query": f"Who is {text}?", "tags": [text], "id": f"{row}{text}"}
-        question["answer"] = {"text": text, "citations": [ids[0], text], "scores": {text: text}, "error": text}
+        question["answer"] = {
+            "text": text,
+            "citations": [ids[0], text],
+            "scores": {text: text},
+            "error": text,
+        }
         for each in (*question["linked"], *question["ranked"]):
             each |= {"name": renamed[each["id"]]}
             for step in each.get("walk", ()):

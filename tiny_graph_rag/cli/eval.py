@@ -15,11 +15,13 @@ from tiny_graph_rag.cli.options import (
     Folders,
     Graph,
     Measured,
+    Reporting,
     Retrieving,
     command,
     flags,
     from_config,
 )
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -31,6 +33,7 @@ def evaluate_command(
     folders: Folders,
     retrieving: Retrieving,
     chosen: Chosen,
+    reporting: Reporting,
     common: Common,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
@@ -53,6 +56,7 @@ def evaluate_command(
     from tiny_graph_rag.report.results_json import document_parts
 
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(
         common,
         folders,
@@ -90,3 +94,4 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+        report_on(session, target, reports)

@@ -49,7 +49,11 @@ class Packer:
                 places = [self._places.setdefault(each, len(self._places)) for each in rows]
                 return ["c", rows[0]] if len(set(places)) == 1 else ["s", places]
             if kind is list:
-                return ["l", [len(each) for each in rows], self.pack([item for each in rows for item in each])]
+                return [
+                    "l",
+                    [len(each) for each in rows],
+                    self.pack([item for each in rows for item in each]),
+                ]
             if kind is dict:
                 fields = dict.fromkeys(field for each in rows for field in each)
                 columns = [[name, self.pack([each.get(name, _MISSING) for each in rows])] for name in fields]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from itertools import pairwise
 from typing import Any
 
 from tiny_graph_rag.report.columns import Packer
@@ -55,7 +56,7 @@ def _without_known_name(each: Json, names: dict[str, str]) -> Json:
 def _with_short_walk(each: Json, field: str) -> Json:
     """Each step starts where the one before it ended; only the first start is kept."""
     steps = each.get(field)
-    if not steps or any(one["to"] != other["from"] for one, other in zip(steps, steps[1:], strict=False)):
+    if not steps or any(one["to"] != other["from"] for one, other in pairwise(steps)):
         return each
     short = {
         "start": steps[0]["from"],
