@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -35,6 +36,7 @@ def evaluate_command(
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
+    floors: Floors,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
@@ -49,6 +51,7 @@ def evaluate_command(
     ] = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
+    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.metrics import default_measures, parse_measures
@@ -72,6 +75,10 @@ def evaluate_command(
             "measures would cut where nothing is retrieved"
         )
     chosen_measures = parse_measures(measures) if measures else default_measures(config.evaluation.top_k)
+    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
+    basis = check_basis(floors.gate_on)
+    check_junit(floors.junit)
+    computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
@@ -83,7 +90,7 @@ def evaluate_command(
         f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
     )
     with session.progress("retrieving", len(examples)) as progress:
-        evaluation = evaluate(knowledge, examples, config, chosen_measures, progress)
+        evaluation = evaluate(knowledge, examples, config, computed, progress)
     print_evaluation(evaluation, session.console)
     if not skip_generation:
         session.say("answers are not generated: this version measures retrieval")
@@ -95,3 +102,5 @@ def evaluate_command(
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
         report_on(session, target, reports)
+    outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
+    conclude(session, outcomes, floors.junit, "eval")

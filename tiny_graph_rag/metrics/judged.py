@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.metrics.matching import matched_in_order
 from tiny_graph_rag.retrieval.base import Run
@@ -105,7 +106,7 @@ def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
     if not (ascending[1:] == ascending[:-1]).any():
         return np.ones(len(keys), dtype=bool)
     first = np.zeros(len(keys), dtype=bool)
-    first[np.unique(keys, return_index=True)[1]] = True
+    first[distinct(keys)[1]] = True
     return first
 
 
@@ -120,11 +121,11 @@ def _items(
     filled = np.full(len(keys), NO_ITEM, dtype=np.int64)
     hits = np.flatnonzero(bears)
     item = judgments.pair_items[place[hits]]
-    _, first = np.unique(item, return_index=True)
+    _, first = distinct(item)
     filled[hits[first]] = item[first]
     # An entity that could fill several references of its question needs a choice that spoils no other.
     contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for row in np.unique(contested // max(judgments.universe, 1)).tolist():
+    for row in distinct(contested // max(judgments.universe, 1))[0].tolist():
         rows = run.rows(row)
         filled[rows] = matched_in_order(keys[rows], judgments)
     return filled

@@ -85,7 +85,7 @@ def means(
         weighing = np.ones(n) if weight is None else weight[kept]
         mean = float(np.average(values, weights=weighing)) if weight is not None else float(values.mean())
         is_share = shares is None or key in shares
-        if weight is None and is_share and bool(np.isin(values, (0.0, 1.0)).all()):
+        if weight is None and is_share and bool(((values == 0.0) | (values == 1.0)).all()):
             found[key] = Mean(mean, *wilson(float(values.sum()), n), n, "wilson")
         elif n < 2:
             found[key] = Mean(mean, math.nan, math.nan, n)
@@ -141,7 +141,8 @@ def _on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:
     number of threads of the matrix product can change a digit. Rounds by 2⁻³² of the largest value.
     """
     largest = float(np.abs(values).max(initial=0.0))
-    unit = 2.0 ** (math.frexp(largest)[1] - GRID_BITS) if largest else 1.0
+    smallest_unit = float(np.finfo(np.float64).tiny)  # below it a step of the grid could not be divided by
+    unit = max(2.0 ** (math.frexp(largest)[1] - GRID_BITS), smallest_unit) if largest else 1.0
     return np.round(values / unit) * unit
 
 
