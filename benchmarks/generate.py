@@ -103,7 +103,8 @@ def write_graph(path: Path, entities: int, edges: int, seed: int) -> None:
                 ", ".join(
                     f'{{"relationship_id": "r{row}", "source_entity_id": "e{source}", '
                     f'"target_entity_id": "e{target}", "relationship_type": "{RELATIONS[kind]}", '
-                    f'"description": "{RELATIONS[kind].lower()} (chapter {row % 97})", "weight": {row % 10 / 10 + 0.1:.1f}, '
+                    f'"description": "{RELATIONS[kind].lower()} (chapter {row % 97})", '
+                    f'"weight": {row % 10 / 10 + 0.1:.1f}, '
                     f'"source_chunks": ["c{row // 50}"]}}'
                     for row, source, target, kind in ends
                 )

@@ -151,7 +151,7 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
+def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Write to a temporary file beside `path` and move it into place: whole or not at all."""
     temporary = _temporary(path)
     try:

@@ -6,10 +6,10 @@ something is shown or written. Traversal is undirected; direction and type stay 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +78,10 @@ class Adjacency:
         order = _order_by_pair(starts, ends, entities)
         indptr = np.zeros(entities + 1, dtype=np.int64)
         np.cumsum(np.bincount(starts, minlength=entities), out=indptr[1:])
-        return cls(indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
+        columns = (indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
+        for column in columns:  # as those of a cached graph are
+            column.setflags(write=False)
+        return cls(*columns)
 
     @property
     def degrees(self) -> NDArray[np.int64]:
@@ -98,6 +101,21 @@ class LoadNotes:
         return [f"{count:,} {kind} (such as {', '.join(examples)})" for kind, count, examples in self.found]
 
 
+@dataclass(slots=True)
+class Derived:
+    """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
+
+    kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+
+    def get(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        if name not in self.kept:
+            self.kept[name] = self.made(name, build)
+        return self.kept[name]
+
+    def made(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        return build()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeGraph:
     """entities, relations and adjacency, with what the house order needs.
@@ -113,6 +131,7 @@ class KnowledgeGraph:
     name: str = ""
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
+    derivations: Derived = field(default_factory=Derived)
 
     @classmethod
     def of(
@@ -130,6 +149,16 @@ class KnowledgeGraph:
 
     def __len__(self) -> int:
         return len(self.entities)
+
+    def derived(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]
+    ) -> Mapping[str, NDArray[Any]]:
+        """Named arrays that follow from this graph alone, such as an index.
+
+        Built once; of a cached graph they lie memory-mapped beside its columns, and are built again when the
+        module of `build`, or what the graph cache itself depends on, has changed. name: a file name.
+        """
+        return self.derivations.get(name, build)
 
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The same graph for networkx: nodes are entity ids, edge keys relation rows.

@@ -30,10 +30,21 @@ def graph_format(*suffixes: str) -> Callable[[GraphReader], GraphReader]:
     return register
 
 
-def read_graph(path: Path) -> KnowledgeGraph:
-    """Load a knowledge graph. Raises GraphError with everything that is wrong with the file."""
+def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
+    """Load a knowledge graph. Raises GraphError with everything that is wrong with the file.
+
+    cache: the folder that keeps loaded graphs (graph/cache.py); None always reads the file.
+    """
     reader, name = _reader(path)
-    return replace(reader(path), name=name, sha256=sha256_of(path))
+
+    def load() -> KnowledgeGraph:
+        return replace(reader(path), sha256=sha256_of(path))
+
+    if cache is None:
+        return replace(load(), name=name)
+    from tiny_graph_rag.graph.cache import GraphCache
+
+    return replace(GraphCache(cache).graph(path, load), name=name)
 
 
 def _reader(path: Path) -> tuple[GraphReader, str]:
