@@ -68,7 +68,7 @@ class Session:
         examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
         if chosen is None:
             return examples
-        return examples.select(Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids)))
+        return examples.select(selection(chosen))
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
@@ -95,6 +95,11 @@ class Session:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total)
             yield lambda done: bar.update(task, completed=done)
+
+
+def selection(chosen: Chosen) -> Selection:
+    """The questions that the options of `Chosen` leave."""
+    return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
 
 
 def base_name(examples: EvalSet) -> str:
