@@ -218,7 +218,7 @@ class Chat:
             raise CallFailed("fatal", f"{failure}. Check openai.base_url (OPENAI_BASE_URL)") from None
 
     def _wait(self, attempt: int) -> float:
-        longest = min(self.patience.first_wait * 2 ** (attempt - 1), self.patience.longest_wait)
+        longest: float = min(self.patience.first_wait * 2.0 ** (attempt - 1), self.patience.longest_wait)
         return longest * (0.5 + self._chance.random() / 2)
 
     async def _attempt(self, call: Call, client: AsyncOpenAI, extra: dict[str, object], pace: Pace) -> Reply:
