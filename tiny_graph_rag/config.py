@@ -7,6 +7,7 @@ a comment; config.yaml, `init` and `--help` are made from these.
 from __future__ import annotations
 
 import os
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -18,6 +19,7 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.secret import Secret, safe_url
 
 CONFIG_FILE = "config.yaml"
+CACHE_NAME = "tiny-graph-rag"
 
 
 def setting(
@@ -53,6 +55,16 @@ class Evaluation:
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
     seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How the work is done; changes no result, so results files don't record it."""
+
+    threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
+    compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
+    graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
+    answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +109,7 @@ class Config:
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
     evaluation: Evaluation = field(default_factory=Evaluation)
+    running: Running = field(default_factory=Running)
     openai: OpenAI = field(default_factory=OpenAI)
     generation: Generation = field(default_factory=Generation)
     file: Path | None = None
@@ -128,6 +141,7 @@ class Config:
                 for each in fields(getattr(self, section))
             }
             for section in section_names()
+            if section != "running"
         }
         found["openai"]["base_url"] = safe_url(self.openai.base_url)
         return found
@@ -254,6 +268,17 @@ def _check_bounds(each: Field[Any], value: Any, place: str) -> None:
         raise ConfigError(f"{place} must be {low} or more, got {value}")
     if high is not None and not value <= high:
         raise ConfigError(f"{place} must be {high} or less, got {value}")
+
+
+def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """Where caches lie: under XDG_CACHE_HOME, else the platform's own folder for caches. It may not exist."""
+    environment = os.environ if environment is None else environment
+    base = environment.get("XDG_CACHE_HOME", "")
+    if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
+        base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
+    if not base:
+        base = "~/Library/Caches" if platform == "darwin" else "~/.cache"
+    return Path(base).expanduser() / CACHE_NAME
 
 
 def config_yaml(config: Config | None = None) -> str:
