@@ -270,6 +270,12 @@ def _check_bounds(each: Field[Any], value: Any, place: str) -> None:
         raise ConfigError(f"{place} must be {high} or less, got {value}")
 
 
+def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
+    """Where tiktoken keeps its encodings, "" for its own default. The environment's names are tiktoken's."""
+    environment = os.environ if environment is None else environment
+    return environment.get("TIKTOKEN_CACHE_DIR") or environment.get("DATA_GYM_CACHE_DIR") or ""
+
+
 def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
     """Where caches lie: under XDG_CACHE_HOME, else the platform's own folder for caches. It may not exist."""
     environment = os.environ if environment is None else environment

@@ -1,0 +1,54 @@
+"""Answer scores over all questions and by tag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiny_graph_rag.evaluation.summary import Mean
+from tiny_graph_rag.generation.base import Answers
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSlice:
+    """rows: the questions of the slice. answered: with a text; failed: with an error; abstained: of the
+    answered, those that say that they have no answer."""
+
+    rows: tuple[int, ...]
+    answered: int
+    failed: int
+    abstained: int
+    scores: dict[str, Mean]
+
+
+def answer_slices(
+    answers: Answers, tags: Sequence[Sequence[str]]
+) -> tuple[AnswerSlice, dict[str, AnswerSlice]]:
+    """Overall and by tag; a question counts in every tag that it carries."""
+    rows_of: dict[str, list[int]] = {}
+    for row, its_tags in enumerate(tags):
+        for tag in dict.fromkeys(its_tags):
+            rows_of.setdefault(tag, []).append(row)
+    everything = _slice(answers, range(len(answers)))
+    return everything, {tag: _slice(answers, rows) for tag, rows in rows_of.items()}
+
+
+def _slice(answers: Answers, rows: Sequence[int]) -> AnswerSlice:
+    chosen = [answers.rows[row] for row in rows]
+    failed = sum(each.error is not None for each in chosen)
+    names = dict.fromkeys(name for each in answers.rows for name in each.scores)
+    return AnswerSlice(
+        tuple(rows),
+        answered=len(chosen) - failed,
+        failed=failed,
+        abstained=sum(each.abstained for each in chosen),
+        scores={name: _mean([each.scores.get(name, np.nan) for each in chosen]) for name in names},
+    )
+
+
+def _mean(values: list[float]) -> Mean:
+    column = np.array(values)
+    defined = column[~np.isnan(column)]
+    return Mean(float(defined.mean()) if len(defined) else float("nan"), len(defined))
