@@ -34,7 +34,7 @@ def root(
     """The options that stand before the command."""
 
 
-from tiny_graph_rag.cli import eval, init, query, stats  # noqa: E402, F401 - each registers its command
+from tiny_graph_rag.cli import compare, eval, init, query, stats  # noqa: E402, F401 - each registers its command
 
 
 def main() -> None:
