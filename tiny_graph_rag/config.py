@@ -69,9 +69,11 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class OpenAI:
-    """The API that answers: any that speaks OpenAI's chat completions. Its key: environment OPENAI_API_KEY."""
+    """The API that answers, any like OpenAI's chat completions; its key: environment OPENAI_API_KEY."""
 
-    base_url: str = setting("", "empty for OpenAI itself (environment: OPENAI_BASE_URL)", env="OPENAI_BASE_URL")
+    base_url: str = setting(
+        "", "empty for OpenAI itself (environment: OPENAI_BASE_URL)", env="OPENAI_BASE_URL"
+    )
     model: str = setting("gpt-4.1-mini", "model that answers (environment: OPENAI_MODEL)", env="OPENAI_MODEL")
     judge_model: str = setting("", "model that judges answers; empty for the same")
     embedding_model: str = setting("", "model behind the judge's ACC, such as text-embedding-3-small")
@@ -98,7 +100,9 @@ class Generation:
     context_tokens: int = setting(2000, "tokens of graph facts in a prompt at most", low=1)
     prompt: str = setting("", "file with a prompt of your own; empty for the built-in one")
     judge: str = setting("", "correctness, faithfulness, quality, retrieval, factuality; empty for none")
-    fail_on_error: float = setting(1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1)
+    fail_on_error: float = setting(
+        1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,12 @@ def test_a_good_answer_comes_with_the_providers_own_count() -> None:
     assert (found.reply.text, found.reply.tokens) == ("Anna [1].", Tokens(7, 5, cached=4, reasoning=2))
     assert not found.reply.estimated
     body = server.requests[0].body
-    assert (body["model"], body["temperature"], body["seed"], body["max_tokens"]) == ("test-model", 0.0, 3, 50)
+    assert (body["model"], body["temperature"], body["seed"], body["max_tokens"]) == (
+        "test-model",
+        0.0,
+        3,
+        50,
+    )
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY.reveal()}"
 
 
@@ -139,7 +144,9 @@ def test_what_fails_in_passing_is_tried_again_and_counted_as_perhaps_charged(bad
     ("refusal", "before", "after"),
     [
         (
-            error(400, "Unsupported parameter: 'max_tokens', use 'max_completion_tokens'", param="max_tokens"),
+            error(
+                400, "Unsupported parameter: 'max_tokens', use 'max_completion_tokens'", param="max_tokens"
+            ),
             {"max_tokens": 50},
             {"max_completion_tokens": 50},
         ),
@@ -226,7 +233,7 @@ def test_what_no_call_can_survive_ends_the_run_at_once_and_shows_no_key(bad: Act
 def test_no_server_ends_the_run_and_names_the_setting() -> None:
     with ChatServer(scripted(GOOD)) as server:
         pass
-    with pytest.raises(ServiceError, match="can't reach .* Check openai.base_url"):
+    with pytest.raises(ServiceError, match=r"can't reach .* Check openai\.base_url"):
         ask(server, [call(f"q{n}") for n in range(100)])
 
 
@@ -289,7 +296,9 @@ def test_only_failed_calls_are_retried_and_only_when_asked(tmp_path: Path) -> No
     with ChatServer(script) as server:
         for retry, errors in ((False, 1), (False, 1), (True, 0)):
             journal = Journal.open(path, resume=True)
-            found = chat(server, journal=journal, concurrency=1, retry_failed=retry).ask([call("good"), call("bad")])
+            found = chat(server, journal=journal, concurrency=1, retry_failed=retry).ask(
+                [call("good"), call("bad")]
+            )
             journal.close()
             assert sum(each.error is not None for each in found) == errors
     assert [each.prompt for each in server.requests] == ["good", "bad", "bad"]

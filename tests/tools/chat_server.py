@@ -1,7 +1,7 @@
 """A chat-completions server on loopback, for tests and benchmarks: real HTTP, scripted misbehaviour.
 
 In a test: `with ChatServer(script) as server: …` where `script(request)` returns an Action; as a process:
-`python -m tests.tools.chat_server --latency 0.2 --log answered.txt` prints its address and serves until killed.
+`python -m tests.tools.chat_server --latency 0.2 --log answered.txt` says where it listens.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def answer(
     text: str | None,
     request: Request | None = None,
     *,
-    usage: Json | None | bool = True,
+    usage: Json | bool | None = True,
     finish_reason: str = "stop",
     **action: Any,
 ) -> Action:
@@ -76,7 +76,9 @@ def answer(
 
 def error(status: int, message: str, headers: dict[str, str] | None = None, **more: Any) -> Action:
     """An error in OpenAI's form; more: `param`, `code`, `type`."""
-    body = {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None} | more}
+    body = {
+        "error": {"message": message, "type": "invalid_request_error", "param": None, "code": None} | more
+    }
     return Action(json.dumps(body).encode(), status, headers or {})
 
 
@@ -84,7 +86,7 @@ Script = Callable[[Request], Action]
 
 
 class ChatServer:
-    """requests: everything that came, in order. answered: how many got a whole 200. most_at_once: in flight."""
+    """requests: all that came, in order. answered: how many got a whole 200. most_at_once: in flight."""
 
     def __init__(self, script: Script, latency: float = 0.0, log: str = "") -> None:
         self.script, self.latency, self.log = script, latency, log
@@ -152,7 +154,10 @@ class ChatServer:
             self.at_once -= 1
 
     async def _send(self, writer: asyncio.StreamWriter, action: Action, request: Request) -> bool:
-        headers = {"Content-Type": "application/json", "Content-Length": str(len(action.body))} | action.headers
+        headers = {
+            "Content-Type": "application/json",
+            "Content-Length": str(len(action.body)),
+        } | action.headers
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"HTTP/1.1 {action.status} .\r\n{lines}\r\n".encode())
         writer.write(action.body[: action.drop_after])

@@ -9,7 +9,18 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, command, flags, from_config
+from tiny_graph_rag.cli.options import (
+    GENERATION_SETTINGS,
+    Chosen,
+    Common,
+    Folders,
+    Generating,
+    Graph,
+    Retrieving,
+    command,
+    flags,
+    from_config,
+)
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -20,6 +31,7 @@ def evaluate_command(
     graph: Graph,
     folders: Folders,
     retrieving: Retrieving,
+    generating: Generating,
     chosen: Chosen,
     common: Common,
     output: Annotated[
@@ -30,11 +42,9 @@ def evaluate_command(
     ] = None,
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
-    skip_generation: Annotated[
-        bool, typer.Option("--skip-generation", help="Measure retrieval only.")
-    ] = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
+    from tiny_graph_rag.cli.answering import prepare
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.metrics import default_measures
@@ -49,6 +59,7 @@ def evaluate_command(
         **flags(retrieving),
         top_k=top_k,
         latency_sample=latency_sample,
+        **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
     if config.evaluation.top_k > config.retrieval.depth:
@@ -60,6 +71,7 @@ def evaluate_command(
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
         check_writable(target)
+    answering = prepare(session, generating, examples, target)
     knowledge = session.graph(graph, examples)
     session.say(
         f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
@@ -71,8 +83,11 @@ def evaluate_command(
             knowledge, examples, config, default_measures(config.evaluation.top_k), progress
         )
     print_evaluation(evaluation, session.console)
-    if not skip_generation:
-        session.say("answers are not generated: this version measures retrieval")
+    if answering is not None:
+        if generating.dry_run:
+            answering.forecast(evaluation)
+            return
+        evaluation = answering.answered(evaluation)
     if to_stdout:
         for part in document_parts(evaluation):
             sys.stdout.buffer.write(part)
@@ -80,3 +95,5 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+    if answering is not None:
+        answering.check(evaluation)

@@ -23,16 +23,23 @@ class AnswerSlice:
     scores: dict[str, Mean]
 
 
-def answer_slices(
-    answers: Answers, tags: Sequence[Sequence[str]]
-) -> tuple[AnswerSlice, dict[str, AnswerSlice]]:
-    """Overall and by tag; a question counts in every tag that it carries."""
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answers of an evaluation, overall and by tag."""
+
+    answers: Answers
+    overall: AnswerSlice
+    by_tag: dict[str, AnswerSlice]
+
+
+def summarise_answers(answers: Answers, tags: Sequence[Sequence[str]]) -> Answered:
+    """tags: of each question; a question counts in every tag that it carries."""
     rows_of: dict[str, list[int]] = {}
     for row, its_tags in enumerate(tags):
         for tag in dict.fromkeys(its_tags):
             rows_of.setdefault(tag, []).append(row)
-    everything = _slice(answers, range(len(answers)))
-    return everything, {tag: _slice(answers, rows) for tag, rows in rows_of.items()}
+    by_tag = {tag: _slice(answers, rows) for tag, rows in rows_of.items()}
+    return Answered(answers, _slice(answers, range(len(answers))), by_tag)
 
 
 def _slice(answers: Answers, rows: Sequence[int]) -> AnswerSlice:

@@ -18,7 +18,8 @@ from tiny_graph_rag.retrieval.base import Run
 
 ABSTENTION = "[no answer]"  # what the built-in prompt asks for; the others are how models say it anyway
 _ABSTAINS = re.compile(
-    r"\[\s*no answer\s*\]|\bi (?:do not|don['’]t) know\b|\b(?:cannot|can['’]t|could not) (?:be )?(?:answer|determin|find|found)"
+    r"\[\s*no answer\s*\]|\bi (?:do not|don['’]t) know\b"
+    r"|\b(?:cannot|can['’]t|could not) (?:be )?(?:answer|determin|find|found)"
     r"|\bno (?:information|answer) (?:is |was )?(?:available|given|found)"
     r"|\b(?:do|does) not (?:say|mention|contain|hold|provide|specify|state)\b"
     r"|알 수 없|알수 없|모르겠|모릅니다|(?:정보|내용|언급|답)[이가은는]? ?없|나와 ?있지 않|나오지 않",
@@ -58,9 +59,7 @@ class Asked:
         return (self.call(row) for row in range(len(self.examples)))
 
 
-def answer_all(
-    asked: Asked, chat: Chat, done: Callable[[Outcome], None] = lambda outcome: None
-) -> Answers:
+def answer_all(asked: Asked, chat: Chat, done: Callable[[Outcome], None] = lambda outcome: None) -> Answers:
     """Ask every question. Raises ServiceError where the API can't be used at all."""
     outcomes = chat.ask(asked.calls(), done)
     price = chat.price(asked.config.openai.model)

@@ -9,6 +9,8 @@ from typing import Any
 from tiny_graph_rag.llm.base import PURPOSES, Outcome, Purpose, Tokens
 from tiny_graph_rag.llm.prices import Price
 
+NO_TOKENS = Tokens()
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:
@@ -18,7 +20,7 @@ class Spent:
     """
 
     calls: int = 0
-    tokens: Tokens = Tokens()
+    tokens: Tokens = NO_TOKENS
     cost_usd: float | None = 0.0
     estimated: bool = False
 
@@ -91,6 +93,4 @@ class Answers:
     def spent(self, rows: Iterable[int] | None = None) -> dict[Purpose, Spent]:
         """By purpose, over all questions or the given ones."""
         chosen = self.rows if rows is None else [self.rows[row] for row in rows]
-        return {
-            purpose: total(each.spent.get(purpose, Spent()) for each in chosen) for purpose in PURPOSES
-        }
+        return {purpose: total(each.spent.get(purpose, Spent()) for each in chosen) for purpose in PURPOSES}

@@ -44,7 +44,11 @@ class ContextMaker:
     """Made once for a graph. allowed: bool (relations,), those that pass the filters; None for all."""
 
     def __init__(
-        self, graph: KnowledgeGraph, counter: TokenCounter, budget: int, allowed: NDArray[np.bool_] | None = None
+        self,
+        graph: KnowledgeGraph,
+        counter: TokenCounter,
+        budget: int,
+        allowed: NDArray[np.bool_] | None = None,
     ) -> None:
         self.graph, self.counter, self.budget, self.allowed = graph, counter, budget, allowed
         relations = graph.relations
@@ -69,7 +73,7 @@ class ContextMaker:
         return Context(tuple(facts), "\n".join(lines) or NO_FACTS, tokens, left_out=False)
 
     def _facts(self, seeds: Sequence[int], ranked: Sequence[int]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Each entity in rank order (seeds that were not returned first), then its relations to those before it."""
+        """Entities in rank order (unreturned seeds first), each followed by its relations to those before."""
         returned = set(ranked)
         order = [*dict.fromkeys(seed for seed in seeds if seed not in returned), *dict.fromkeys(ranked)]
         for place, entity in enumerate(order):

@@ -37,7 +37,9 @@ class Template:
     def read(cls, file: str) -> Template:
         """file: "" for the built-in one. Raises InputError or UsageError in words."""
         if not file:
-            return cls.parse(resources.files(__package__).joinpath("prompts/answer.txt").read_text("utf-8"), "")
+            return cls.parse(
+                resources.files(__package__).joinpath("prompts/answer.txt").read_text("utf-8"), ""
+            )
         path = Path(file).expanduser()
         return cls.parse(decode_utf8(read_bytes(path), path), str(path))
 
@@ -46,7 +48,9 @@ class Template:
         values = {"graph": graph, "question": question}
         parts = [("system", self.system), ("user", self.user)]
         return tuple(
-            Message("system" if role == "system" else "user", _PLACE.sub(lambda found: values[found[1]], text))
+            Message(
+                "system" if role == "system" else "user", _PLACE.sub(lambda found: values[found[1]], text)
+            )
             for role, text in parts
             if text
         )

@@ -84,10 +84,12 @@ class Chat:
         self.budget = Budget(self.cap_usd, self._paid_before())
 
     def _paid_before(self) -> float:
-        """USD of the journal's calls that this run takes over: a cap holds for the run, however often it died."""
+        """USD of the calls that a resumed run takes over: its cap holds however often it died."""
         return 0.0 if self.journal is None else self.journal.paid_usd(self.price)
 
-    def ask(self, calls: Iterable[Call], done: Callable[[Outcome], None] = lambda outcome: None) -> list[Outcome]:
+    def ask(
+        self, calls: Iterable[Call], done: Callable[[Outcome], None] = lambda outcome: None
+    ) -> list[Outcome]:
         """The outcome of every call, in order. calls are taken one by one, when there is room for them.
 
         done is told each outcome once it is safe on disk. A call that can't be asked any more because of
@@ -136,10 +138,14 @@ class Chat:
             done(outcomes[place])
         return [outcomes[place] for place in sorted(outcomes)]
 
-    def _without_asking(self, call: Call) -> Outcome:
-        return self._known(call, call.key(self.endpoint.shown_url)) or Outcome(error=NOT_ASKED)
+    def is_known(self, call: Call) -> bool:
+        """Whether journal or cache would answer it."""
+        return self._known(call.key(self.endpoint.shown_url)) is not None
 
-    def _known(self, call: Call, key: str) -> Outcome | None:
+    def _without_asking(self, call: Call) -> Outcome:
+        return self._known(call.key(self.endpoint.shown_url)) or Outcome(error=NOT_ASKED)
+
+    def _known(self, key: str) -> Outcome | None:
         """What the journal has, else the cache."""
         for found in (
             self.journal.finished.get(key) if self.journal else None,
@@ -151,7 +157,7 @@ class Chat:
 
     async def _outcome(self, call: Call, client: AsyncOpenAI, pace: Pace) -> Outcome:
         key = call.key(self.endpoint.shown_url)
-        known = self._known(call, key)
+        known = self._known(key)
         if known is not None:
             self.ledger.known += 1
             return known
@@ -176,7 +182,10 @@ class Chat:
             return Outcome(first, problem)
         second = await self._reply(call, client, pace)
         both = Reply(
-            second.text, first.tokens + second.tokens, first.estimated or second.estimated, second.finish_reason
+            second.text,
+            first.tokens + second.tokens,
+            first.estimated or second.estimated,
+            second.finish_reason,
         )
         return Outcome(both, _problem(second, call))
 
@@ -223,7 +232,11 @@ class Chat:
 
     async def _attempt(self, call: Call, client: AsyncOpenAI, extra: dict[str, object], pace: Pace) -> Reply:
         counter, price = self.counter(call.model), self.price(call.model)
-        worst = worst_cost(price, counter.prompt_at_most(call.messages), call.max_tokens) if self.cap_usd is not None else 0.0
+        worst = (
+            worst_cost(price, counter.prompt_at_most(call.messages), call.max_tokens)
+            if self.cap_usd is not None
+            else 0.0
+        )
         await self.budget.reserve(worst)
         paid, doubtful, succeeded = 0.0, True, False
         try:

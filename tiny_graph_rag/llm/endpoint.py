@@ -25,7 +25,7 @@ TRANSIENT_STATUS = (408, 409, 425)
 
 
 class CallFailed(Exception):  # noqa: N818 - an outcome that the caller sorts by kind
-    """kind: "fatal" no call can succeed; "rejected" this one can't; "limited" too many; "transient" try again.
+    """kind: "fatal" no call can succeed, "rejected" this one can't, "limited" too many, "transient" retry.
 
     retry_after: seconds that the API asks to wait, None where it says nothing. charged: it may cost money.
     unreachable: no server answered at all.
@@ -72,7 +72,9 @@ class Endpoint:
             default_query=self._parameters,
         )
 
-    async def send(self, client: AsyncOpenAI, call: Call, extra: dict[str, Any], counter: TokenCounter) -> Reply:
+    async def send(
+        self, client: AsyncOpenAI, call: Call, extra: dict[str, Any], counter: TokenCounter
+    ) -> Reply:
         """One attempt. extra: the request's other parameters. Raises CallFailed, its text free of secrets."""
         import openai
 
@@ -99,13 +101,18 @@ class Endpoint:
         retry_after = seconds_to_wait(error.response.headers)
         where = self.shown_url or "api.openai.com"
         if status == 401:
-            return CallFailed("fatal", f"{where} refuses the key (401): {said}. Set OPENAI_API_KEY to a valid key")
+            return CallFailed(
+                "fatal", f"{where} refuses the key (401): {said}. Set OPENAI_API_KEY to a valid key"
+            )
         if status == 403:
-            return CallFailed("fatal", f"{where} forbids it (403): {said}. Check OPENAI_API_KEY and openai.model")
+            return CallFailed(
+                "fatal", f"{where} forbids it (403): {said}. Check OPENAI_API_KEY and openai.model"
+            )
         if status == 404:
             return CallFailed(
                 "fatal",
-                f"{where} does not know the model or path (404): {said}. Check openai.model and openai.base_url",
+                f"{where} does not know the model or path (404): {said}. "
+                "Check openai.model and openai.base_url",
             )
         if status == LIMITED_STATUS:
             if getattr(error, "code", None) == "insufficient_quota":
@@ -157,7 +164,9 @@ def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, s
     if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
         raise ConfigError(
             f"openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
-            f"got {safe_url(base_url)!r}" if port_ok else "openai.base_url (OPENAI_BASE_URL) has no valid port"
+            f"got {safe_url(base_url)!r}"
+            if port_ok
+            else "openai.base_url (OPENAI_BASE_URL) has no valid port"
         )
     headers = {}
     if parts.username is not None:

@@ -151,7 +151,8 @@ def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], dict[st
                     models[str(entry["key"])] = str(entry["model"])
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(
-                    f"{path}:{number}: not a line of a journal. Move the file away, or choose other results with -o"
+                    f"{path}:{number}: not a line of a journal. Move the file away, or choose other "
+                    "results with -o"
                 ) from error
     if whole != os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, whole)

@@ -43,9 +43,8 @@ class Price:
 
 def how_to_price(model: str) -> str:
     """What a user writes to make a cost known."""
-    return (
-        f"set it in config.yaml, in USD a million tokens: openai: {{prices: {{'{model}': {{input: 0.4, output: 1.6}}}}}}"
-    )
+    example = f"openai: {{prices: {{'{model}': {{input: 0.4, output: 1.6}}}}}}"
+    return f"set it in config.yaml, in USD a million tokens: {example}"
 
 
 def find_price(model: str, base_url: str, configured: Mapping[str, Any]) -> Price | None:
@@ -62,7 +61,7 @@ def _configured(model: str, given: object) -> Price:
     place = f"config.yaml: openai.prices.{model}"
     if not isinstance(given, Mapping) or not {"input", "output"} <= set(given) <= set(PRICE_KEYS):
         raise ConfigError(
-            f"{place} must be {{input: …, output: …}}, optionally with cached_input, in USD a million tokens; "
+            f"{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is optional; "
             f"got {json_kind(given)}"
         )
     for name, value in given.items():
@@ -82,9 +81,7 @@ def _from_library(model: str, base_url: str) -> Price | None:
     # A thousand tokens at a time: some models cost more in prompts of a length that no question here has.
     try:
         fresh = calc_price(Usage(input_tokens=1000), model, provider_api_url=address)
-        cached = calc_price(
-            Usage(input_tokens=1000, cache_read_tokens=1000), model, provider_api_url=address
-        )
+        cached = calc_price(Usage(input_tokens=1000, cache_read_tokens=1000), model, provider_api_url=address)
         output = calc_price(Usage(output_tokens=1000), model, provider_api_url=address)
     except LookupError:
         return None

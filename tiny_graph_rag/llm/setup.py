@@ -14,7 +14,9 @@ from tiny_graph_rag.llm.journal import Journal
 from tiny_graph_rag.llm.prices import Price, find_price, how_to_price
 from tiny_graph_rag.llm.tokens import TokenCounter
 
-HOW_TO_TURN_ON = "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without keys (docs/generation-and-cost.md)"
+HOW_TO_TURN_ON = (
+    "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without keys (docs/generation-and-cost.md)"
+)
 ANSWERS = "answers-1"  # folder of the answer cache, with the version of what lies in it
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from tiny_graph_rag.evaluation.answers import AnswerSlice
+from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
 from tiny_graph_rag.generation.base import Answer, Answers, Spent, total
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.llm.base import PURPOSES
+from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.report.explained_json import number
 
 
@@ -58,8 +56,27 @@ def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
         "answered": part.answered,
         "failed": part.failed,
         "abstained": part.abstained,
-        "scores": {
-            name: {"mean": number(mean.mean), "n": mean.n} for name, mean in part.scores.items()
-        },
+        "scores": {name: {"mean": number(mean.mean), "n": mean.n} for name, mean in part.scores.items()},
         "usage": usage(answers, part.rows),
+    }
+
+
+def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
+    """`summary` with the answers' fields, overall and by tag."""
+    part = answer_slice(answered.answers, answered.overall)
+    whole = part["usage"]["total"]
+    by_tag = {
+        tag: each
+        | {
+            "failed": answered.by_tag[tag].failed,
+            "answers": answer_slice(answered.answers, answered.by_tag[tag]),
+        }
+        for tag, each in head["by_tag"].items()
+    }
+    return head | {
+        "total_token_usage": {name: whole[name] for name in Tokens().as_dict()},
+        "estimated_cost_usd": whole["cost_usd"],
+        "failed": answered.overall.failed,
+        "by_tag": by_tag,
+        "answers": part | {"complete": answered.answers.complete, "notes": list(answered.answers.notes)},
     }
