@@ -104,7 +104,9 @@ class Answering:
             self._close()
         notes = (f"{model}: {self.tariff.describe(model)}", f"tokens by {self.tariff.counter(model).name}")
         answered = summarise_answers(
-            replace(answers, notes=notes), [each.tags for each in evaluation.examples]
+            replace(answers, notes=notes),
+            [each.tags for each in evaluation.examples],
+            seed=evaluation.config.evaluation.seed,
         )
         print_answers(answered, self.session.console)
         self._say_what_was_paid()

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -16,6 +17,7 @@ from tiny_graph_rag.cli.options import (
     Folders,
     Generating,
     Graph,
+    Measured,
     Retrieving,
     command,
     flags,
@@ -34,6 +36,7 @@ def evaluate_command(
     generating: Generating,
     chosen: Chosen,
     common: Common,
+    floors: Floors,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
@@ -41,13 +44,15 @@ def evaluate_command(
         ),
     ] = None,
     top_k: Annotated[int | None, from_config("--top-k")] = None,
+    measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare
+    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
-    from tiny_graph_rag.metrics import default_measures
+    from tiny_graph_rag.metrics import default_measures, parse_measures
     from tiny_graph_rag.report.console import print_evaluation
     from tiny_graph_rag.report.results_json import document_parts
 
@@ -67,6 +72,11 @@ def evaluate_command(
             f"--top-k {config.evaluation.top_k} can't be more than --depth {config.retrieval.depth}: "
             "measures would cut where nothing is retrieved"
         )
+    chosen_measures = parse_measures(measures) if measures else default_measures(config.evaluation.top_k)
+    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
+    basis = check_basis(floors.gate_on)
+    check_junit(floors.junit)
+    computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
@@ -79,9 +89,7 @@ def evaluate_command(
         f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
     )
     with session.progress("retrieving", len(examples)) as progress:
-        evaluation = evaluate(
-            knowledge, examples, config, default_measures(config.evaluation.top_k), progress
-        )
+        evaluation = evaluate(knowledge, examples, config, computed, progress)
     print_evaluation(evaluation, session.console)
     if answering is not None:
         if generating.dry_run:
@@ -95,5 +103,7 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+    outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
+    conclude(session, outcomes, floors.junit, "eval")
     if answering is not None:
         answering.check(evaluation)

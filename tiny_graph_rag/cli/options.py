@@ -125,6 +125,16 @@ def flags(group: Any) -> dict[str, Any]:
     return {each.name: getattr(group, each.name) for each in fields(group)}
 
 
+Measured = Annotated[
+    str | None,
+    typer.Option(
+        "--measures",
+        help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (all of them: the command `measures`).",
+        show_default="precision, recall, ndcg at --top-k, and mrr",
+    ),
+]
+
+
 def comma_list(text: str | None) -> tuple[str, ...]:
     """`a, b` → ("a", "b"); raises UsageError where only commas came."""
     if text is None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiny_graph_rag.evaluation.summary import Mean
 from tiny_graph_rag.generation.base import Answers
+from tiny_graph_rag.metrics import Mean, means
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class Answered:
     by_tag: dict[str, AnswerSlice]
 
 
-def summarise_answers(answers: Answers, tags: Sequence[Sequence[str]]) -> Answered:
-    """tags: of each question; a question counts in every tag that it carries."""
+def summarise_answers(answers: Answers, tags: Sequence[Sequence[str]], *, seed: int) -> Answered:
+    """tags: of each question; a question counts in every tag that it carries. seed: of the intervals."""
     rows_of: dict[str, list[int]] = {}
     for row, its_tags in enumerate(tags):
         for tag in dict.fromkeys(its_tags):
             rows_of.setdefault(tag, []).append(row)
-    by_tag = {tag: _slice(answers, rows) for tag, rows in rows_of.items()}
-    return Answered(answers, _slice(answers, range(len(answers))), by_tag)
+    by_tag = {tag: _slice(answers, rows, seed) for tag, rows in rows_of.items()}
+    return Answered(answers, _slice(answers, range(len(answers)), seed), by_tag)
 
 
-def _slice(answers: Answers, rows: Sequence[int]) -> AnswerSlice:
+def _slice(answers: Answers, rows: Sequence[int], seed: int) -> AnswerSlice:
     chosen = [answers.rows[row] for row in rows]
     failed = sum(each.error is not None for each in chosen)
     names = dict.fromkeys(name for each in answers.rows for name in each.scores)
@@ -51,11 +51,7 @@ def _slice(answers: Answers, rows: Sequence[int]) -> AnswerSlice:
         answered=len(chosen) - failed,
         failed=failed,
         abstained=sum(each.abstained for each in chosen),
-        scores={name: _mean([each.scores.get(name, np.nan) for each in chosen]) for name in names},
+        scores=means(
+            {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names}, seed=seed
+        ),
     )
-
-
-def _mean(values: list[float]) -> Mean:
-    column = np.array(values)
-    defined = column[~np.isnan(column)]
-    return Mean(float(defined.mean()) if len(defined) else float("nan"), len(defined))

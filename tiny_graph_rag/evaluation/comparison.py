@@ -157,6 +157,12 @@ def _aligned(systems: Sequence[System]) -> list[System]:
 def _measures(systems: Sequence[System], wanted: Sequence[str]) -> list[str]:
     common = [each for each in systems[0].columns if all(each in system.columns for system in systems)]
     for each in wanted:
+        if Measure.parse(each).kind.weight is not None:
+            raise UsageError(
+                f"measure {each!r} pools its counts over questions and can't be compared by question"
+            )
+    common = [each for each in common if Measure.parse(each).kind.weight is None]
+    for each in wanted:
         if each not in common:
             raise UsageError(
                 f"measure {each!r} is not in every results file{nearest(each, common)}. "

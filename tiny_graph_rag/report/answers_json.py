@@ -9,7 +9,7 @@ from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
 from tiny_graph_rag.generation.base import Answer, Answers, Spent, total
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
-from tiny_graph_rag.report.explained_json import number
+from tiny_graph_rag.report.explained_json import mean_fields, number
 
 
 def answer(answers: Answers, row: int, graph: KnowledgeGraph) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
         "answered": part.answered,
         "failed": part.failed,
         "abstained": part.abstained,
-        "scores": {name: {"mean": number(mean.mean), "n": mean.n} for name, mean in part.scores.items()},
+        "scores": {name: mean_fields(mean) for name, mean in part.scores.items()},
         "usage": usage(answers, part.rows),
     }
 

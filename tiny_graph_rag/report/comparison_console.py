@@ -9,6 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from tiny_graph_rag.metrics.statistics import RELIABLE_FROM
 from tiny_graph_rag.report.console import shown
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.comparison import Compared, Comparison, Rows
 
 FLIPS_SHOWN = 10  # of each system; the file holds them all
-FEW_QUESTIONS = 30  # below this an interval's 95 % is not to be trusted
 
 
 def print_comparison(found: Comparison, console: Console) -> None:
@@ -34,7 +34,7 @@ def print_comparison(found: Comparison, console: Console) -> None:
     )
     console.print(
         f"differences to {escape(found.systems[0].name)}, with 95 % paired bootstrap intervals (* below "
-        f"{FEW_QUESTIONS} questions: too few to trust); p of a paired randomisation test and t-test; "
+        f"{RELIABLE_FROM} questions: too few to trust); p of a paired randomisation test and t-test; "
         f"Holm over the {tests} tests shown"
     )
     for system in found.systems[1:]:
@@ -65,7 +65,7 @@ def _table(title: str, rows: Rows) -> Table:
 def _cells(row: Compared) -> tuple[str, ...]:
     if row.wins is None:
         return (shown(row.mean), "", "", "", "", "", "", f"{row.n:,}")
-    few = "*" if row.n < FEW_QUESTIONS else ""
+    few = "*" if row.n < RELIABLE_FROM else ""
     return (
         shown(row.mean),
         _signed(row.difference),

@@ -13,7 +13,7 @@ from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure
-from tiny_graph_rag.report.explained_json import explained_summary, number, reference_evidence
+from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
@@ -122,9 +122,7 @@ def _slice(part: Slice) -> dict[str, Any]:
         "without_gold": part.without_gold,
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
-        "measures": {
-            str(each): {"mean": number(mean.mean), "n": mean.n} for each, mean in part.measures.items()
-        },
+        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }
 
 
