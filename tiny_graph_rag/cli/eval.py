@@ -18,11 +18,13 @@ from tiny_graph_rag.cli.options import (
     Generating,
     Graph,
     Measured,
+    Reporting,
     Retrieving,
     command,
     flags,
     from_config,
 )
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -35,6 +37,7 @@ def evaluate_command(
     retrieving: Retrieving,
     generating: Generating,
     chosen: Chosen,
+    reporting: Reporting,
     common: Common,
     floors: Floors,
     output: Annotated[
@@ -57,6 +60,7 @@ def evaluate_command(
     from tiny_graph_rag.report.results_json import document_parts
 
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(
         common,
         folders,
@@ -103,6 +107,7 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+        report_on(session, target, reports)
     outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
     conclude(session, outcomes, floors.junit, "eval")
     if answering is not None:
