@@ -71,8 +71,8 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         )
     print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console)
-    for each in recommendations(evaluation.explanation):
-        console.print(f"[bold]{each.rule}[/bold]: {escape(each.text)}")
+    for advice in recommendations(evaluation.explanation):
+        console.print(f"[bold]{advice.rule}[/bold]: {escape(advice.text)}")
 
 
 def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
