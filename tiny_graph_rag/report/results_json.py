@@ -9,8 +9,9 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
-from tiny_graph_rag.evaluation.summary import Slice
+from tiny_graph_rag.evaluation.summary import Mean, Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure
 from tiny_graph_rag.report.explained_json import explained_summary, number, reference_evidence
@@ -28,7 +29,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "package_version": __version__,
         "kind": "eval",
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
-        "dataset": _dataset(evaluation),
+        "dataset": dataset_json(evaluation.examples),
         "config": evaluation.config.as_dict(),
         "summary": summary(evaluation),
     }
@@ -104,16 +105,18 @@ def _slice(part: Slice) -> dict[str, Any]:
         "without_gold": part.without_gold,
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
-        "measures": {
-            str(each): {
-                "mean": number(mean.mean),
-                "low": number(mean.low),
-                "high": number(mean.high),
-                "n": mean.n,
-                "reliable": mean.reliable,
-            }
-            for each, mean in part.measures.items()
-        },
+        "measures": {str(each): mean_json(mean) for each, mean in part.measures.items()},
+    }
+
+
+def mean_json(mean: Mean) -> dict[str, Any]:
+    """A mean with its interval, null where undefined."""
+    return {
+        "mean": number(mean.mean),
+        "low": number(mean.low),
+        "high": number(mean.high),
+        "n": mean.n,
+        "reliable": mean.reliable,
     }
 
 
@@ -179,8 +182,8 @@ def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def _dataset(evaluation: Evaluation) -> dict[str, Any]:
-    examples = evaluation.examples
+def dataset_json(examples: EvalSet) -> dict[str, Any]:
+    """`dataset` of a results file: which gold set, and what was left of it."""
     chosen = examples.selection
     return {
         "name": examples.name,
