@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
-from tiny_graph_rag.config import Config, load_config
+from tiny_graph_rag.config import Config, cache_folder, load_config
 from tiny_graph_rag.dataset.examples import EvalSet, Selection
 from tiny_graph_rag.dataset.jsonl import read_eval_set
 from tiny_graph_rag.errors import UsageError
@@ -73,8 +73,10 @@ class Session:
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         folder = Path(self.config.storage.kg_dir)
+        running = self.config.override(graph_cache=given.graph_cache).running
         graph = read_graph(
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples),
+            cache_folder() if running.graph_cache else None,
         )
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")

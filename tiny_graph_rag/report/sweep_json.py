@@ -10,8 +10,8 @@ from typing import Any
 
 from tiny_graph_rag.evaluation.recommend import Recommendation, rule
 from tiny_graph_rag.evaluation.sweep import Setting, SettingSlice, Sweep
-from tiny_graph_rag.report.explained_json import number
-from tiny_graph_rag.report.results_json import SCHEMA_VERSION, dataset_json, mean_json
+from tiny_graph_rag.report.explained_json import mean_fields, number
+from tiny_graph_rag.report.results_json import SCHEMA_VERSION, dataset_json
 from tiny_graph_rag.version import __version__
 
 WHOLE = "all"  # how CSV calls the slice of all questions
@@ -72,7 +72,7 @@ def _setting(each: Setting) -> dict[str, Any]:
 def _slice(part: SettingSlice) -> dict[str, Any]:
     return {
         "questions": part.questions,
-        "measures": {str(each): mean_json(mean) for each, mean in part.measures.items()},
+        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
         "oracle_recall": number(part.reach.oracle_recall),
         "oracle_all": number(part.reach.oracle_all),
     }
