@@ -37,7 +37,7 @@ def root(
 
 
 # Each is a module of this folder that registers the command of its name.
-COMMANDS = ("compare", "eval", "init", "measures", "query", "report", "stats", "validate")
+COMMANDS = ("compare", "eval", "init", "measures", "query", "report", "score", "stats", "validate")
 
 
 def load(*names: str) -> None:
