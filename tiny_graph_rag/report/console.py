@@ -46,6 +46,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     """The summary, then what explains it."""
     print_summary(evaluation.summary, console)
     print_explanation(evaluation.explanation, console)
+    _print_worst(evaluation, console)
     for advice in recommendations(evaluation.explanation):
         console.print(f"[bold]{advice.rule}[/bold]: {escape(advice.text)}")
 
@@ -71,7 +72,7 @@ def print_summary(summary: Summary, console: Console) -> None:
         )
     if overall.without_gold:
         console.print(
-            f"{overall.without_gold:,} questions have no reference and are in no rank measure's mean (see n)"
+            f"{overall.without_gold:,} questions have no reference and are in no mean (n counts the others)"
         )
     if overall.nothing_retrieved:
         console.print(
