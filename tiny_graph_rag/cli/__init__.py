@@ -36,29 +36,14 @@ def root(
     """The options that stand before the command."""
 
 
-<<<<<<< HEAD
-from tiny_graph_rag.cli import (  # noqa: E402 - each registers its command
-    compare,  # noqa: F401
-    eval,  # noqa: F401
-    init,  # noqa: F401
-    measures,  # noqa: F401
-    query,  # noqa: F401
-    report,  # noqa: F401
-    score,  # noqa: F401
-    stats,  # noqa: F401
-    sweep,  # noqa: F401
-    validate,  # noqa: F401
-)
-=======
 # Each is a module of this folder that registers the command of its name.
-COMMANDS = ("compare", "eval", "init", "measures", "query", "report", "score", "stats", "validate")
+COMMANDS = ("compare", "eval", "init", "measures", "query", "report", "score", "stats", "sweep", "validate")
 
 
 def load(*names: str) -> None:
     """Register these commands, all of them where none is named."""
     for name in names or COMMANDS:
         import_module(f"tiny_graph_rag.cli.{name}")
->>>>>>> main
 
 
 def main() -> None:
