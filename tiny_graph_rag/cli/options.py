@@ -142,7 +142,9 @@ class Reporting:
     report: Annotated[
         str | None,
         typer.Option(
-            "--report", help="Reports to write beside the results: html, md, csv.", show_default="none"
+            "--report",
+            help="Reports to write beside the results: html, md, csv, png, svg.",
+            show_default="none",
         ),
     ] = None
 

@@ -40,7 +40,8 @@ function themeButton() {
 
 function summarySection(data) {
   const { summary } = data.head;
-  const stats = Object.entries(summary.measures).map(([measure, mean]) =>
+  const answers = Object.entries(summary.answers?.scores ?? {});
+  const stats = [...Object.entries(summary.measures), ...answers].map(([measure, mean]) =>
     el("div", { class: "stat" },
       el("dt", {}, measure),
       el("dd", {},
