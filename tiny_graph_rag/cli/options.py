@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -171,6 +171,13 @@ def comma_list(text: str | None) -> tuple[str, ...]:
     return items
 
 
+@dataclass(frozen=True, slots=True)
+class Without:
+    """`Annotated[Group, Without(("hops",))]`: a group less options that the command has in its own form."""
+
+    names: tuple[str, ...]
+
+
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command whose parameters may be option groups, and report its errors in words."""
 
@@ -178,12 +185,18 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
         hints = get_type_hints(function, include_extras=True)
         parameters: dict[str, inspect.Parameter] = {}
         groups: dict[str, type] = {}
+        left_out: dict[str, tuple[str, ...]] = {}
         for parameter in inspect.signature(function).parameters.values():
             hint = hints[parameter.name]
+            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Without):
+                left_out[parameter.name] = hint.__metadata__[0].names
+                hint = get_args(hint)[0]
             if is_dataclass(hint) and isinstance(hint, type):
                 groups[parameter.name] = hint
                 field_hints = get_type_hints(hint, include_extras=True)
                 for each in fields(hint):
+                    if each.name in left_out.get(parameter.name, ()):
+                        continue
                     parameters[each.name] = inspect.Parameter(
                         each.name,
                         inspect.Parameter.KEYWORD_ONLY,
@@ -198,7 +211,13 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
         @functools.wraps(function)
         def run(**values: Any) -> None:
             given = {
-                name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+                name: group(
+                    **{
+                        each.name: values.pop(each.name)
+                        for each in fields(group)
+                        if each.name not in left_out.get(name, ())
+                    }
+                )
                 for name, group in groups.items()
             }
             debug = any(getattr(group, "debug", False) for group in given.values())
