@@ -113,11 +113,22 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
+    judge: Annotated[str | None, from_config("--judge")] = None
+    bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
     answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
 
 
-GENERATION_SETTINGS = ("model", "prompt", "context_tokens", "concurrency", "fail_on_error", "answer_cache")
+GENERATION_SETTINGS = (
+    "model",
+    "prompt",
+    "context_tokens",
+    "concurrency",
+    "judge",
+    "bleu",
+    "fail_on_error",
+    "answer_cache",
+)
 
 
 def flags(group: Any) -> dict[str, Any]:

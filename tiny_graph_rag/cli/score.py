@@ -90,12 +90,16 @@ def score(
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
+    wanted = parse_measures(measures) if measures else None
+    for each in wanted or ():
+        if each.kind.needs == "graph" and graph is None:
+            raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
     to_stdout = output == "-"
     reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(common, folders, to_stdout=to_stdout, top_k=top_k)
     config = session.config
     cutoff = config.evaluation.top_k
-    wanted = parse_measures(measures) if measures else default_measures(cutoff)
+    wanted = wanted or default_measures(cutoff)
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
     target = output_path(output or f"{gold_name(run_path)}-results.json", Path(config.storage.results_dir))

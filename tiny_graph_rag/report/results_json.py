@@ -9,6 +9,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
@@ -103,6 +106,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
         **explained_summary(evaluation.explanation),
+        "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
     }
 
@@ -116,6 +120,15 @@ def headline(found: Mapping[Measure, Mean], cutoff: int) -> dict[str, float | No
         "mean_ndcg_at_k": Measure("ndcg", cutoff),
     }
     return {name: number(found[each].mean) for name, each in fixed.items() if each in found}
+
+
+def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
+    """Seconds a question, over those that were timed."""
+    timed = seconds[~np.isnan(seconds)]
+    if not len(timed):
+        return {"mean": None, "p50": None, "p95": None, "n": 0}
+    p50, p95 = np.quantile(timed, [0.5, 0.95]).tolist()
+    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
 
 
 def slice_document(part: Slice) -> dict[str, Any]:
