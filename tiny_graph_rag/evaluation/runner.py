@@ -64,7 +64,7 @@ def evaluate(
     progress is told how many questions are done. Raises UsageError for settings that don't go together.
     """
     names = NameIndex.of(graph)
-    linker, retriever = make_linker(names, config), make_retriever(graph, config)
+    linker, retriever = make_linker(graph, names, config), make_retriever(graph, config)
     judgments = resolve(examples, names, len(graph))
     started = time.perf_counter()
     linked, run = _retrieved(linker, retriever, examples, progress)

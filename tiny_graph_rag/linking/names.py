@@ -6,50 +6,46 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed
-from tiny_graph_rag.text import fold
+from tiny_graph_rag.linking.coreference import from_context, is_telling
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 
 
 class NameLinker(Linker):
-    """Longest name first, from word start to word end, not overlapping."""
+    """Names in the question; pronouns and what is left unsaid from its context."""
 
     name: ClassVar[str] = "names"
 
-    def __init__(self, names: NameIndex) -> None:
-        self.names = names
-        self.longest = max(map(len, names.bearers), default=0)
+    def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
+        self.finder = MentionFinder(graph, names)
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
-        return [self._linked(example.query) for example in examples]
-
-    def _linked(self, text: str) -> LinkedQuestion:
-        starts = [
-            i for i in range(len(text)) if not text[i].isspace() and (i == 0 or not text[i - 1].isalnum())
-        ]
-        taken = [False] * len(text)
-        found: list[Seed] = []
-        spans = [
-            (end - start, start, end)
-            for start in starts
-            for end in range(start + 1, min(len(text), start + 2 * self.longest) + 1)
-        ]
-        for _, start, end in sorted(spans, key=lambda span: (-span[0], span[1])):
-            if any(taken[start:end]) or not _ends_here(text, end):
-                continue
-            entities, level = (
-                self.names.resolve(text[start:end])
-                if fold(text[start:end]) in self.names.bearers
-                else ((), None)
-            )
-            if entities:
-                taken[start:end] = [True] * (end - start)
-                found.extend(
-                    Seed(entity, text[start:end], start, end, level or "", 1 / len(entities))
-                    for entity in entities
-                )
-        return LinkedQuestion(text, tuple(sorted(found, key=lambda seed: (seed.start or 0, seed.entity))))
+        texts = [example.query for example in examples]
+        for example in examples:
+            texts.extend(example.context)
+        found = self.finder.find(texts)
+        linked, turn = [], len(examples)
+        for example, mentions in zip(examples, found, strict=False):
+            seeds: list[Seed] = []
+            if example.context:
+                turns = [
+                    tuple(filter(is_telling, each)) for each in found[turn : turn + len(example.context)]
+                ]
+                turn += len(example.context)
+                telling = tuple(filter(is_telling, mentions))
+                seeds = from_context(example.query, telling, turns, self.finder.kinds)
+                mentions = telling if seeds else mentions
+            seeds += _seeds(example.query, mentions)
+            seeds.sort(key=lambda seed: -1 if seed.start is None else seed.start)
+            linked.append(LinkedQuestion(example.query, tuple(seeds)))
+        return linked
 
 
-def _ends_here(text: str, end: int) -> bool:
-    return end == len(text) or not text[end].isalnum() or "가" <= text[end - 1] <= "힣"
+def _seeds(text: str, mentions: Sequence[Mention]) -> list[Seed]:
+    return [
+        Seed(entity, text[each.start : each.end], each.start, each.end, each.rule, 1 / len(each.entities))
+        for each in mentions
+        for entity in each.entities
+    ]

@@ -1,0 +1,214 @@
+"""From readings to mentions: the best evidence of each text, longest first, no two on the same place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import ALIAS, SHORTENED, NameIndex
+from tiny_graph_rag.linking.evidence import COMMON, STEM, Evidence, Grade, Vocabulary, weigh, words_of_type
+from tiny_graph_rag.linking.readings import Readings, Text, readings
+from tiny_graph_rag.text import nfc
+from tiny_graph_rag.text.columns import CASED, HANGUL
+from tiny_graph_rag.text.particles import Fit
+
+TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)  # what `the mill` may mean where `Tom` stands beside it
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place in a text that names entities. start, end: its characters. entities: in the house order.
+
+    rule: exact, folded, particle, misfit-particle, alias or shortened. grade: how strong the evidence is.
+    """
+
+    start: int
+    end: int
+    entities: tuple[int, ...]
+    rule: str
+    grade: Grade
+
+
+class MentionFinder:
+    """Finds the names of a graph in texts."""
+
+    def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
+        self.graph, self.names = graph, names
+        self.kinds = kinds_of_entities(graph.entities.types)
+        self.vocabulary = Vocabulary.of(names, [*graph.relations.types.names, *graph.entities.types.names])
+        self._relation_words = [words_of_type(name) for name in graph.relations.types.names]
+
+    def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
+        """The mentions of each text, in the order in which they stand there."""
+        text = Text.of(texts)
+        found = readings(text, self.names)
+        evidence = weigh(text, found, self.names, self.vocabulary)
+        mentions: list[list[Mention]] = [[] for _ in texts]
+        for row in _selected(text, found, evidence, self._may_be_meant(found, evidence)):
+            mentions[found.text[row]].append(self._mention(text, found, evidence, row))
+        return [tuple(each) for each in mentions]
+
+    def _may_be_meant(self, found: Readings, evidence: Evidence) -> NDArray[np.bool_]:
+        """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
+        is a thing, a place or a person, and the text speaks of it with a determiner."""
+        tangible = np.isin(self.kinds, TANGIBLE)
+        rows = found.spellings[found.pair_bounds[:-1]]
+        is_name = rows < len(self.names.names)
+        entities = np.where(is_name, rows, 0)
+        entities[~is_name] = self.names.owners[rows[~is_name] - len(self.names.names)]
+        meant = tangible[entities] if len(tangible) else np.zeros(len(rows), dtype=bool)
+        words: NDArray[np.bool_] = evidence.grade == Grade.WORD
+        return words & evidence.determined & meant
+
+    def _mention(self, text: Text, found: Readings, evidence: Evidence, row: int) -> Mention:
+        start, end = text.span(int(found.starts[row]), int(found.ends[row]))
+        pairs = slice(int(found.pair_bounds[row]), int(found.pair_bounds[row + 1]))
+        spellings = found.spellings[pairs].tolist()
+        whole, which = text.texts[found.text[row]], int(found.text[row])
+        if len(spellings) > 1:
+            flags = text.characters.flags[found.starts[row] : found.ends[row]]
+            as_written = found.as_written[pairs].tolist()
+            if evidence.case_counts[which] or not (flags & CASED).any():
+                spellings = self._as_written(whole, start, spellings, as_written)
+            else:
+                spellings = self._in_any_case(whole, start, end, spellings, as_written)
+        entities = sorted(
+            {self.names.entity(each) for each in spellings}, key=self.graph.name_rank.__getitem__
+        )
+        kind = min(self.names.kind(each) for each in spellings)
+        if kind == SHORTENED:
+            rule = "shortened"
+        elif kind == ALIAS:
+            rule = "alias"
+        elif found.inside[row]:
+            rule = "particle" if found.fit[row] == Fit.FITS else "misfit-particle"
+        else:
+            exact = nfc(whole[start:end]) in [nfc(self.names.spelling(each)) for each in spellings]
+            rule = "exact" if exact else "folded"
+        return Mention(start, end, tuple(entities), rule, Grade(int(evidence.grade[row])))
+
+    def _as_written(
+        self, whole: str, start: int, spellings: Sequence[int], as_written: Sequence[bool]
+    ) -> list[int]:
+        """Spelt exactly so, punctuation included (the longest: `Up!` before `Up`); else the same letters."""
+
+        def level(spelling: int, same_letters: bool) -> tuple[int, int, int]:
+            name, kind = self.names.spelling(spelling), self.names.kind(spelling)
+            if kind == SHORTENED:
+                return 3, 0, 0
+            if _stands_at(name, whole, start):
+                return 0, -len(name), kind
+            return (1 if same_letters else 2), 0, 0
+
+        levels = [level(*each) for each in zip(spellings, as_written, strict=True)]
+        return [each for each, its in zip(spellings, levels, strict=True) if its == min(levels)]
+
+    def _in_any_case(
+        self, whole: str, start: int, end: int, spellings: Sequence[int], as_written: Sequence[bool]
+    ) -> list[int]:
+        """The same where case tells nothing: names that differ in case only are told apart by the relations
+        that the text speaks of, and where it speaks of none of them, by case after all."""
+        folded = whole.casefold()
+        if len(folded) != len(whole):
+            folded = whole
+        letters = dict(zip(spellings, as_written, strict=True))
+        levels = {}
+        for each in spellings:
+            name = self.names.spelling(each)
+            stands = _stands_at(name.casefold(), folded, start)
+            levels[each] = (self.names.kind(each) == SHORTENED, -len(name) if stands else 0)
+        best = [each for each in spellings if levels[each] == min(levels.values())]
+        if len(best) < 2 or len({self.names.spelling(each) for each in best}) == 1:
+            return best
+        around = set(words_of_type(whole[:start])) | set(words_of_type(whole[end:]))
+        told = [each for each in best if self._is_related(self.names.entity(each), around)]
+        if 0 < len(told) < len(best):
+            return told
+        return [each for each in best if letters[each]] or best
+
+    def _is_related(self, entity: int, words: set[str]) -> bool:
+        """Whether a word has a stem in common with the name of a relation at the entity."""
+        adjacency = self.graph.adjacency
+        slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
+        codes = np.unique(self.graph.relations.types.codes[adjacency.relations[slots]])
+        names = {word for code in codes.tolist() for word in self._relation_words[code]}
+        return any(_share_stem(one, other) for one in words for other in names)
+
+
+def _share_stem(word: str, other: str) -> bool:
+    """Four letters in common at the start of `other`, also inside a compound (screenwriter, written); or all
+    but an ending (acted, actors); or all but the vowels of a strong verb (wrote, written)."""
+    if len(other) >= STEM and other[:STEM] in word:
+        return True
+    one, two = _light_stem(word), _light_stem(other)
+    return (len(one) > 2 and one == two) or (
+        len(_consonants(one)) > 2 and _consonants(one) == _consonants(two)
+    )
+
+
+def _light_stem(word: str) -> str:
+    return re.sub(r"(?:ed|en|ing|ors?|ers?|ion|s)$", "", word)
+
+
+def _consonants(word: str) -> str:
+    return re.sub(r"(.)\1", r"\1", re.sub("[aeiou]", "", word))
+
+
+def _stands_at(name: str, whole: str, start: int) -> bool:
+    """Whether `name` stands in the text with its first letter at `start`."""
+    lead = next((place for place, each in enumerate(name) if each.isalnum()), 0)
+    return start >= lead and whole.startswith(name, start - lead)
+
+
+def _selected(
+    text: Text, found: Readings, evidence: Evidence, may_be_meant: NDArray[np.bool_]
+) -> Iterator[int]:
+    """Rows of the readings that are kept, by text and place."""
+    if not len(found):
+        return
+    best = np.full(len(text.texts), len(Grade), dtype=np.uint8)
+    np.minimum.at(best, found.text, evidence.grade)
+    best = best[found.text]
+    kept = evidence.grade == best
+    words = kept & (best == Grade.WORD)
+    rarest = np.full(len(text.texts), np.iinfo(np.int32).max, dtype=np.int64)
+    np.minimum.at(rarest, found.text[words], evidence.rarity[words])
+    kept &= ~words | (evidence.rarity <= COMMON * rarest[found.text])
+    beside = may_be_meant & (best == Grade.NAMED)
+    hangul = np.concatenate([[0], np.cumsum((text.characters.flags & HANGUL) > 0)])
+    spaced = np.maximum.reduceat(found.as_spaced, found.pair_bounds[:-1])
+    respaced = ~spaced & (hangul[found.ends] == hangul[found.starts])
+    rows = np.flatnonzero(kept | beside)
+    order = np.lexsort(
+        (
+            found.starts[rows],
+            found.fit[rows] != Fit.FITS,
+            found.starts[rows] - found.ends[rows],
+            respaced[rows],
+            beside[rows],
+            found.text[rows],
+        )
+    )
+    rows = rows[order]
+    chosen: list[int] = []
+    taken: list[tuple[int, int]] = []
+    current = -1
+    for row, which, start, end in zip(
+        rows.tolist(),
+        found.text[rows].tolist(),
+        found.starts[rows].tolist(),
+        found.ends[rows].tolist(),
+        strict=True,
+    ):
+        if which != current:
+            current, taken = which, []
+        if all(end <= begin or start >= stop for begin, stop in taken):
+            taken.append((start, end))
+            chosen.append(row)
+    yield from sorted(chosen)
