@@ -7,6 +7,7 @@ asked for thousands of stretches of text at once. Equal keys are candidates; equ
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -40,18 +41,19 @@ TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names coun
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
 
-NAME, ALIAS, SHORTENED = 0, 1, 2  # kinds of spelling, best first
+AND = re.compile(r"\band\b", re.IGNORECASE)
+NAME, ALIAS, VARIANT = 0, 1, 2  # kinds of spelling, best first
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NameIndex:
     """The spellings of a graph, by key. A spelling is a row: the entities' names first, then `others`.
 
-    others, owners, kinds: the aliases and the names without their honorific; the entity each belongs to, and
-    ALIAS or SHORTENED. keys: uint64, ascending, and rows: int32, the spelling of each. lengths: the different
-    lengths of folded spellings, ascending. filter: bits, one set for each key's first digits.
-    words, counts: keys of the words that at least two names hold, ascending, and in how many places.
-    function_words: keys of those that title-case names write in lower case.
+    others, owners, kinds: the aliases, and variants that nobody wrote down (Watson for Dr. Watson, `and` for
+    `&`); the entity each belongs to; ALIAS or VARIANT. keys: uint64, ascending, and rows: int32, the spelling
+    of each. lengths: the different lengths of folded spellings, ascending. filter: bits, one set for the first
+    digits of each key. words, counts: keys of the words that at least two names hold, ascending, and in how
+    many places. function_words: keys of those that title-case names write in lower case.
     """
 
     names: Strings
@@ -74,12 +76,12 @@ class NameIndex:
         owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
         others, kinds = aliases.items, np.full(len(owners), ALIAS, dtype=np.uint8)
         builder.add(others)
-        if builder.shortened:
-            short = Strings.of(text for _, text in builder.shortened)
+        if builder.variants:
+            short = Strings.of(text for _, text in builder.variants)
             builder.add(short)
             others = Strings.of([*others, *short])
-            owners = np.concatenate([owners, np.array([row for row, _ in builder.shortened], dtype=np.int32)])
-            kinds = np.concatenate([kinds, np.full(len(short), SHORTENED, dtype=np.uint8)])
+            owners = np.concatenate([owners, np.array([row for row, _ in builder.variants], dtype=np.int32)])
+            kinds = np.concatenate([kinds, np.full(len(short), VARIANT, dtype=np.uint8)])
         key, length = np.concatenate(builder.keys), np.concatenate(builder.lengths)
         order = np.argsort(key, kind="stable")
         order = order[length[order] > 0]
@@ -150,7 +152,7 @@ class NameIndex:
     def _level(self, name: str, rows: Sequence[int]) -> tuple[tuple[int, ...], str | None]:
         folded, written = fold(name), nfc(name)
         candidates = [(self.kind(row), self.spelling(row), self.entity(row)) for row in rows]
-        candidates = [each for each in candidates if each[0] != SHORTENED and fold(each[1]) == folded]
+        candidates = [each for each in candidates if each[0] != VARIANT and fold(each[1]) == folded]
         exact = [each for each in candidates if nfc(each[1]) == written]
         for level, found in (
             ("name", [entity for kind, _, entity in exact if kind == NAME]),
@@ -182,13 +184,13 @@ class _Builder:
     """Collects the keys of spellings, and of the words in names with how they are written."""
 
     def __init__(self, honorifics: Keys, is_person: NDArray[np.bool_]) -> None:
-        self.honorifics, self.is_person = honorifics, is_person
+        self.honorifics, self.is_person, self.joining = honorifics, is_person, keys_of(["and"])
         self.keys: list[Keys] = [np.zeros(0, dtype=np.uint64)]
         self.lengths: list[Places] = [np.zeros(0, dtype=np.int64)]
         self.words: list[Keys] = []
         self.inner: list[Keys] = []  # words behind the first one of a capitalised name
         self.lower: list[Keys] = []  # those of them in lower case
-        self.shortened: list[tuple[int, str]] = []
+        self.variants: list[tuple[int, str]] = []
 
     def add(self, spellings: Strings, *, are_names: bool = False) -> None:
         rows, done = iter(spellings), 0
@@ -227,7 +229,12 @@ class _Builder:
         ):
             rest = chunk[row][end:] if leads else chunk[row][:start]
             if len(fold(rest)) > 1:
-                self.shortened.append((row + offset, rest.strip(" .,")))
+                self.variants.append((row + offset, rest.strip(" .,")))
+        for row in text[among(word, self.joining) & ~is_first & ~is_last].tolist():
+            self.variants.append((row + offset, AND.sub(" ", chunk[row])))
+        for row, name in enumerate(chunk):
+            if "&" in name:
+                self.variants.append((row + offset, name.replace("&", " and ")))
 
     def word_counts(self) -> tuple[Keys, NDArray[np.int32]]:
         if not self.words:

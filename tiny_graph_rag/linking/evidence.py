@@ -21,6 +21,7 @@ from tiny_graph_rag.text.columns import (
     CASED,
     DIGIT,
     HANGUL,
+    UNSPACED,
     UPPER,
     Keys,
     Places,
@@ -42,9 +43,12 @@ CLOSING = re.compile(rf"[.,!?…]*[{re.escape(''.join(sorted(MARKS)))}]")
 
 
 class Grade(IntEnum):
-    """Best first. NAMED: a capital inside the sentence, a digit, quotes, several content words, or a script
-    without case. OTHER_CASE: the same, but the graph writes the name in other case. WORD: one content word.
-    RELATION: only words that relations are named with. FUNCTION: nothing but function words."""
+    """Best first.
+
+    NAMED: a capital inside the sentence, a digit, quotes, several content words, a script without case, Latin
+    letters among such a script. OTHER_CASE: the same, but the graph writes the name in other case. WORD: one
+    content word. RELATION: only words that relations are named with. FUNCTION: nothing but function words.
+    """
 
     NAMED = 0
     OTHER_CASE = 1
@@ -143,7 +147,10 @@ def weigh(text: Text, found: Readings, names: NameIndex, vocabulary: Vocabulary)
         (capital_inside | number_named) & (as_written | ~counts)
         | (starts_text & counts & as_written & (clear > 0))
         | ((clear > 0) & ((content > 1) | (~counts & (number >= SENTENCE))))
-        | ((cased == 0) & (digits == 0) & (clear > 0))
+        | (
+            (clear > 0)
+            & (((cased == 0) & (digits == 0)) | _in_other_letters(text, len(text.texts))[found.text])
+        )
     )
     grade = np.full(len(found), Grade.FUNCTION, dtype=np.uint8)
     for value, holds in (
@@ -213,6 +220,14 @@ def _case_counts(text: Text, found: Readings, words: _Words) -> NDArray[np.bool_
     judged, low = per_text(outside & words.is_cased), per_text(outside & lower)
     has_upper: NDArray[np.bool_] = per_text(words.is_upper) > 0
     return has_upper & np.where(judged > 0, 2 * low >= judged, per_text(lower) > 0)
+
+
+def _in_other_letters(text: Text, texts: int) -> NDArray[np.bool_]:
+    """Texts most of whose words end in a script without case: there, Latin letters are a name."""
+    last = text.characters.flags[text.word_ends - 1]
+    row = text.characters.text[text.word_starts]
+    other = np.bincount(row[(last & (HANGUL | UNSPACED)) > 0], minlength=texts)
+    return 2 * other > np.bincount(row, minlength=texts)
 
 
 def _count_inside(flags: NDArray[np.bool_], found: Readings) -> Places:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import ALIAS, SHORTENED, NameIndex
+from tiny_graph_rag.graph.names import ALIAS, VARIANT, NameIndex
 from tiny_graph_rag.linking.evidence import COMMON, STEM, Evidence, Grade, Vocabulary, weigh, words_of_type
 from tiny_graph_rag.linking.readings import Readings, Text, readings
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.text import is_dropped, nfc
 from tiny_graph_rag.text.columns import CASED, HANGUL
 from tiny_graph_rag.text.particles import Fit
 
@@ -25,7 +25,7 @@ TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)  # what `the mill` may mean whe
 class Mention:
     """A place in a text that names entities. start, end: its characters. entities: in the house order.
 
-    rule: exact, folded, particle, misfit-particle, alias or shortened. grade: how strong the evidence is.
+    rule: exact, folded, particle, misfit-particle, alias or variant. grade: how strong the evidence is.
     """
 
     start: int
@@ -82,8 +82,12 @@ class MentionFinder:
             {self.names.entity(each) for each in spellings}, key=self.graph.name_rank.__getitem__
         )
         kind = min(self.names.kind(each) for each in spellings)
-        if kind == SHORTENED:
-            rule = "shortened"
+        written = self.names.spelling(spellings[0])
+        if whole[start:end] != written and _stands_at(written, whole, start):
+            start -= _lead(written)
+            end = start + len(written)
+        if kind == VARIANT:
+            rule = "variant"
         elif kind == ALIAS:
             rule = "alias"
         elif found.inside[row]:
@@ -100,7 +104,7 @@ class MentionFinder:
 
         def level(spelling: int, same_letters: bool) -> tuple[int, int, int]:
             name, kind = self.names.spelling(spelling), self.names.kind(spelling)
-            if kind == SHORTENED:
+            if kind == VARIANT:
                 return 3, 0, 0
             if _stands_at(name, whole, start):
                 return 0, -len(name), kind
@@ -122,7 +126,7 @@ class MentionFinder:
         for each in spellings:
             name = self.names.spelling(each)
             stands = _stands_at(name.casefold(), folded, start)
-            levels[each] = (self.names.kind(each) == SHORTENED, -len(name) if stands else 0)
+            levels[each] = (self.names.kind(each) == VARIANT, -len(name) if stands else 0)
         best = [each for each in spellings if levels[each] == min(levels.values())]
         if len(best) < 2 or len({self.names.spelling(each) for each in best}) == 1:
             return best
@@ -161,9 +165,14 @@ def _consonants(word: str) -> str:
 
 
 def _stands_at(name: str, whole: str, start: int) -> bool:
-    """Whether `name` stands in the text with its first letter at `start`."""
-    lead = next((place for place, each in enumerate(name) if each.isalnum()), 0)
+    """Whether `name`, punctuation included, stands in the text with its first kept character at `start`."""
+    lead = _lead(name)
     return start >= lead and whole.startswith(name, start - lead)
+
+
+def _lead(name: str) -> int:
+    """How many characters of a name folding drops before the first that it keeps."""
+    return next((place for place, each in enumerate(name) if not is_dropped(each)), 0)
 
 
 def _selected(

@@ -67,6 +67,7 @@ _KOREAN_NOUNS = {
     **dict.fromkeys(table("책 소설 작품 영화 글 노래 단편"), Reference.WORK),
     **dict.fromkeys(table("일 사건 때"), Reference.EVENT),
     **dict.fromkeys(table("것 거 물건 음식"), Reference.IT),
+    **dict.fromkeys(table("둘 셋 사람들 아이들"), Reference.THEY),
 }
 _NOT_PRONOUNS = table("그만 그대로 이만 이대로 그나마 그보다 그야말로 여보")
 # Words behind a bare 그 that show it to be no demonstrative: 그 말고, 그 외에.
@@ -83,49 +84,55 @@ class Pronoun:
 
 
 def pronouns(text: str) -> list[Pronoun]:
-    """The pronouns of a text, in order. start, end: characters of the text."""
+    """The pronouns of a text, in order. start, end: its characters, particles left out."""
     words = [(match.start(), match.end(), nfc(match.group()).casefold()) for match in _WORD.finditer(text)]
     found = []
     for place, (start, end, word) in enumerate(words):
         before = words[place - 1][2] if place else ""
         after = words[place + 1][2] if place + 1 < len(words) else ""
         read = _korean if "가" <= word[0] <= "힣" else _english
-        reference = read(word, before, after)
+        reference, length, has_demonstrative = read(word, before, after)
         if reference is not None:
-            found.append(Pronoun(start, end, reference))
+            # A text in another Unicode form has other lengths; then the whole word is the pronoun.
+            stop = start + length if end - start == len(word) else end
+            found.append(Pronoun(words[place - 1][0] if has_demonstrative else start, stop, reference))
     return found
 
 
-def _english(word: str, before: str, after: str) -> Reference | None:
+Read = tuple[Reference | None, int, bool]  # what it stands for, its length, whether a demonstrative leads it
+_NO_PRONOUN: Read = (None, 0, False)
+
+
+def _english(word: str, before: str, after: str) -> Read:
     if word in _ENGLISH:
         if word == "there" and (after in _BE or before in _BE):
-            return None
-        return _ENGLISH[word]
+            return _NO_PRONOUN
+        return _ENGLISH[word], len(word), False
     if before in _DEMONSTRATIVES:
-        return _ENGLISH_NOUNS.get(word) or _OF_KIND.get(kind_of_type(word))
+        return _ENGLISH_NOUNS.get(word) or _OF_KIND.get(kind_of_type(word)), len(word), True
     if word in _DEMONSTRATIVES and not after:
-        return Reference.IT
-    return None
+        return Reference.IT, len(word), False
+    return _NO_PRONOUN
 
 
-def _korean(word: str, before: str, after: str) -> Reference | None:
+def _korean(word: str, before: str, after: str) -> Read:
     if word in _NOT_PRONOUNS:
-        return None
+        return _NO_PRONOUN
     if before in _KOREAN_DEMONSTRATIVES:
-        noun = _with_particles(word, _KOREAN_NOUNS)
+        noun, length = _with_particles(word, _KOREAN_NOUNS)
         if noun is not None:
-            return noun
+            return noun, length, True
     if word == "그":
-        return Reference.HE if after in _AFTER_BARE or not after else None
-    return _with_particles(word, _KOREAN)
+        return (Reference.HE if after in _AFTER_BARE or not after else None), len(word), False
+    return *_with_particles(word, _KOREAN), False
 
 
-def _with_particles(word: str, forms: dict[str, Reference]) -> Reference | None:
-    """What the longest form means with which the word begins, particles alone behind it."""
+def _with_particles(word: str, forms: dict[str, Reference]) -> tuple[Reference | None, int]:
+    """What the longest form means with which the word begins, particles alone behind it; and its length."""
     for length in range(len(word), 0, -1):
         reference = forms.get(word[:length])
         if reference is not None and (
             length == len(word) or particles(word[:length], word[length:]) == Fit.FITS
         ):
-            return reference
-    return None
+            return reference, length
+    return None, 0

@@ -62,8 +62,8 @@ class Readings:
 
     text: its row. starts, ends: characters of `Text`. fit: how the rest of the word reads, FITS where the
     stretch ends with its word; inside: whether it ends within a word. From pair_bounds[i] to
-    pair_bounds[i + 1], for each spelling (row of the index) of reading i: as_written, whether letters and case
-    are the same; as_spaced, whether the division into words is.
+    pair_bounds[i + 1], for each spelling (row of the index) of reading i: as_written, whether letters and
+    case are the same; as_spaced, whether the division into words is.
     """
 
     text: NDArray[np.int32]

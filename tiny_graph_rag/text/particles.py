@@ -7,6 +7,7 @@ particle has two forms, one follows a vowel and one a consonant; texts made from
 
 from __future__ import annotations
 
+import re
 from enum import IntEnum
 from functools import lru_cache
 
@@ -50,8 +51,15 @@ _AS_AFTER_VOWEL = frozenset(form for form in _AFTER_VOWEL if form.startswith("�
 _EUI = frozenset(form for form in _AFTER_CONSONANT if form.startswith("으"))
 # A name of one syllable and a misfitting 이, 은 or 가 is often another word (차이, 나은, 국가).
 _SAFE_MISFITS = frozenset(("와", "를"))
+# Forms of 이다 that end a sentence or a clause; nothing but 요 stands behind them.
+_COPULA = re.compile(
+    "(?:이(?:었|시|셨)?|였|셨)"
+    "(?:다|고|며|면|지|죠|나|니|니까|냐|네|어|습니다|습니까|던|던가|을까|는지|는가|거든|잖아|시여|여|랍니다|래)"
+    "|이?라(?:면서|던|는데|던데)|입니다|입니까|(?:인|일)(?:가|데|지|까|지도|텐데)?"
+)
+_POLITE = "요"  # behind any particle: 점순이는요
 # Verb endings as well: one syllable and these are more often a verb or a noun (가라, 나면, 수다).
-_ENDINGS = table("라 면 며 고 다 지 니 든 자 여 냐 네 인 일 임 서 아 야 던 란")
+_ENDINGS = table("라 라는 라고 라면 라서 라도 란 면 며 고 다 지 니 든 자 여 냐 네 인 일 임 서 아 야 던")
 
 
 def final_consonant(syllable: str) -> int | None:
@@ -69,6 +77,8 @@ def particles(name: str, rest: str) -> Fit:
 def _chain(rest: str, final: int | None, one_syllable: bool, depth: int) -> Fit:
     if depth == LONGEST_CHAIN:
         return Fit.NONE
+    if not one_syllable and _COPULA.fullmatch(rest.removesuffix(_POLITE)):
+        return Fit.FITS
     best = Fit.NONE
     for length in range(1, min(LONGEST_PARTICLE, len(rest)) + 1):
         particle, left = rest[:length], rest[length:]
@@ -79,7 +89,7 @@ def _chain(rest: str, final: int | None, one_syllable: bool, depth: int) -> Fit:
                 fit = Fit.FITS
         elif depth == 0 and (particle in _ENDINGS or (fit is Fit.MISFIT and particle not in _SAFE_MISFITS)):
             fit = Fit.NONE
-        if fit and left:
+        if fit and left and left != _POLITE:
             fit = min(fit, _chain(left, final_consonant(particle[-1]), one_syllable, depth + 1))
         best = max(best, fit)
     return best
