@@ -51,9 +51,9 @@ class NameIndex:
 
     others, owners, kinds: the aliases, and variants that nobody wrote down (Watson for Dr. Watson, `and` for
     `&`); the entity each belongs to; ALIAS or VARIANT. keys: uint64, ascending, and rows: int32, the spelling
-    of each. lengths: the different lengths of folded spellings, ascending. filter: bits, one set for the first
-    digits of each key. words, counts: keys of the words that at least two names hold, ascending, and in how
-    many places. function_words: keys of those that title-case names write in lower case.
+    of each. lengths: the different lengths of folded spellings, ascending. filter: bits, one set for the
+    first digits of each key. words, counts: keys of the words that at least two names hold, ascending, and in
+    how many places. function_words: keys of those that title-case names write in lower case.
     """
 
     names: Strings

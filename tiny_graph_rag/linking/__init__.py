@@ -19,10 +19,26 @@ __all__ = ["LINKERS", "LinkedQuestion", "Linker", "Seed", "make_linker"]
 def _names(graph: KnowledgeGraph, names: NameIndex, config: Config) -> Linker:
     from tiny_graph_rag.linking.names import NameLinker
 
-    return NameLinker(graph, names)
+    return NameLinker(graph, names, config.retrieval.fuzzy)
 
 
-_MAKERS: dict[str, Callable[[KnowledgeGraph, NameIndex, Config], Linker]] = {"names": _names}
+def _gold(graph: KnowledgeGraph, names: NameIndex, config: Config) -> Linker:
+    from tiny_graph_rag.linking.gold import GoldLinker
+
+    return GoldLinker(names)
+
+
+def _none(graph: KnowledgeGraph, names: NameIndex, config: Config) -> Linker:
+    from tiny_graph_rag.linking.gold import NoLinker
+
+    return NoLinker()
+
+
+_MAKERS: dict[str, Callable[[KnowledgeGraph, NameIndex, Config], Linker]] = {
+    "names": _names,
+    "gold": _gold,
+    "none": _none,
+}
 LINKERS = tuple(_MAKERS)
 
 

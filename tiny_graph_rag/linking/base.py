@@ -29,10 +29,11 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
-    """A question with its seeds, in the order in which the text names them."""
+    """A question with its seeds, in the order in which the text names them. id: the example's."""
 
     text: str
     seeds: tuple[Seed, ...] = ()
+    id: str = ""
 
 
 class Linker(ABC):
@@ -40,6 +41,14 @@ class Linker(ABC):
 
     name: ClassVar[str]
 
+    def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers can link anything
+        """Raise before anything is linked where the questions lack what this linker needs."""
+
     @abstractmethod
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         """One linked question an example, in order."""
+
+
+def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:
+    """Seeds by where they stand in the question, those without a place first; otherwise as they came."""
+    return tuple(sorted(seeds, key=lambda seed: -1 if seed.start is None else seed.start))

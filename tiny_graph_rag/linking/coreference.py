@@ -39,11 +39,17 @@ _KINDS: dict[Reference, tuple[frozenset[Kind], frozenset[Kind]]] = {
 
 
 def from_context(
-    text: str, mentions: Sequence[Mention], turns: Turns, kinds: NDArray[np.uint8]
+    text: str,
+    mentions: Sequence[Mention],
+    turns: Turns,
+    kinds: NDArray[np.uint8],
+    *,
+    unsaid: bool = True,
 ) -> list[Seed]:
     """What the question's pronouns mean; or, where it names nothing at all, what was spoken of last.
 
-    mentions: of the question itself. kinds: of each entity of the graph.
+    mentions: of the question itself. kinds: of each entity of the graph. unsaid: whether a question without
+    mention and pronoun may be about what was spoken of last.
     """
     named = {entity for each in mentions for entity in each.entities}
     taken: dict[Reference, tuple[int, ...]] = {}
@@ -58,7 +64,7 @@ def from_context(
             Seed(entity, text[each.start : each.end], each.start, each.end, "coreference", 1 / len(found))
             for entity in found
         ]
-    if not seeds and not mentions:
+    if unsaid and not seeds and not mentions:
         last = next((turn[-1] for turn in reversed(turns) if turn), None)
         if last is not None:
             share = 1 / len(last.entities)

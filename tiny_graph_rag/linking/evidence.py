@@ -81,8 +81,12 @@ class Vocabulary:
     @classmethod
     def of(cls, names: NameIndex, types: Iterable[str]) -> Vocabulary:
         function = np.union1d(keys_of(FUNCTION_WORDS), names.function_words)
-        stems = {_stem(word) for name in types for word in words_of_type(name) if word not in FUNCTION_WORDS}
-        return cls(function, keys_of(DETERMINERS), keys_of(stems))
+        return cls(function, keys_of(DETERMINERS), keys_of(stems_of_types(types)))
+
+
+def stems_of_types(types: Iterable[str]) -> set[str]:
+    """The stems of the content words in the names of relation and entity types."""
+    return {stem_of(word) for name in types for word in words_of_type(name) if word not in FUNCTION_WORDS}
 
 
 def words_of_type(name: str) -> list[str]:
@@ -90,7 +94,7 @@ def words_of_type(name: str) -> list[str]:
     return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
 
 
-def _stem(word: str) -> str:
+def stem_of(word: str) -> str:
     return word[: HANGUL_STEM if "가" <= word[0] <= "힣" else STEM]
 
 

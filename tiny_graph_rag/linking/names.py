@@ -8,18 +8,26 @@ from typing import ClassVar
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
 from tiny_graph_rag.linking.coreference import from_context, is_telling
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 
 
 class NameLinker(Linker):
-    """Names in the question; pronouns and what is left unsaid from its context."""
+    """Names in the question; pronouns and what is left unsaid from its context; then, if wanted, near names.
+
+    fuzzy: how alike a misspelt name must be, in (0, 1]; None for exact names only.
+    """
 
     name: ClassVar[str] = "names"
 
-    def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
+    def __init__(self, graph: KnowledgeGraph, names: NameIndex, fuzzy: float | None = None) -> None:
         self.finder = MentionFinder(graph, names)
+        self.near = None
+        if fuzzy is not None:
+            from tiny_graph_rag.linking.fuzzy import NearNames
+
+            self.near = NearNames(graph, names, fuzzy)
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         texts = [example.query for example in examples]
@@ -28,24 +36,27 @@ class NameLinker(Linker):
         found = self.finder.find(texts)
         linked, turn = [], len(examples)
         for example, mentions in zip(examples, found, strict=False):
-            seeds: list[Seed] = []
-            if example.context:
-                turns = [
-                    tuple(filter(is_telling, each)) for each in found[turn : turn + len(example.context)]
-                ]
-                turn += len(example.context)
-                telling = tuple(filter(is_telling, mentions))
-                seeds = from_context(example.query, telling, turns, self.finder.kinds)
-                mentions = telling if seeds else mentions
-            seeds += _seeds(example.query, mentions)
-            seeds.sort(key=lambda seed: -1 if seed.start is None else seed.start)
-            linked.append(LinkedQuestion(example.query, tuple(seeds)))
+            turns = found[turn : turn + len(example.context)]
+            turn += len(example.context)
+            linked.append(LinkedQuestion(example.query, self._seeds(example, mentions, turns), example.id))
         return linked
 
-
-def _seeds(text: str, mentions: Sequence[Mention]) -> list[Seed]:
-    return [
-        Seed(entity, text[each.start : each.end], each.start, each.end, each.rule, 1 / len(each.entities))
-        for each in mentions
-        for entity in each.entities
-    ]
+    def _seeds(
+        self, example: Example, mentions: Sequence[Mention], turns: Sequence[Sequence[Mention]]
+    ) -> tuple[Seed, ...]:
+        near = self.near.seeds(example.query, mentions) if self.near else []
+        said: list[Seed] = []
+        if turns:
+            telling = [each for each in mentions if is_telling(each)]
+            earlier = [[each for each in turn if is_telling(each)] for turn in turns]
+            said = from_context(example.query, telling, earlier, self.finder.kinds, unsaid=not near)
+            mentions = telling if said else mentions
+        if near:
+            mentions = [each for each in mentions if is_telling(each)]
+        named = [
+            Seed(entity, example.query[each.start : each.end], each.start, each.end, each.rule, share)
+            for each in mentions
+            for share in [1 / len(each.entities)]
+            for entity in each.entities
+        ]
+        return in_text_order([*named, *said, *near])
