@@ -75,14 +75,14 @@ class MentionFinder:
             flags = text.characters.flags[found.starts[row] : found.ends[row]]
             as_written = found.as_written[pairs].tolist()
             if evidence.case_counts[which] or not (flags & CASED).any():
-                spellings = self._as_written(whole, start, spellings, as_written)
+                spellings = self._as_written(whole, start, spellings, as_written, found.spelt)
             else:
-                spellings = self._in_any_case(whole, start, end, spellings, as_written)
+                spellings = self._in_any_case(whole, start, end, spellings, as_written, found.spelt)
         entities = sorted(
             {self.names.entity(each) for each in spellings}, key=self.graph.name_rank.__getitem__
         )
         kind = min(self.names.kind(each) for each in spellings)
-        written = self.names.spelling(spellings[0])
+        written = found.spelt[spellings[0]]
         if whole[start:end] != written and _stands_at(written, whole, start):
             start -= _lead(written)
             end = start + len(written)
@@ -93,17 +93,22 @@ class MentionFinder:
         elif found.inside[row]:
             rule = "particle" if found.fit[row] == Fit.FITS else "misfit-particle"
         else:
-            exact = nfc(whole[start:end]) in [nfc(self.names.spelling(each)) for each in spellings]
-            rule = "exact" if exact else "folded"
+            here = nfc(whole[start:end])
+            rule = "exact" if any(nfc(found.spelt[each]) == here for each in spellings) else "folded"
         return Mention(start, end, tuple(entities), rule, Grade(int(evidence.grade[row])))
 
     def _as_written(
-        self, whole: str, start: int, spellings: Sequence[int], as_written: Sequence[bool]
+        self,
+        whole: str,
+        start: int,
+        spellings: Sequence[int],
+        as_written: Sequence[bool],
+        spelt: dict[int, str],
     ) -> list[int]:
         """Spelt exactly so, punctuation included (the longest: `Up!` before `Up`); else the same letters."""
 
         def level(spelling: int, same_letters: bool) -> tuple[int, int, int]:
-            name, kind = self.names.spelling(spelling), self.names.kind(spelling)
+            name, kind = spelt[spelling], self.names.kind(spelling)
             if kind == VARIANT:
                 return 3, 0, 0
             if _stands_at(name, whole, start):
@@ -114,7 +119,13 @@ class MentionFinder:
         return [each for each, its in zip(spellings, levels, strict=True) if its == min(levels)]
 
     def _in_any_case(
-        self, whole: str, start: int, end: int, spellings: Sequence[int], as_written: Sequence[bool]
+        self,
+        whole: str,
+        start: int,
+        end: int,
+        spellings: Sequence[int],
+        as_written: Sequence[bool],
+        spelt: dict[int, str],
     ) -> list[int]:
         """The same where case tells nothing: names that differ in case only are told apart by the relations
         that the text speaks of, and where it speaks of none of them, by case after all."""
@@ -124,11 +135,11 @@ class MentionFinder:
         letters = dict(zip(spellings, as_written, strict=True))
         levels = {}
         for each in spellings:
-            name = self.names.spelling(each)
+            name = spelt[each]
             stands = _stands_at(name.casefold(), folded, start)
             levels[each] = (self.names.kind(each) == VARIANT, -len(name) if stands else 0)
         best = [each for each in spellings if levels[each] == min(levels.values())]
-        if len(best) < 2 or len({self.names.spelling(each) for each in best}) == 1:
+        if len(best) < 2 or len({spelt[each] for each in best}) == 1:
             return best
         around = set(words_of_type(whole[:start])) | set(words_of_type(whole[end:]))
         told = [each for each in best if self._is_related(self.names.entity(each), around)]

@@ -63,7 +63,7 @@ class Readings:
     text: its row. starts, ends: characters of `Text`. fit: how the rest of the word reads, FITS where the
     stretch ends with its word; inside: whether it ends within a word. From pair_bounds[i] to
     pair_bounds[i + 1], for each spelling (row of the index) of reading i: as_written, whether letters and
-    case are the same; as_spaced, whether the division into words is.
+    case are the same; as_spaced, whether the division into words is. spelt: the text of these spellings.
     """
 
     text: NDArray[np.int32]
@@ -75,6 +75,7 @@ class Readings:
     spellings: NDArray[np.int32]
     as_written: NDArray[np.bool_]
     as_spaced: NDArray[np.bool_]
+    spelt: dict[int, str]
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -93,7 +94,11 @@ def readings(text: Text, names: NameIndex) -> Readings:
     width = high - low
     reading = np.repeat(np.arange(len(starts)), width)
     spellings = names.rows[np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width) + low[reading]]
-    same, as_written, as_spaced = _compared(text, names, starts[reading], ends[reading], spellings)
+    rows, which = np.unique(spellings, return_inverse=True)
+    spelt = {row: names.spelling(row) for row in rows.tolist()}
+    same, as_written, as_spaced = _compared(
+        text, starts[reading], ends[reading], characters(list(spelt.values())), which
+    )
     left = np.bincount(reading[same], minlength=len(starts))
     real = left > 0
     return Readings(
@@ -106,6 +111,7 @@ def readings(text: Text, names: NameIndex) -> Readings:
         spellings[same],
         as_written[same],
         as_spaced[same],
+        spelt,
     )
 
 
@@ -174,12 +180,13 @@ def _string(column: Characters, start: int, end: int) -> str:
 
 
 def _compared(
-    text: Text, names: NameIndex, starts: Places, ends: Places, spellings: NDArray[np.int32]
+    text: Text, starts: Places, ends: Places, spelt: Characters, which: Places
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
-    """For each pair of a stretch and a spelling: same characters folded, same letters and case, same gaps."""
-    rows, which = np.unique(spellings, return_inverse=True)
-    spelt = characters([names.spelling(row) for row in rows.tolist()])
-    bounds = spelt.bounds(len(rows))
+    """For each pair of a stretch and a spelling: same characters folded, same letters and case, same gaps.
+
+    which: the spelling of each pair, as a text of `spelt`.
+    """
+    bounds = spelt.bounds(int(which.max(initial=-1)) + 1)
     first, lengths = bounds[which], ends - starts
     same = np.diff(bounds)[which] == lengths
     starts, first, lengths = starts[same], first[same], lengths[same]
