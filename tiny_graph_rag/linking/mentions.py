@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import ALIAS, VARIANT, NameIndex
+from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
 from tiny_graph_rag.linking.evidence import COMMON, STEM, Evidence, Grade, Vocabulary, weigh, words_of_type
 from tiny_graph_rag.linking.readings import Readings, Text, readings
 from tiny_graph_rag.text import is_dropped, nfc
@@ -41,6 +41,7 @@ class MentionFinder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         self.kinds = kinds_of_entities(graph.entities.types)
+        self.tangible = np.isin(self.kinds, TANGIBLE)
         self.vocabulary = Vocabulary.of(names, [*graph.relations.types.names, *graph.entities.types.names])
         self._relation_words = [words_of_type(name) for name in graph.relations.types.names]
 
@@ -50,52 +51,65 @@ class MentionFinder:
         found = readings(text, self.names)
         evidence = weigh(text, found, self.names, self.vocabulary)
         mentions: list[list[Mention]] = [[] for _ in texts]
-        for row in _selected(text, found, evidence, self._may_be_meant(found, evidence)):
-            mentions[found.text[row]].append(self._mention(text, found, evidence, row))
+        meant = self._may_be_meant(found, evidence)
+        rows = np.fromiter(_selected(text, found, evidence, meant), dtype=np.int64)
+        starts = text.characters.starts[found.starts[rows]].tolist()
+        ends = text.characters.ends[found.ends[rows] - 1].tolist()
+        grades = [Grade(each) for each in evidence.grade[rows].tolist()]
+        pairs = zip(found.pair_bounds[rows].tolist(), found.pair_bounds[rows + 1].tolist(), strict=True)
+        for row, which, start, end, grade, (low, high) in zip(
+            rows.tolist(), found.text[rows].tolist(), starts, ends, grades, pairs, strict=True
+        ):
+            spellings = found.spellings[low:high].tolist()
+            if high - low > 1:
+                spellings = self._meant(text, found, evidence, row, start, end)
+            mentions[which].append(self._mention(text.texts[which], found, row, start, end, spellings, grade))
         return [tuple(each) for each in mentions]
 
     def _may_be_meant(self, found: Readings, evidence: Evidence) -> NDArray[np.bool_]:
         """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
         is a thing, a place or a person, and the text speaks of it with a determiner."""
-        tangible = np.isin(self.kinds, TANGIBLE)
         rows = found.spellings[found.pair_bounds[:-1]]
         is_name = rows < len(self.names.names)
         entities = np.where(is_name, rows, 0)
         entities[~is_name] = self.names.owners[rows[~is_name] - len(self.names.names)]
-        meant = tangible[entities] if len(tangible) else np.zeros(len(rows), dtype=bool)
         words: NDArray[np.bool_] = evidence.grade == Grade.WORD
-        return words & evidence.determined & meant
+        return words & evidence.determined & self.tangible[entities] if len(rows) else words
 
-    def _mention(self, text: Text, found: Readings, evidence: Evidence, row: int) -> Mention:
-        start, end = text.span(int(found.starts[row]), int(found.ends[row]))
+    def _meant(
+        self, text: Text, found: Readings, evidence: Evidence, row: int, start: int, end: int
+    ) -> list[int]:
+        """Of several spellings that fold alike, those that the text means."""
         pairs = slice(int(found.pair_bounds[row]), int(found.pair_bounds[row + 1]))
-        spellings = found.spellings[pairs].tolist()
+        spellings, as_written = found.spellings[pairs].tolist(), found.as_written[pairs].tolist()
         whole, which = text.texts[found.text[row]], int(found.text[row])
+        cased = (text.characters.flags[found.starts[row] : found.ends[row]] & CASED).any()
+        if evidence.case_counts[which] or not cased:
+            return self._as_written(whole, start, spellings, as_written, found.spelt)
+        return self._in_any_case(whole, start, end, spellings, as_written, found.spelt)
+
+    def _mention(
+        self, whole: str, found: Readings, row: int, start: int, end: int, spellings: list[int], grade: Grade
+    ) -> Mention:
+        names, first = self.names, spellings[0]
+        entities: tuple[int, ...] = (names.entity(first),)
+        kind = names.kind(first)
         if len(spellings) > 1:
-            flags = text.characters.flags[found.starts[row] : found.ends[row]]
-            as_written = found.as_written[pairs].tolist()
-            if evidence.case_counts[which] or not (flags & CASED).any():
-                spellings = self._as_written(whole, start, spellings, as_written, found.spelt)
-            else:
-                spellings = self._in_any_case(whole, start, end, spellings, as_written, found.spelt)
-        entities = sorted(
-            {self.names.entity(each) for each in spellings}, key=self.graph.name_rank.__getitem__
-        )
-        kind = min(self.names.kind(each) for each in spellings)
-        written = found.spelt[spellings[0]]
+            rank = self.graph.name_rank
+            entities = tuple(sorted({names.entity(each) for each in spellings}, key=rank.__getitem__))
+            kind = min(names.kind(each) for each in spellings)
+        written = found.spelt[first]
         if whole[start:end] != written and _stands_at(written, whole, start):
             start -= _lead(written)
             end = start + len(written)
-        if kind == VARIANT:
-            rule = "variant"
-        elif kind == ALIAS:
-            rule = "alias"
+        if kind != NAME:
+            rule = "alias" if kind == ALIAS else "variant"
         elif found.inside[row]:
             rule = "particle" if found.fit[row] == Fit.FITS else "misfit-particle"
         else:
             here = nfc(whole[start:end])
             rule = "exact" if any(nfc(found.spelt[each]) == here for each in spellings) else "folded"
-        return Mention(start, end, tuple(entities), rule, Grade(int(evidence.grade[row])))
+        return Mention(start, end, entities, rule, grade)
 
     def _as_written(
         self,
@@ -116,7 +130,8 @@ class MentionFinder:
             return (1 if same_letters else 2), 0, 0
 
         levels = [level(*each) for each in zip(spellings, as_written, strict=True)]
-        return [each for each, its in zip(spellings, levels, strict=True) if its == min(levels)]
+        best = min(levels)
+        return [each for each, its in zip(spellings, levels, strict=True) if its == best]
 
     def _in_any_case(
         self,
@@ -138,7 +153,8 @@ class MentionFinder:
             name = spelt[each]
             stands = _stands_at(name.casefold(), folded, start)
             levels[each] = (self.names.kind(each) == VARIANT, -len(name) if stands else 0)
-        best = [each for each in spellings if levels[each] == min(levels.values())]
+        best_level = min(levels.values())
+        best = [each for each in spellings if levels[each] == best_level]
         if len(best) < 2 or len({spelt[each] for each in best}) == 1:
             return best
         around = set(words_of_type(whole[:start])) | set(words_of_type(whole[end:]))
