@@ -232,19 +232,12 @@ def _selected(
         )
     )
     rows = rows[order]
+    taken = bytearray(len(text.characters))
     chosen: list[int] = []
-    taken: list[tuple[int, int]] = []
-    current = -1
-    for row, which, start, end in zip(
-        rows.tolist(),
-        found.text[rows].tolist(),
-        found.starts[rows].tolist(),
-        found.ends[rows].tolist(),
-        strict=True,
+    for row, start, end in zip(
+        rows.tolist(), found.starts[rows].tolist(), found.ends[rows].tolist(), strict=True
     ):
-        if which != current:
-            current, taken = which, []
-        if all(end <= begin or start >= stop for begin, stop in taken):
-            taken.append((start, end))
+        if taken.find(1, start, end) < 0:
+            taken[start:end] = b"\1" * (end - start)
             chosen.append(row)
     yield from sorted(chosen)
