@@ -88,9 +88,76 @@ class Retrieving:
     threads: Annotated[int | None, from_config("--threads")] = None
 
 
+@dataclass(frozen=True, slots=True)
+class Generating:
+    """Answers by a language model, and their cost."""
+
+    skip_generation: Annotated[bool, typer.Option("--skip-generation", help="Measure retrieval only.")] = (
+        False
+    )
+    generate: Annotated[
+        bool, typer.Option("--generate", help="Insist on answers: without a key it is an error.")
+    ] = False
+    model: Annotated[str | None, from_config("--model")] = None
+    prompt: Annotated[str | None, from_config("--prompt")] = None
+    context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
+    concurrency: Annotated[int | None, from_config("--concurrency")] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show calls, tokens and cost of the answers; call nothing.")
+    ] = False
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="USD that the run may cost at most.", min=0.0)
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the journal of a run that was cut off.")
+    ] = False
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
+    ] = False
+    fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
+    answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
+
+
+GENERATION_SETTINGS = ("model", "prompt", "context_tokens", "concurrency", "fail_on_error", "answer_cache")
+
+
 def flags(group: Any) -> dict[str, Any]:
     """The settings that a group of options gives, for Session.open."""
     return {each.name: getattr(group, each.name) for each in fields(group)}
+
+
+Measured = Annotated[
+    str | None,
+    typer.Option(
+        "--measures",
+        help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (all of them: the command `measures`).",
+        show_default="precision, recall, ndcg at --top-k, and mrr",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """What to show results in."""
+
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report", help="Reports to write beside the results: html, md, csv.", show_default="none"
+        ),
+    ] = None
+
+    def names(self, *, to_stdout: bool = False) -> tuple[str, ...]:
+        """The reports asked for. Raises UsageError for an unknown one, and where no file is written."""
+        if self.report is None:
+            return ()
+        if to_stdout:
+            raise UsageError("--report needs a results file to stand beside; leave out `-o -`")
+        from tiny_graph_rag.report.reports import check_reports
+
+        names = comma_list(self.report)
+        check_reports(names)
+        return names
 
 
 def comma_list(text: str | None) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from tiny_graph_rag.text.columns import (
     Places,
     among,
     characters,
+    code_points,
     keys,
     keys_of,
     running,
@@ -135,7 +136,10 @@ class NameIndex:
         By exact name ("name"), else exact alias ("alias"), else folded name or alias ("folded"); the first
         level that finds anything decides. Nothing found: ((), None).
         """
-        return self.resolve_all([name])[name]
+        codes = code_points([fold(name)])
+        whole = np.zeros(1, dtype=np.int64)
+        first, last = self.find(keys(running(codes), whole, whole + len(codes)))
+        return self._level(name, self.rows[first[0] : last[0]].tolist() if len(codes) else [])
 
     def resolve_all(self, names: Iterable[str]) -> Meanings:
         """`resolve` for many names at once: the same answers, a hundred times as fast."""

@@ -14,6 +14,7 @@ from tiny_graph_rag.evaluation.ties import Ties
 from tiny_graph_rag.evaluation.waterfall import Step
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.graph.model import Entities
+from tiny_graph_rag.metrics import Mean
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.text import fold, nfc
 
@@ -110,6 +111,17 @@ def _ties(found: Ties) -> dict[str, Any]:
             str(each): {"worst": number(worst), "best": number(best)}
             for each, (worst, best) in found.measures.items()
         },
+    }
+
+
+def mean_fields(mean: Mean) -> dict[str, Any]:
+    """A mean as results files hold it."""
+    return {
+        "mean": number(mean.mean),
+        "low": number(mean.low),
+        "high": number(mean.high),
+        "n": mean.n,
+        "reliable": mean.reliable,
     }
 
 

@@ -13,7 +13,7 @@ from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure
-from tiny_graph_rag.report.explained_json import explained_summary, number, reference_evidence
+from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
@@ -30,14 +30,14 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
         "dataset": _dataset(evaluation),
         "config": evaluation.config.as_dict(),
-        "summary": summary(evaluation),
+        "summary": _with_answers(summary(evaluation), evaluation),
     }
     body = json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False)
     yield body.removesuffix("\n}").encode()
     mentioned: dict[str, None] = {}
     yield b',\n  "results": ['
     for row in range(len(evaluation.examples)):
-        found = question(evaluation, row)
+        found = question(evaluation, row) | _answer(evaluation, row)
         mentioned.update(dict.fromkeys(mentioned_ids(found)))
         line = json.dumps(found, ensure_ascii=False, allow_nan=False)
         yield (",\n    " if row else "\n    ").encode() + line.encode()
@@ -48,6 +48,23 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     yield b"\n  }\n}\n"
 
 
+def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+    """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
+    if evaluation.answered is None:
+        return head
+    from tiny_graph_rag.report.answers_json import add_answers
+
+    return add_answers(head, evaluation.answered)
+
+
+def _answer(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    if evaluation.answered is None:
+        return {}
+    from tiny_graph_rag.report.answers_json import answer
+
+    return {"answer": answer(evaluation.answered.answers, row, evaluation.graph)}
+
+
 def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
     """The entity ids in one object of `results`, repeated as they come."""
     for each in (*found["linked"], *found["ranked"]):
@@ -55,6 +72,7 @@ def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
     for each in found["references"]:
         yield from each["entity_ids"]
         yield from each.get("above") or ()
+    yield from (found["answer"] or {}).get("citations", ())
     walks = (each.get("walk") for each in found["ranked"])
     paths = (each.get("path") for each in found["references"])
     for steps in (*walks, *paths):
@@ -104,9 +122,7 @@ def _slice(part: Slice) -> dict[str, Any]:
         "without_gold": part.without_gold,
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
-        "measures": {
-            str(each): {"mean": number(mean.mean), "n": mean.n} for each, mean in part.measures.items()
-        },
+        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }
 
 
