@@ -49,6 +49,16 @@ def evaluate_command(
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_run: Annotated[
+        str | None,
+        typer.Option("--save-run", help="Write the whole run: .trec, .jsonl, .csv or .parquet."),
+    ] = None,
+    save_run_format: Annotated[
+        str | None,
+        typer.Option(
+            "--save-run-format", help="trec, jsonl, csv, parquet or contest.", show_default="by suffix"
+        ),
+    ] = None,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare
@@ -85,6 +95,12 @@ def evaluate_command(
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
         check_writable(target)
+    saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
+    if saved is not None:
+        from tiny_graph_rag.retrieval.runs.writing import form_of, run_parts
+
+        form = form_of(saved, save_run_format)
+        check_writable(saved)
     answering = prepare(session, generating, examples, target)
     knowledge = session.graph(graph, examples)
     session.say(
@@ -94,6 +110,10 @@ def evaluate_command(
     )
     with session.progress("retrieving", len(examples)) as progress:
         evaluation = evaluate(knowledge, examples, config, computed, progress)
+    if saved is not None:
+        known = knowledge.entities
+        questions = [each.id for each in examples]
+        write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
     if answering is not None:
         if generating.dry_run:

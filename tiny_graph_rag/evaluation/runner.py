@@ -20,6 +20,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
 from tiny_graph_rag.metrics import Judged, Measure, judge, score
 from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
 from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
 
 if TYPE_CHECKING:
@@ -79,7 +80,18 @@ def evaluate(
     linked, run = _retrieved(linker, retriever, examples, progress)
     elapsed = time.perf_counter() - started
     latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
-    judged = judge(run, judgments)
+    facts = graph_facts(
+        graph,
+        run,
+        judgments,
+        seeds=[frozenset(seed.entity for seed in each.seeds) for each in linked],
+        expected_types=[each.expected_types for each in examples],
+        relationships=[
+            [RelationReference.of(each.source, each.target, each.type, names) for each in row]
+            for row in (example.reference_relationships for example in examples)
+        ],
+    )
+    judged = judge(run, judgments, facts=facts)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))

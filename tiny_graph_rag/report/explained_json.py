@@ -9,6 +9,7 @@ from typing import Any
 from tiny_graph_rag.dataset.resolve import Reference
 from tiny_graph_rag.evaluation.diagnosis import NO_RANK, Verdict
 from tiny_graph_rag.evaluation.explanation import Explanation
+from tiny_graph_rag.evaluation.recommendations import recommendations
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.ties import Ties
 from tiny_graph_rag.evaluation.waterfall import Step
@@ -45,6 +46,10 @@ def explained_summary(found: Explanation) -> dict[str, Any]:
             for tag, each in found.hop_tags.items()
         },
         "ties": _ties(found.ties),
+        "recommendations": [
+            {"rule": each.rule, "text": each.text, "evidence": each.evidence}
+            for each in recommendations(found)
+        ],
     }
 
 
@@ -70,6 +75,8 @@ def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> 
             each["matched"] = spelling_of(evaluation.graph.entities, entity, reference)
             if evaluation.run.walks is not None and place - start >= written_ranks:
                 each["path"] = walk_steps(evaluation.graph, entity, evaluation.run.walks[place].tolist())
+        if item in evaluation.explanation.missed:
+            each["path"] = walk_steps(evaluation.graph, entity, evaluation.explanation.missed[item])
         if verdict is Verdict.RANKED_BELOW_K:
             if blocking is None:
                 blocking = _blocking(evaluation, row)

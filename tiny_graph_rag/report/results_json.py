@@ -6,13 +6,18 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.metrics import Measure
+from tiny_graph_rag.metrics import Mean, Measure
+from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
@@ -28,7 +33,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "package_version": __version__,
         "kind": "eval",
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
-        "dataset": _dataset(evaluation),
+        "dataset": dataset_json(evaluation.examples),
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
@@ -93,29 +98,41 @@ def entities(graph: KnowledgeGraph, ids: Collection[str]) -> dict[str, dict[str,
 def summary(evaluation: Evaluation) -> dict[str, Any]:
     overall = evaluation.summary.overall
     cutoff = evaluation.config.evaluation.top_k
+    return {
+        "k": cutoff,
+        **headline(overall.measures, cutoff),
+        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        "estimated_cost_usd": 0.0,
+        **slice_document(overall),
+        "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
+        **explained_summary(evaluation.explanation),
+        "latency": latency_document(evaluation.latency.seconds),
+        "questions_per_second": evaluation.latency.questions_per_second,
+    }
+
+
+def headline(found: Mapping[Measure, Mean], cutoff: int) -> dict[str, float | None]:
+    """The four means under their fixed names, as far as they were computed."""
     fixed = {
         "mean_precision_at_k": Measure("precision", cutoff),
         "mean_recall_at_k": Measure("recall", cutoff),
         "mean_mrr": Measure("mrr"),
         "mean_ndcg_at_k": Measure("ndcg", cutoff),
     }
-    return {
-        "k": cutoff,
-        **{
-            name: number(overall.measures[each].mean)
-            for name, each in fixed.items()
-            if each in overall.measures
-        },
-        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-        "estimated_cost_usd": 0.0,
-        **_slice(overall),
-        "by_tag": {tag: _slice(each) for tag, each in evaluation.summary.by_tag.items()},
-        **explained_summary(evaluation.explanation),
-        "questions_per_second": evaluation.latency.questions_per_second,
-    }
+    return {name: number(found[each].mean) for name, each in fixed.items() if each in found}
 
 
-def _slice(part: Slice) -> dict[str, Any]:
+def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
+    """Seconds a question, over those that were timed."""
+    timed = seconds[~np.isnan(seconds)]
+    if not len(timed):
+        return {"mean": None, "p50": None, "p95": None, "n": 0}
+    p50, p95 = np.quantile(timed, [0.5, 0.95]).tolist()
+    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
+
+
+def slice_document(part: Slice) -> dict[str, Any]:
+    """Counts and means of all questions or of one tag."""
     return {
         "questions": part.questions,
         "scored": part.questions - part.without_gold,
@@ -165,7 +182,28 @@ def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
         ],
         "metrics": {str(each): number(column[row]) for each, column in evaluation.scores.items()},
         "answer": None,
+        **confusion(evaluation, row),
         "latency_seconds": number(evaluation.latency.seconds[row]),
+    }
+
+
+def confusion(evaluation: Evaluation, row: int) -> dict[str, list[str]]:
+    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
+    judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
+    names = evaluation.graph.entities.names
+    places = [
+        (names[int(evaluation.run.entities[at])], int(item))
+        for at, item in zip(
+            judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True
+        )
+        if at != NO_ROW
+    ]
+    first = int(evaluation.judgments.item_offsets[row])
+    filled = {item - first for _, item in places if item != NO_ITEM}
+    return {
+        "tp": [name for name, item in places if item != NO_ITEM],
+        "fp": [name for name, item in places if item == NO_ITEM],
+        "fn": [each.name for each in evaluation.judgments.references[row] if each.item not in filled],
     }
 
 
@@ -188,8 +226,8 @@ def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def _dataset(evaluation: Evaluation) -> dict[str, Any]:
-    examples = evaluation.examples
+def dataset_json(examples: EvalSet) -> dict[str, Any]:
+    """`dataset` of a results file: which gold set, and what was left of it."""
     chosen = examples.selection
     return {
         "name": examples.name,

@@ -7,7 +7,7 @@ foreign ones return the same Run, so everything after it (measures, diagnosis, r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -53,6 +53,12 @@ class Run:
         offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
         walks = None if self.walks is None else self.walks[keep]
         return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks)
+
+    def where(self, keep: NDArray[np.bool_]) -> Run:
+        """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
+        counts = np.concatenate([[0], np.cumsum(keep)])
+        walks = None if self.walks is None else self.walks[keep]
+        return Run(counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks)
 
     @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:
@@ -105,3 +111,13 @@ class Retriever(ABC):
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
+
+    def retrieve_within(
+        self, questions: Sequence[LinkedQuestion], hops: Sequence[int]
+    ) -> Iterator[Run] | None:
+        """One run for each hop limit, none above this retriever's own, from shared work.
+
+        Each equals `retrieve` of a retriever made with that limit (its walks may be padded wider). None where
+        there is nothing to share: the caller then makes a retriever for each limit.
+        """
+        return None
