@@ -15,10 +15,12 @@ from tiny_graph_rag.cli.options import (
     Folders,
     Graph,
     Measured,
+    Reporting,
     comma_list,
     command,
     from_config,
 )
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -31,6 +33,7 @@ def score(
     ],
     folders: Folders,
     chosen: Chosen,
+    reporting: Reporting,
     common: Common,
     graph: Annotated[
         Path | None,
@@ -92,6 +95,7 @@ def score(
         if each.kind.needs == "graph" and graph is None:
             raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(common, folders, to_stdout=to_stdout, top_k=top_k)
     config = session.config
     cutoff = config.evaluation.top_k
@@ -147,3 +151,4 @@ def score(
     print_summary(collected.found(config.evaluation.seed), session.console)
     if not to_stdout:
         session.say(f"results: {target}")
+        report_on(session, target, reports)
