@@ -40,6 +40,7 @@ from tiny_graph_rag.cli import (  # noqa: E402 - each registers its command
     init,  # noqa: F401
     measures,  # noqa: F401
     query,  # noqa: F401
+    report,  # noqa: F401
     stats,  # noqa: F401
     validate,  # noqa: F401
 )

@@ -10,7 +10,8 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.gating import Drops, check_junit, conclude
-from tiny_graph_rag.cli.options import Common, Folders, command
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, command
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -23,6 +24,7 @@ def compare_command(
     folders: Folders,
     common: Common,
     drops: Drops,
+    reporting: Reporting,
     measures: Annotated[
         str | None,
         typer.Option(
@@ -58,6 +60,7 @@ def compare_command(
     from tiny_graph_rag.report.comparison_json import comparison_parts
 
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(common, folders, to_stdout=to_stdout)
     gates = parse_drops(drops.max_drop) if drops.max_drop else ()
     basis = check_basis(drops.gate_on)
@@ -88,6 +91,7 @@ def compare_command(
     else:
         write_atomically(target, parts)
         session.say(f"comparison: {target}")
+        report_on(session, target, reports)
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):
         missing = [str(gate.measure) for gate in gates if str(gate.measure) not in found.overall]

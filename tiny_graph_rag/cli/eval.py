@@ -16,11 +16,13 @@ from tiny_graph_rag.cli.options import (
     Folders,
     Graph,
     Measured,
+    Reporting,
     Retrieving,
     command,
     flags,
     from_config,
 )
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -32,6 +34,7 @@ def evaluate_command(
     folders: Folders,
     retrieving: Retrieving,
     chosen: Chosen,
+    reporting: Reporting,
     common: Common,
     floors: Floors,
     output: Annotated[
@@ -56,6 +59,7 @@ def evaluate_command(
     from tiny_graph_rag.report.results_json import document_parts
 
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(
         common,
         folders,
@@ -97,5 +101,6 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+        report_on(session, target, reports)
     outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
     conclude(session, outcomes, floors.junit, "eval")
