@@ -7,6 +7,7 @@ a comment; config.yaml, `init` and `--help` are made from these.
 from __future__ import annotations
 
 import os
+import sys
 import types
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -17,6 +18,7 @@ from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 from tiny_graph_rag.files import decode_utf8, read_bytes
 
 CONFIG_FILE = "config.yaml"
+CACHE_NAME = "tiny-graph-rag"
 
 
 def setting(
@@ -96,6 +98,15 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """How the work is done; changes no result, so results files don't record it."""
+
+    threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
+    compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
+    graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """All settings. file: where they were read from, None for the built-in defaults."""
 
@@ -103,6 +114,7 @@ class Config:
     retrieval: Retrieval = field(default_factory=Retrieval)
     ranking: Ranking = field(default_factory=Ranking)
     evaluation: Evaluation = field(default_factory=Evaluation)
+    running: Running = field(default_factory=Running)
     file: Path | None = None
 
     def override(self, **flags: Any) -> Config:
@@ -131,6 +143,7 @@ class Config:
                 for each in fields(getattr(self, section))
             }
             for section in section_names()
+            if section != "running"
         }
 
 
@@ -255,6 +268,17 @@ def _check_bounds(each: Field[Any], value: Any, place: str) -> None:
         raise ConfigError(f"{place} must be {low} or more, got {value}")
     if high is not None and not value <= high:
         raise ConfigError(f"{place} must be {high} or less, got {value}")
+
+
+def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """Where caches lie: under XDG_CACHE_HOME, else the platform's own folder for caches. It may not exist."""
+    environment = os.environ if environment is None else environment
+    base = environment.get("XDG_CACHE_HOME", "")
+    if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
+        base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
+    if not base:
+        base = "~/Library/Caches" if platform == "darwin" else "~/.cache"
+    return Path(base).expanduser() / CACHE_NAME
 
 
 def config_yaml(config: Config | None = None) -> str:

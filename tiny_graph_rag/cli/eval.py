@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, command, from_config
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, command, flags, from_config
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -46,10 +46,7 @@ def evaluate_command(
         common,
         folders,
         to_stdout=to_stdout,
-        linker=retrieving.linker,
-        retriever=retrieving.retriever,
-        hops=retrieving.hops,
-        depth=retrieving.depth,
+        **flags(retrieving),
         top_k=top_k,
         latency_sample=latency_sample,
     )

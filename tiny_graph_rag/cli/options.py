@@ -24,7 +24,7 @@ INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented co
 
 def from_config(flag: str, *more: str, help: str = "") -> Any:
     """An option whose default, unit and comment are those of the setting of the same name."""
-    each = setting_field(flag.lstrip("-").replace("-", "_"))
+    each = setting_field(flag.partition("/")[0].lstrip("-").replace("-", "_"))
     text = help or str(each.metadata["comment"])
     return typer.Option(flag, *more, help=text[:1].upper() + text[1:] + ".", show_default=str(each.default))
 
@@ -62,6 +62,7 @@ class Graph:
             show_default="the gold set's NAME-KG.json, else the only one",
         ),
     ] = None
+    graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,12 @@ class Retrieving:
     retriever: Annotated[str | None, from_config("--retriever")] = None
     hops: Annotated[int | None, from_config("--hops")] = None
     depth: Annotated[int | None, from_config("--depth")] = None
+    threads: Annotated[int | None, from_config("--threads")] = None
+
+
+def flags(group: Any) -> dict[str, Any]:
+    """The settings that a group of options gives, for Session.open."""
+    return {each.name: getattr(group, each.name) for each in fields(group)}
 
 
 def comma_list(text: str | None) -> tuple[str, ...]:

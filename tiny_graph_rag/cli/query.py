@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, from_config
+from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, flags, from_config
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -36,10 +36,7 @@ def query(
     session = Session.open(
         common,
         folders,
-        linker=retrieving.linker,
-        retriever=retrieving.retriever,
-        hops=retrieving.hops,
-        depth=retrieving.depth,
+        **flags(retrieving),
         top_k=top_k,
         latency_sample=0,
     )

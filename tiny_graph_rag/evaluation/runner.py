@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
+from tiny_graph_rag.evaluation.explanation import Explanation, explain
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -50,6 +51,7 @@ class Evaluation:
     scores: dict[Measure, Column]
     summary: Summary
     latency: Latency
+    explanation: Explanation
 
 
 def evaluate(
@@ -64,8 +66,9 @@ def evaluate(
     progress is told how many questions are done. Raises UsageError for settings that don't go together.
     """
     names = NameIndex.of(graph)
-    linker, retriever = make_linker(names, config), make_retriever(graph, config)
     judgments = resolve(examples, names, len(graph))
+    linker = make_linker(names, config)
+    retriever = make_retriever(graph, config, examples, judgments)
     started = time.perf_counter()
     linked, run = _retrieved(linker, retriever, examples, progress)
     elapsed = time.perf_counter() - started
@@ -73,7 +76,8 @@ def evaluate(
     judged = judge(run, judgments)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples])
-    return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency)
+    why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
+    return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency, why)
 
 
 def _retrieved(

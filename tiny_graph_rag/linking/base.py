@@ -29,10 +29,11 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
-    """A question with its seeds, in the order in which the text names them."""
+    """A question with its seeds, in the order in which the text names them. id: the example's."""
 
     text: str
     seeds: tuple[Seed, ...] = ()
+    id: str = ""
 
 
 class Linker(ABC):

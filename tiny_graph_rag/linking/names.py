@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from tiny_graph_rag.dataset.examples import Example
@@ -21,7 +22,7 @@ class NameLinker(Linker):
         self.longest = max(map(len, names.bearers), default=0)
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
-        return [self._linked(example.query) for example in examples]
+        return [replace(self._linked(example.query), id=example.id) for example in examples]
 
     def _linked(self, text: str) -> LinkedQuestion:
         starts = [

@@ -77,11 +77,11 @@ def _items(
     contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
     for row in np.unique(contested // max(judgments.universe, 1)).tolist():
         rows = run.rows(row)
-        filled[rows] = _matched(keys[rows], judgments)
+        filled[rows] = matched_in_order(keys[rows], judgments)
     return filled
 
 
-def _matched(keys: NDArray[np.int64], judgments: Judgments) -> list[int]:
+def matched_in_order(keys: NDArray[np.int64], judgments: Judgments) -> list[int]:
     """Row by row, the relevant item that becomes fillable with this entity: a growing maximum matching."""
     options = [
         sorted(

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tiny_graph_rag.evaluation.summary import Slice
+from tiny_graph_rag.report.explained_console import print_explanation
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,6 +44,7 @@ def print_evaluation(evaluation: Evaluation, console: Console) -> None:
         console.print(
             f"{overall.nothing_retrieved} questions retrieved nothing; with a reference they score 0"
         )
+    print_explanation(evaluation.explanation, console)
 
 
 def _add(table: Table, label: str, part: Slice, style: str = "") -> None:

@@ -6,7 +6,6 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -14,7 +13,8 @@ from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure
-from tiny_graph_rag.retrieval import NO_STEP
+from tiny_graph_rag.report.explained_json import explained_summary, number, reference_evidence
+from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
 SCHEMA_VERSION = 1
@@ -84,7 +84,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "k": cutoff,
         **{
-            name: _number(overall.measures[each].mean)
+            name: number(overall.measures[each].mean)
             for name, each in fixed.items()
             if each in overall.measures
         },
@@ -92,6 +92,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "estimated_cost_usd": 0.0,
         **_slice(overall),
         "by_tag": {tag: _slice(each) for tag, each in evaluation.summary.by_tag.items()},
+        **explained_summary(evaluation.explanation),
         "questions_per_second": evaluation.latency.questions_per_second,
     }
 
@@ -104,7 +105,7 @@ def _slice(part: Slice) -> dict[str, Any]:
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
         "measures": {
-            str(each): {"mean": _number(mean.mean), "n": mean.n} for each, mean in part.measures.items()
+            str(each): {"mean": number(mean.mean), "n": mean.n} for each, mean in part.measures.items()
         },
     }
 
@@ -112,6 +113,7 @@ def _slice(part: Slice) -> dict[str, Any]:
 def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
     """One object of `results`."""
     example, graph = evaluation.examples[row], evaluation.graph
+    written = max(evaluation.config.evaluation.top_k, SHOWN_RANKS)
     return {
         "id": example.id,
         "query": example.query,
@@ -128,7 +130,7 @@ def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
             }
             for seed in evaluation.linked[row].seeds
         ],
-        "ranked": ranked(evaluation, row, max(evaluation.config.evaluation.top_k, SHOWN_RANKS)),
+        "ranked": ranked(evaluation, row, written),
         "references": [
             {
                 "name": reference.name,
@@ -137,12 +139,17 @@ def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
                 "resolved_by": reference.resolved_by,
                 "ambiguous": reference.is_ambiguous,
                 "shares_entity": reference.shares_entity,
+                **evidence,
             }
-            for reference in evaluation.judgments.references[row]
+            for reference, evidence in zip(
+                evaluation.judgments.references[row],
+                reference_evidence(evaluation, row, written),
+                strict=True,
+            )
         ],
-        "metrics": {str(each): _number(column[row]) for each, column in evaluation.scores.items()},
+        "metrics": {str(each): number(column[row]) for each, column in evaluation.scores.items()},
         "answer": None,
-        "latency_seconds": _number(evaluation.latency.seconds[row]),
+        "latency_seconds": number(evaluation.latency.seconds[row]),
     }
 
 
@@ -165,26 +172,6 @@ def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def walk_steps(graph: KnowledgeGraph, entity: int, relations: list[int]) -> list[dict[str, Any]]:
-    """The walk that ends at `entity`, from its seed: one {"from", "relation", "to", "forward"} a step."""
-    steps: list[dict[str, Any]] = []
-    at = entity
-    for relation in reversed([each for each in relations if each != NO_STEP]):
-        source, target = int(graph.relations.sources[relation]), int(graph.relations.targets[relation])
-        forward = at == target
-        before = source if forward else target
-        steps.append(
-            {
-                "from": graph.entities.ids[before],
-                "relation": graph.relations.types[relation],
-                "to": graph.entities.ids[at],
-                "forward": forward,
-            }
-        )
-        at = before
-    return steps[::-1]
-
-
 def _dataset(evaluation: Evaluation) -> dict[str, Any]:
     examples = evaluation.examples
     chosen = examples.selection
@@ -195,8 +182,3 @@ def _dataset(evaluation: Evaluation) -> dict[str, Any]:
         if chosen
         else None,
     }
-
-
-def _number(value: float) -> float | None:
-    """JSON has no NaN: undefined is null."""
-    return None if math.isnan(value) else float(value)

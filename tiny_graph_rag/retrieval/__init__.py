@@ -1,27 +1,71 @@
 """Seeds → ranked entities, by one of the retrievers below.
 
-To add one, write a Retriever in a module of this folder and name it here.
+To add one here, write a Retriever in a module of this folder and name it in BUILT_IN. Another package
+registers one as an entry point, name to Retriever class, in the group `tiny_graph_rag.retrievers`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from importlib.metadata import entry_points
+
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Retriever, Run
+from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Retriever, Run, Task
 
-RETRIEVERS = ("bfs", "bfs-plain")
+ENTRY_POINTS = "tiny_graph_rag.retrievers"
+BUILT_IN = {  # name → where its class is, so that asking for one does not import the others
+    "bfs": "tiny_graph_rag.retrieval.bfs:PlainBfsRetriever",
+    "bfs-plain": "tiny_graph_rag.retrieval.bfs:PlainBfsRetriever",
+}
 
-__all__ = ["NO_HOP", "NO_STEP", "RETRIEVERS", "Retriever", "Run", "make_retriever"]
+__all__ = [
+    "BUILT_IN",
+    "NO_HOP",
+    "NO_STEP",
+    "Retriever",
+    "Run",
+    "Task",
+    "make_retriever",
+    "retriever_class",
+    "retriever_names",
+]
 
 
-def make_retriever(graph: KnowledgeGraph, config: Config) -> Retriever:
+def make_retriever(
+    graph: KnowledgeGraph,
+    config: Config,
+    examples: EvalSet | None = None,
+    judgments: Judgments | None = None,
+) -> Retriever:
     """The retriever that `config.retrieval.retriever` names. Raises UsageError for an unknown name."""
-    name = config.retrieval.retriever
-    if name in ("bfs", "bfs-plain"):
-        from tiny_graph_rag.retrieval.bfs import PlainBfsRetriever
+    name, _, argument = config.retrieval.retriever.partition(":")
+    found = retriever_class(name)
+    if argument and not found.argument:
+        raise UsageError(f"--retriever {name} takes nothing after a colon, got {argument!r}")
+    if found.argument and not argument:
+        raise UsageError(f"--retriever {name} wants {name}:{found.argument}")
+    return found.of(Task(graph, config, argument, examples, judgments))
 
-        return PlainBfsRetriever(graph, hops=config.retrieval.hops, depth=config.retrieval.depth)
-    raise UsageError(
-        f"unknown retriever {name!r}{nearest(name, RETRIEVERS) or '.'} Choices: {', '.join(RETRIEVERS)}"
-    )
+
+def retriever_names() -> list[str]:
+    """Every name that `--retriever` takes, built in first."""
+    return [*BUILT_IN, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)} - set(BUILT_IN))]
+
+
+def retriever_class(name: str) -> type[Retriever]:
+    """The class behind a name without argument. Raises UsageError for an unknown name or a bad plug-in."""
+    if name in BUILT_IN:
+        module, _, class_name = BUILT_IN[name].partition(":")
+        found: type[Retriever] = getattr(import_module(module), class_name)
+        return found
+    for each in entry_points(group=ENTRY_POINTS, name=name):
+        plugged_in = each.load()
+        if not (isinstance(plugged_in, type) and issubclass(plugged_in, Retriever)):
+            raise UsageError(f"the plug-in retriever {name!r} ({each.value}) is no Retriever class")
+        return plugged_in
+    known = retriever_names()
+    raise UsageError(f"unknown retriever {name!r}{nearest(name, known) or '.'} Choices: {', '.join(known)}")

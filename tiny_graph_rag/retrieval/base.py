@@ -9,11 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.dataset.resolve import Judgments
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 
 NO_HOP = -1  # the hop of an entity that no walk reached
@@ -68,12 +72,35 @@ class Run:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Task:
+    """What a retriever may be made from.
+
+    argument: what stands after the colon of its name (`run:FILE`, `hybrid:bfs+bm25`), "" without one.
+    examples, judgments: the gold set and what it means on this graph, None where a single question is asked;
+    only the oracle may look at them for more than the questions' ids.
+    """
+
+    graph: KnowledgeGraph
+    config: Config
+    argument: str = ""
+    examples: EvalSet | None = None
+    judgments: Judgments | None = None
+
+
 class Retriever(ABC):
-    """Ranks the entities of one graph. Made once for a graph and its options, asked with many questions."""
+    """Ranks the entities of one graph. Made once for a task, asked with many questions."""
 
     name: ClassVar[str]
+    argument: ClassVar[str] = ""
+    """How the argument is shown where retrievers are listed; "" where it takes none."""
     walks: ClassVar[bool] = True
     """Whether it starts from seeds and walks; one that doesn't needs no linking."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, task: Task) -> Self:
+        """Make it. Raises UsageError for an argument or settings that it can't use."""
 
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:

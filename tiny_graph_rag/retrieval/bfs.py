@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import NO_STEP, Retriever, Run
+from tiny_graph_rag.retrieval.base import NO_STEP, Retriever, Run, Task
 
 
 class PlainBfsRetriever(Retriever):
@@ -19,6 +19,11 @@ class PlainBfsRetriever(Retriever):
 
     def __init__(self, graph: KnowledgeGraph, *, hops: int, depth: int) -> None:
         self.graph, self.hops, self.depth = graph, hops, depth
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        settings = task.config.retrieval
+        return cls(task.graph, hops=settings.hops, depth=settings.depth)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return Run.concatenated([self._ranked(question) for question in questions])

@@ -1,0 +1,46 @@
+"""Functions over arrays, compiled by numba where it is installed and the work is worth its start-up.
+
+Write a kernel as a plain function of numpy arrays and numbers, `compiled(kernel)` where
+`worth_compiling(steps)` says so, and the function itself elsewhere. Both must give equal results: integers,
+or floats that are added in one order.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from typing import ParamSpec, TypeVar
+
+# Importing numba takes about a second, in which plain Python does this many innermost steps.
+WORTH_STEPS = 3_000_000
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@cache
+def can_compile() -> bool:
+    """Whether numba is installed (the extra `fast`). Looks without importing it."""
+    return find_spec("numba") is not None
+
+
+def worth_compiling(steps: int, *, allowed: bool = True) -> bool:
+    """Whether to use the compiled kernel for about `steps` innermost iterations in all.
+
+    allowed: the setting `running.compiled`. Once numba is in, it is always worth it.
+    """
+    return allowed and can_compile() and ("numba" in sys.modules or steps >= WORTH_STEPS)
+
+
+@cache
+def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
+    """The kernel as machine code that lets other threads run; kept on disk beside its module by numba.
+
+    Kernels that it calls must be given to `compiled` before, and be looked up by their compiled name.
+    """
+    import numba
+
+    made: Callable[P, R] = numba.njit(nogil=True, cache=True)(kernel)
+    return made

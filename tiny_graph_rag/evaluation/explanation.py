@@ -1,0 +1,117 @@
+"""Everything that says why an evaluation's numbers are what they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.dataset.nearest import Near, NearestNames
+from tiny_graph_rag.dataset.resolve import Judgments
+from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose, seed_columns
+from tiny_graph_rag.evaluation.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
+from tiny_graph_rag.evaluation.hop_tags import HopTag, hop_tags
+from tiny_graph_rag.evaluation.ties import Ties, ties
+from tiny_graph_rag.evaluation.waterfall import Step, rows_by_tag, waterfall
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.metrics import Judged, Measure
+from tiny_graph_rag.retrieval import Retriever, Run
+
+NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """verdicts: of references as written. gold_seeds: None where the gold set names no seeds, or the
+    retriever needs none. nearest: name that the graph lacks → the names most like it."""
+
+    diagnosis: Diagnosis
+    verdicts: dict[str, int]
+    waterfall: tuple[Step, ...]
+    waterfall_by_tag: dict[str, tuple[Step, ...]]
+    gold_seeds: GoldSeeds | None
+    hop_tags: dict[str, HopTag]
+    ties: Ties
+    nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
+
+
+def limits_of(retriever: Retriever, config: Config) -> Limits:
+    """What the retriever was allowed, for telling what it could not have found."""
+    return Limits(walks=retriever.walks, hops=config.retrieval.hops)
+
+
+def explain(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    names: NameIndex,
+    linked: Sequence[LinkedQuestion],
+    run: Run,
+    judgments: Judgments,
+    judged: Judged,
+    retriever: Retriever,
+    config: Config,
+    measures: Sequence[Measure],
+) -> Explanation:
+    """All in the same question order; `retriever` is asked again for questions whose gold seeds differ."""
+    cutoff, limits = config.evaluation.top_k, limits_of(retriever, config)
+    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
+    by_tag = rows_by_tag([example.tags for example in examples])
+    relevant = judgments.relevant
+    gold = gold_links(examples.examples, names)
+    gold_seeds, seeds = None, list(linked)
+    if limits.walks:
+        given = [row for row, each in enumerate(examples) if each.seed_entities is not None]
+        for row in given:
+            seeds[row] = gold[row]
+        rows = np.array(given, dtype=np.int64)
+        linked_steps = waterfall(found, relevant, rows)
+        gold_seeds = with_gold_seeds(
+            graph,
+            examples.examples,
+            linked,
+            gold,
+            run,
+            judgments,
+            retriever,
+            limits,
+            linked_steps,
+            cutoff,
+        )
+    return Explanation(
+        diagnosis=found,
+        verdicts=_reference_verdicts(found, judgments),
+        waterfall=waterfall(found, relevant, np.arange(len(relevant))),
+        waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
+        gold_seeds=gold_seeds,
+        hop_tags=hop_tags(graph.adjacency, examples.examples, judgments, seed_columns(seeds)),
+        ties=ties(run, judgments, measures, cutoff),
+        nearest=_nearest(graph, judgments),
+    )
+
+
+def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int]:
+    """Verdict → references that have it, found first, then in the order of loss; those that occur."""
+    offsets = judgments.item_offsets.tolist()
+    verdicts = found.verdicts.tolist()
+    counted = Counter(
+        verdicts[offsets[question] + reference.item]
+        for question, row in enumerate(judgments.references)
+        for reference in row
+    )
+    order = (Verdict.HIT, *(each for each in Verdict if each is not Verdict.HIT))
+    return {str(each): counted[each] for each in order if counted[each]}
+
+
+def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:
+    missing = dict.fromkeys(
+        reference.name for row in judgments.references for reference in row if not reference.entities
+    )
+    if not missing:
+        return {}
+    return NearestNames.of(graph.entities).of_all(list(missing)[:NEAREST_SOUGHT])

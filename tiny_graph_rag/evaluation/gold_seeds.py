@@ -1,0 +1,108 @@
+"""What linking costs: the same retrieval from the seeds that the gold set names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.dataset.resolve import Judgments
+from tiny_graph_rag.evaluation.diagnosis import Limits, diagnose
+from tiny_graph_rag.evaluation.waterfall import Step, waterfall
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion, Seed
+from tiny_graph_rag.metrics import judge
+from tiny_graph_rag.retrieval.base import Retriever, Run
+
+GOLD_RULE = "gold"
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSeeds:
+    """Over the questions with gold and seed_entities.
+
+    waterfall: from the gold seeds; linked_waterfall: from the linked ones, over the same questions: what lies
+    between the two is linking's. precision: mean share of linked entities that are gold seeds, over the
+    questions that linked to something (NaN without any); recall: mean share of gold seeds that were linked.
+    """
+
+    questions: int
+    waterfall: tuple[Step, ...]
+    linked_waterfall: tuple[Step, ...]
+    precision: float
+    recall: float
+
+
+def gold_links(examples: Sequence[Example], names: NameIndex) -> list[LinkedQuestion]:
+    """Each question with its seed_entities as seeds; a name with several bearers shares the weight."""
+    found = []
+    for example in examples:
+        seeds: dict[int, Seed] = {}
+        for name in example.seed_entities or ():
+            entities, _ = names.resolve(name)
+            for entity in entities:
+                seeds.setdefault(entity, Seed(entity, name, None, None, GOLD_RULE, 1 / len(entities)))
+        found.append(LinkedQuestion(example.query, tuple(seeds.values())))
+    return found
+
+
+def with_gold_seeds(
+    graph: KnowledgeGraph,
+    examples: Sequence[Example],
+    linked: Sequence[LinkedQuestion],
+    gold: Sequence[LinkedQuestion],
+    run: Run,
+    judgments: Judgments,
+    retriever: Retriever,
+    limits: Limits,
+    linked_steps: Sequence[Step],
+    cutoff: int,
+) -> GoldSeeds | None:
+    """None where no question with gold names its seeds. Only questions whose seeds differ are asked again."""
+    given = [row for row, each in enumerate(examples) if each.seed_entities is not None]
+    rows = np.array([row for row in given if judgments.relevant[row]], dtype=np.int64)
+    if not len(rows):
+        return None
+    other = [row for row in rows.tolist() if _weights(gold[row]) != _weights(linked[row])]
+    ideal = list(linked)
+    again = dict(zip(other, range(len(other)), strict=True))
+    for row in other:
+        ideal[row] = gold[row]
+    asked = retriever.retrieve([gold[row] for row in other])
+    whole = _spliced(run, asked, again)
+    found = diagnose(graph, ideal, whole, judgments, judge(whole, judgments), limits, cutoff)
+    steps = waterfall(found, judgments.relevant, rows)
+    linked_entities = [{seed.entity for seed in linked[row].seeds} for row in rows.tolist()]
+    gold_entities = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
+    common = [len(one & two) for one, two in zip(linked_entities, gold_entities, strict=True)]
+    precision = [c / len(one) for c, one in zip(common, linked_entities, strict=True) if one]
+    recall = [c / len(two) for c, two in zip(common, gold_entities, strict=True) if two]
+    return GoldSeeds(
+        len(rows),
+        steps,
+        tuple(linked_steps),
+        float(np.mean(precision)) if precision else float("nan"),
+        float(np.mean(recall)) if recall else float("nan"),
+    )
+
+
+def _weights(question: LinkedQuestion) -> dict[int, float]:
+    return {seed.entity: seed.weight for seed in question.seeds}
+
+
+def _spliced(run: Run, other: Run, again: dict[int, int]) -> Run:
+    """`run` with the questions of `again` (row → row of `other`) replaced. Walks are left out."""
+    if not again:
+        return run
+    rows = [(other, again[row]) if row in again else (run, row) for row in range(len(run))]
+    slices = [(source, source.rows(row)) for source, row in rows]
+    offsets = np.cumsum([0, *(each.stop - each.start for _, each in slices)]).astype(np.int64)
+    return Run(
+        offsets,
+        np.concatenate([source.entities[each] for source, each in slices]),
+        np.concatenate([source.scores[each] for source, each in slices]),
+        np.concatenate([source.hops[each] for source, each in slices]),
+    )

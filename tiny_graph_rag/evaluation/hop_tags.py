@@ -1,0 +1,104 @@
+"""Beside each hop tag what the graph says: how far the references really lie from the seeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.dataset.resolve import Judgments
+from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
+from tiny_graph_rag.graph.model import Adjacency
+
+_HOP_TAG = re.compile(r"(\d{1,2})[-_ ]?hops?", re.IGNORECASE)
+_IN_WORDS = {"single-hop": 1, "one-hop": 1, "two-hop": 2, "three-hop": 3, "four-hop": 4}
+
+Seeds = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class HopTag:
+    """agree: questions whose farthest reference lies exactly `hops` from the nearest seed.
+
+    measured: that distance → questions, ascending; unmeasured: questions with a reference that the graph
+    lacks or that no walk reaches, and questions without seeds.
+    """
+
+    hops: int
+    questions: int
+    agree: int
+    differ: int
+    unmeasured: int
+    measured: dict[int, int]
+
+
+def hops_of_tag(tag: str) -> int | None:
+    """`2-hop`, `3hop`, `single-hop` → 2, 3, 1; None for a tag that names no number (`multi-hop`)."""
+    found = _HOP_TAG.fullmatch(tag)
+    return int(found[1]) if found else _IN_WORDS.get(tag.lower())
+
+
+def hop_tags(
+    adjacency: Adjacency, examples: Sequence[Example], judgments: Judgments, seeds: Seeds
+) -> dict[str, HopTag]:
+    """seeds: (question, entity) columns, questions ascending: the gold seeds where given, else the linked."""
+    rows: dict[str, list[int]] = {}
+    for row, example in enumerate(examples):
+        for tag in dict.fromkeys(example.tags):
+            if hops_of_tag(tag) is not None:
+                rows.setdefault(tag, []).append(row)
+    if not rows:
+        return {}
+    asked = np.zeros(len(judgments), dtype=bool)
+    asked[[row for each in rows.values() for row in each]] = True
+    farthest = farthest_hops(adjacency, judgments, seeds, asked)
+    return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[each]) for tag, each in rows.items()}
+
+
+def farthest_hops(
+    adjacency: Adjacency, judgments: Judgments, seeds: Seeds, asked: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """(questions,): hops within which all references lie; NOT_REACHED where one doesn't, or not asked."""
+    farthest = np.full(len(judgments), NOT_REACHED, dtype=np.int32)
+    if not len(judgments.grades):
+        return farthest
+    nearest = item_hops(adjacency, judgments, seeds, asked)
+    asked = asked & (judgments.relevant > 0)
+    starts = judgments.item_offsets[:-1][asked]
+    ends = judgments.item_offsets[1:][asked]
+    for row, start, end in zip(np.flatnonzero(asked).tolist(), starts.tolist(), ends.tolist(), strict=True):
+        mine = nearest[start:end]
+        farthest[row] = NOT_REACHED if (mine == NOT_REACHED).any() else mine.max()
+    return farthest
+
+
+def item_hops(
+    adjacency: Adjacency, judgments: Judgments, seeds: Seeds, asked: NDArray[np.bool_]
+) -> NDArray[np.int32]:
+    """(items,): hops of the nearest bearer, NOT_REACHED where there is none or the question is not asked."""
+    universe = max(judgments.universe, 1)
+    question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+    pairs = np.flatnonzero(asked[question])
+    hops = hops_between(adjacency, seeds, (question[pairs], entity[pairs]))
+    far = np.iinfo(np.int32).max
+    nearest = np.full(len(judgments.grades), far, dtype=np.int32)
+    np.minimum.at(nearest, judgments.pair_items[pairs], np.where(hops == NOT_REACHED, far, hops))
+    return np.where(nearest == far, NOT_REACHED, nearest).astype(np.int32)
+
+
+def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:
+    measured = farthest[farthest != NOT_REACHED]
+    values, counts = np.unique(measured, return_counts=True)
+    agree = int((measured == hops).sum())
+    return HopTag(
+        hops,
+        questions=len(farthest),
+        agree=agree,
+        differ=len(measured) - agree,
+        unmeasured=len(farthest) - len(measured),
+        measured=dict(zip(values.tolist(), counts.tolist(), strict=True)),
+    )

@@ -1,0 +1,86 @@
+"""Why, in the terminal: the waterfall with a bar a step, then what it does not show."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from tiny_graph_rag.evaluation.explanation import Explanation
+    from tiny_graph_rag.evaluation.waterfall import Step
+
+BAR = 24  # characters of a full bar
+FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
+
+_MEANING = {
+    "in graph": "names that no entity bears",
+    "reachable": "no seed, or another component",
+    "past filters": "kept out by a filter option",
+    "within hops": "farther than --hops",
+    "within depth": "below --depth",
+    "room in k": "more references than k",
+    "recall@k": "ranked below k",
+}
+
+
+def print_explanation(found: Explanation, console: Console) -> None:
+    if any(math.isnan(step.recall) for step in found.waterfall):
+        return
+    gold = found.gold_seeds
+    console.print(_waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else ()))
+    if gold:
+        gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
+        console.print(
+            f"linking: seed precision {_three(gold.precision)}, recall {_three(gold.recall)} "
+            f"({gold.questions:,} questions with seed_entities); from the gold seeds "
+            f"recall@{found.diagnosis.cutoff} {gained:+.3f}"
+        )
+    for tag, each in found.hop_tags.items():
+        if each.differ:
+            spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items())
+            console.print(
+                f"tag {tag}: the farthest reference lies elsewhere in {each.differ:,} of "
+                f"{each.questions:,} questions (hops measured → questions: {spread})"
+            )
+    if found.ties.rate > FEW_TIES:
+        ranges = ", ".join(
+            f"{each} {_three(worst)}–{_three(best)}"
+            for each, (worst, best) in found.ties.measures.items()
+            if worst != best
+        )
+        console.print(
+            f"ties at rank {found.ties.cutoff}: {found.ties.rate:.1%} of the questions; "
+            f"another order of equals could give {ranges}"
+        )
+
+
+def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("where recall is lost")
+    table.add_column("points", justify="right")
+    table.add_column("left", justify="right")
+    table.add_column("")
+    if gold:
+        table.add_column("gold seeds", justify="right")
+    table.add_column("")
+    by_name = {step.name: step for step in gold}
+    for step in steps:
+        name = step.name.replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
+        bar = "█" * round(BAR * step.recall) + "░" * (
+            round(BAR * (step.recall + step.loss)) - round(BAR * step.recall)
+        )
+        other = [_three(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
+        lost = f"−{100 * step.loss:.1f}" if step.loss > 0 else "0"
+        table.add_row(name, lost, _three(step.recall), bar, *other, _MEANING[step.name], style="")
+    return table
+
+
+def _three(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"

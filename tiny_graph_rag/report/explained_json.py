@@ -1,0 +1,118 @@
+"""The part of a results file that says why: verdicts with their evidence, waterfalls, ties, hop tags."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from tiny_graph_rag.dataset.resolve import Reference
+from tiny_graph_rag.evaluation.diagnosis import NO_RANK, Verdict
+from tiny_graph_rag.evaluation.explanation import Explanation
+from tiny_graph_rag.evaluation.runner import Evaluation
+from tiny_graph_rag.evaluation.ties import Ties
+from tiny_graph_rag.evaluation.waterfall import Step
+from tiny_graph_rag.graph.distances import NOT_REACHED
+from tiny_graph_rag.graph.model import Entities
+from tiny_graph_rag.report.walks import walk_steps
+from tiny_graph_rag.text import fold, nfc
+
+
+def explained_summary(found: Explanation) -> dict[str, Any]:
+    gold = found.gold_seeds
+    return {
+        "verdicts": found.verdicts,
+        "waterfall": _steps(found.waterfall),
+        "waterfall_by_tag": {tag: _steps(each) for tag, each in found.waterfall_by_tag.items()},
+        "waterfall_gold_seeds": _steps(gold.waterfall) if gold else None,
+        "linking": {
+            "questions": gold.questions,
+            "seed_precision": number(gold.precision),
+            "seed_recall": number(gold.recall),
+            "waterfall": _steps(gold.linked_waterfall),
+        }
+        if gold
+        else None,
+        "hop_tags": {
+            tag: {
+                "questions": each.questions,
+                "agree": each.agree,
+                "differ": each.differ,
+                "unmeasured": each.unmeasured,
+                "measured": {str(hops): count for hops, count in each.measured.items()},
+            }
+            for tag, each in found.hop_tags.items()
+        },
+        "ties": _ties(found.ties),
+    }
+
+
+def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> list[dict[str, Any]]:
+    """Of each reference of a question: verdict, rank, hop and what shows it.
+
+    written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
+    """
+    found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
+    offset, start = int(judgments.item_offsets[row]), int(evaluation.run.offsets[row])
+    evidence = []
+    blocking: list[str] | None = None
+    for reference in judgments.references[row]:
+        item = offset + reference.item
+        verdict, rank, hop = Verdict(int(found.verdicts[item])), int(found.ranks[item]), int(found.hops[item])
+        each: dict[str, Any] = {
+            "verdict": str(verdict),
+            "rank": None if rank == NO_RANK else rank,
+            "hop": None if hop == NOT_REACHED else hop,
+        }
+        place, entity = int(found.rows[item]), int(found.entities[item])
+        if verdict in (Verdict.HIT, Verdict.RANKED_BELOW_K):
+            each["matched"] = spelling_of(evaluation.graph.entities, entity, reference)
+            if evaluation.run.walks is not None and place - start >= written_ranks:
+                each["path"] = walk_steps(evaluation.graph, entity, evaluation.run.walks[place].tolist())
+        if verdict is Verdict.RANKED_BELOW_K:
+            if blocking is None:
+                blocking = _blocking(evaluation, row)
+            each["above"] = blocking
+        if verdict is Verdict.NOT_IN_GRAPH:
+            near = evaluation.explanation.nearest.get(reference.name, ())
+            each["nearest"] = [one.name for one in near]
+        evidence.append(each)
+    return evidence
+
+
+def spelling_of(entities: Entities, entity: int, reference: Reference) -> str:
+    """The name or alias of the entity that the reference matched."""
+    known = [entities.names[entity], *entities.aliases[entity]]
+    written, folded = nfc(reference.name), fold(reference.name)
+    exact = [each for each in known if nfc(each) == written]
+    return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
+
+
+def _blocking(evaluation: Evaluation, row: int) -> list[str]:
+    """The entities within the first k that are no reference: what would have to make room."""
+    relevant = {entity for each in evaluation.judgments.references[row] for entity in each.entities}
+    start, stop = evaluation.run.offsets[row : row + 2].tolist()
+    above = evaluation.run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)]
+    ids = evaluation.graph.entities.ids
+    return [ids[entity] for entity in above.tolist() if entity not in relevant]
+
+
+def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    return [{"step": each.name, "recall": number(each.recall), "loss": number(each.loss)} for each in steps]
+
+
+def _ties(found: Ties) -> dict[str, Any]:
+    return {
+        "k": found.cutoff,
+        "rate": number(found.rate),
+        "questions": found.questions,
+        "measures": {
+            str(each): {"worst": number(worst), "best": number(best)}
+            for each, (worst, best) in found.measures.items()
+        },
+    }
+
+
+def number(value: float) -> float | None:
+    """JSON has no NaN: undefined is null."""
+    return None if math.isnan(value) else float(value)
