@@ -6,7 +6,7 @@ something is shown or written. Traversal is undirected; direction and type stay 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -101,6 +101,7 @@ class LoadNotes:
 class KnowledgeGraph:
     """entities, relations and adjacency, with what the house order needs.
 
+    vocabulary: relation or entity type → words that people use for it, from its owner.
     name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
     tie-break of every ranking. sha256: of the file's bytes, "" when the graph was not read from a file.
     """
@@ -112,6 +113,7 @@ class KnowledgeGraph:
     name: str = ""
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
+    vocabulary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(

@@ -32,7 +32,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     theta.
     """
     (pointers, seeds, masses, slots) = question
-    (left, least_left, word_weight, focus, head, has_words, exclude_seeds, asks) = slots
+    (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
     (states, records, marks, temp, clock) = scratch
     (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
     (seen_tick, seen_head, best_tick, best_head, seed_mark, level_tick, level, queue) = marks
@@ -80,8 +80,10 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
             if not first:
                 continue
             mine = 0
-            if has_words and evidence[3][v] == base:
-                mine = evidence[4][v]
+            if has_words:
+                mine = evidence[6][evidence[5][v]]
+                if evidence[3][v] == base:
+                    mine |= evidence[4][v]
             energy = left[mine] + (groups - 1) * price[OTHER_SEED]
             if asks and mine == 0:
                 energy += price[OFF_FOCUS]
@@ -117,10 +119,11 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
 def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops, theta, slack):
     """Walk from one mention's seeds and record each entity's cheapest explanation from there."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
-    (type_slots, relation_mark, relation_slots, entity_mark, entity_slots) = evidence
-    (left, least_left, word_weight, focus, head, has_words, exclude_seeds, asks) = slots
+    (type_slots, relation_mark, relation_slots, entity_mark, entity_slots, entity_type, entity_type_slots) = evidence
+    (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
     (states, records, marks, temp, clock) = scratch
-    (s_ent, s_mask, s_c1, s_p1, s_e1, s_m1, s_c2, s_p2, s_e2, s_m2, s_chain, s_lead, s_older, s_dead) = states
+    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
+     s_m2) = states  # fmt: skip
     (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
     (seen_tick, seen_head, best_tick, best_head, seed_mark, level_tick, level, queue) = marks
     (t_mask, t_cost, t_from, a_mask, a_cost, a_mass, a_from) = temp
@@ -141,6 +144,10 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
         v = seeds[i]
         if seen_tick[v] == tick:
             continue
+        if n_states >= len(s_ent):
+            clock[4] = OVERFLOW
+            clock[5] = tick  # marks of this try must look old to the next
+            return
         z = n_states
         n_states += 1
         s_ent[z] = v
@@ -148,11 +155,9 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
         s_c1[z] = 0
         s_p1[z] = -1
         s_e1[z] = -1
+        s_k1[z] = -2
         s_m1[z] = masses[i]
         s_c2[z] = FAR
-        s_p2[z] = -1
-        s_e2[z] = -1
-        s_m2[z] = 0
         s_chain[z] = -1
         s_lead[z] = 1
         s_older[z] = -1
@@ -178,30 +183,40 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                     if s_dead[s]:
                         s = s_chain[s]
                         continue
-                    mask = s_mask[s]
-                    free = speaks & ~mask
-                    low = free & -free
-                    cost = price[STEP]
-                    if speaks == 0:
-                        cost += unexplained
-                    else:
-                        if kind & 1:
-                            cost += price[AGAINST]
-                        if free == 0:
-                            cost += price[AGAIN]
-                        elif (mask & (low - 1)) != low - 1:
-                            cost += price[EARLY]
-                    mask |= low
-                    bound = s_c1[s] + cost + least_left[more * width + mask] - slack
-                    if more == 0 and not on_focus:
-                        bound += off_focus
-                    if has_words or bound <= theta:
-                        t_mask[k] = mask
-                        t_cost[k] = cost
-                        t_from[k] = s
-                        k += 1
-                    elif bound < cut:
-                        cut = bound
+                    for second in range(2):
+                        mask = s_mask[s]
+                        cost = s_c1[s]
+                        last = s_k1[s]
+                        if second:
+                            cost = s_c2[s]
+                            last = s_k2[s]
+                            if cost >= FAR:
+                                continue
+                        free = speaks & ~mask
+                        if last != kind ^ 1:
+                            free &= ~back
+                        low = free & -free
+                        cost += price[STEP]
+                        if speaks == 0:
+                            cost += unexplained
+                        else:
+                            if kind & 1:
+                                cost += price[AGAINST]
+                            if free == 0:
+                                cost += price[AGAIN]
+                            elif (mask & (low - 1)) != low - 1:
+                                cost += price[EARLY]
+                        mask |= low
+                        bound = cost + least_left[more * width + mask] - slack
+                        if more == 0 and not on_focus:
+                            bound += off_focus
+                        if has_words or bound <= theta:
+                            t_mask[k] = mask
+                            t_cost[k] = cost
+                            t_from[k] = 2 * s + second
+                            k += 1
+                        elif bound < cut:
+                            cut = bound
                     s = s_chain[s]
                 if k == 0:
                     continue  # nothing on this run can be cheap enough: a hub is passed over at once
@@ -216,22 +231,17 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             words = relation_slots[e]
                         if entity_mark[v] == base:
                             words |= entity_slots[v]
+                        words |= entity_type_slots[entity_type[v]]
                     lands = on_focus or (words & focus) != 0
                     arrivals = 0
                     for i in range(k):
-                        s = t_from[i]
-                        if s_e1[s] == e:  # straight back: only walks that came by another relation
-                            cost = s_c2[s]
-                            mass = s_m2[s]
-                            source = 2 * s + 1
-                            if cost >= FAR:
-                                continue
-                        else:
-                            cost = s_c1[s]
-                            mass = s_m1[s]
-                            source = 2 * s
+                        source = t_from[i]
+                        s = source >> 1
+                        if (s_e1[s] == e) != (source & 1):
+                            continue  # straight back go only walks that came by another relation
+                        mass = s_m2[s] if source & 1 else s_m1[s]
                         mask = t_mask[i]
-                        cost += t_cost[i]
+                        cost = t_cost[i]
                         new = words & ~mask
                         if new:
                             if speaks == 0:
@@ -276,6 +286,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             if fresh:
                                 if n_records >= len(r_ent):
                                     clock[4] = OVERFLOW
+                                    clock[5] = tick  # marks of this try must look old to the next
                                     return
                                 r_next[n_records] = z
                                 z = n_records
@@ -320,6 +331,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                         if z < 0:
                             if n_states >= len(s_ent):
                                 clock[4] = OVERFLOW
+                                clock[5] = tick  # marks of this try must look old to the next
                                 return
                             z = n_states
                             n_states += 1
@@ -328,11 +340,9 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             s_c1[z] = cost
                             s_p1[z] = source
                             s_e1[z] = e
+                            s_k1[z] = kind
                             s_m1[z] = mass
                             s_c2[z] = FAR
-                            s_p2[z] = -1
-                            s_e2[z] = -1
-                            s_m2[z] = 0
                             s_chain[z] = -1
                             s_lead[z] = last < 0
                             if last < 0:
@@ -342,7 +352,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             else:
                                 s_chain[last] = z
                         else:
-                            merge(z, cost, source, e, mass, u, states, name_rank)
+                            merge(z, cost, source, e, kind, mass, u, states, name_rank)
         layer = layer_end
         if n_states == layer_end:
             break
@@ -357,7 +367,8 @@ def live(first, states):
 
     Compared are the states of this layer and of earlier ones; -> whether any goes on.
     """
-    (s_ent, s_mask, s_c1, s_p1, s_e1, s_m1, s_c2, s_p2, s_e2, s_m2, s_chain, s_lead, s_older, s_dead) = states
+    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
+     s_m2) = states  # fmt: skip
     any_live = False
     s = first
     while s >= 0:
@@ -378,44 +389,52 @@ def live(first, states):
     return any_live
 
 
-def merge(z, cost, source, e, mass, u, states, name_rank):
+def merge(z, cost, source, e, kind, mass, u, states, name_rank):
     """One more walk into state z, by a relation that it was not reached by before.
 
     Of walks that cost the same, the one shown comes by the entity first in the house order; of one entity's
     relations, by the first in the order of slots, which is that of types and directions.
     """
-    (s_ent, s_mask, s_c1, s_p1, s_e1, s_m1, s_c2, s_p2, s_e2, s_m2, s_chain, s_lead, s_older, s_dead) = states
+    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
+     s_m2) = states  # fmt: skip
     if cost < s_c1[z]:
         s_c2[z] = s_c1[z]
         s_p2[z] = s_p1[z]
         s_e2[z] = s_e1[z]
+        s_k2[z] = s_k1[z]
         s_m2[z] = s_m1[z]
         s_c1[z] = cost
         s_p1[z] = source
         s_e1[z] = e
+        s_k1[z] = kind
         s_m1[z] = mass
     elif cost == s_c1[z]:
         s_m1[z] += mass
         if name_rank[u] < name_rank[s_ent[s_p1[z] >> 1]]:
             s_p2[z] = s_p1[z]
             s_e2[z] = s_e1[z]
+            s_k2[z] = s_k1[z]
             s_p1[z] = source
             s_e1[z] = e
+            s_k1[z] = kind
         elif s_c2[z] > cost or name_rank[u] < name_rank[s_ent[s_p2[z] >> 1]]:
             s_p2[z] = source
             s_e2[z] = e
+            s_k2[z] = kind
         s_c2[z] = cost
         s_m2[z] = s_m1[z]
     elif cost < s_c2[z]:
         s_c2[z] = cost
         s_p2[z] = source
         s_e2[z] = e
+        s_k2[z] = kind
         s_m2[z] = mass
     elif cost == s_c2[z] and cost > s_c1[z]:
         s_m2[z] += mass
         if name_rank[u] < name_rank[s_ent[s_p2[z] >> 1]]:
             s_p2[z] = source
             s_e2[z] = e
+            s_k2[z] = kind
 
 
 def settle(z, groups, left, focus, price, records):
@@ -590,7 +609,8 @@ def hop_of(graph, flags, v, length, longest, marks, clock):
 
 def write(rows, hops, entities, states, records, keys, chosen, rest, out):
     """The chosen rows as columns: entity, hop, key, slots filled, record, and the walk from its seed."""
-    (s_ent, s_mask, s_c1, s_p1, s_e1, s_m1, s_c2, s_p2, s_e2, s_m2, s_chain, s_lead, s_older, s_dead) = states
+    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
+     s_m2) = states  # fmt: skip
     (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
     (o_entity, o_hop, o_key, o_mask, o_record, o_walk) = out[:6]
     for i in range(rows):

@@ -33,11 +33,13 @@ READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds 
 @dataclass(frozen=True, slots=True)
 class Slot:
     """weight in thousandths: what an explanation pays that leaves it empty. types: relation types that fill
-    it; found: relations and entities whose texts do."""
+    it; found: relations and entities whose texts do. way_back: only a step back through the relation that was
+    walked last fills it."""
 
     words: tuple[str, ...]
     weight: int
     types: tuple[int, ...] = ()
+    way_back: bool = False
     found: Found = field(default_factory=lambda: Found(0))
 
 
@@ -77,11 +79,12 @@ class Reader:
     def read(self, question: LinkedQuestion) -> Reading:
         spans = {(seed.start, seed.end) for seed in question.seeds}
         masked = _masked(question.text, sorted((a, b) for a, b in spans if a is not None and b is not None))
-        if masked not in self._read:
+        reading = self._read.get(masked)
+        if reading is None:
             if len(self._read) >= READ_QUESTIONS:
                 self._read.clear()
-            self._read[masked] = self._reading(masked)
-        return self._read[masked]
+            reading = self._read[masked] = self._reading(masked)
+        return reading
 
     def _reading(self, masked: str) -> Reading:
         words, seeds = _tokens(masked)
@@ -124,10 +127,10 @@ class Reader:
             own = [each for each in mine if each[0] not in taken]
             claimed = frozenset(place for place, _, _ in mine)
             if own:
-                repeated = _stands_twice(own)
                 weight = max(weight for _, weight, _ in own)
                 places = sorted(place for place, _, _ in own)
-                mentions.append(_Mention([type_], claimed, coverage, places, weight, repeated))
+                named = [place for place, _, part in own if part != NO_PLACE]
+                mentions.append(_Mention([type_], claimed, coverage, places, weight, _stand_apart(named)))
                 taken.update(places)
             else:
                 for each in mentions:  # the same words, as well covered: one mention of either
@@ -156,10 +159,10 @@ class Reader:
             second = each.weight if twice else milli(self.ranking.repeated) if each.repeated else 0
             if each is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
-            for weight in (each.weight, second):
+            for weight, way_back in ((each.weight, False), (second, not twice)):
                 if weight and len(slots) < self.ranking.slots - 1:
                     bits |= (each is focus) << len(slots)
-                    slots.append(Slot(own, weight, tuple(each.types)))
+                    slots.append(Slot(own, weight, tuple(each.types), way_back=way_back))
         return slots, bits
 
     def _word_slots(
@@ -251,10 +254,6 @@ def _noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]
     return frozenset({asking - 1} if is_korean(word) and asking - 1 in words else ())
 
 
-def _stands_twice(own: Sequence[tuple[int, int, int]]) -> bool:
-    """Whether two words apart stand for the same word of the relation's name: *directed* by the *director*."""
-    places: dict[int, list[int]] = {}
-    for place, _, part in own:
-        if part != NO_PLACE:
-            places.setdefault(part, []).append(place)
-    return any(after - before > ADJACENT for each in places.values() for before, after in pairwise(each))
+def _stand_apart(places: Sequence[int]) -> bool:
+    """Whether two words of one mention have others between: *directed* by the *director* of."""
+    return any(after - before > ADJACENT for before, after in pairwise(places))
