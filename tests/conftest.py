@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from typer.testing import CliRunner, Result
 
 from tiny_graph_rag.cli import app
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
+
+# No deadline: a busy machine is no defect. In the gate the same cases run every time; elsewhere new ones do.
+settings.register_profile("shared", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("shared")
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import pytest
 from tests.conftest import ROOT
 from tiny_graph_rag.cli.reference import reference
 from tiny_graph_rag.config import Config, config_yaml
+from tiny_graph_rag.metrics.reference import reference as measures_reference
 
 READMES = ("README.md", "README.ko.md")
 
@@ -20,6 +21,12 @@ def read(name: str) -> str:
 def test_the_command_reference_is_what_the_commands_say() -> None:
     assert read("docs/commands.md") == reference(), (
         "run: uv run python -m tiny_graph_rag.cli.reference > docs/commands.md"
+    )
+
+
+def test_the_list_of_measures_is_what_the_registry_says() -> None:
+    assert read("docs/measures.md") == measures_reference(), (
+        "run: uv run python -m tiny_graph_rag.metrics.reference > docs/measures.md"
     )
 
 

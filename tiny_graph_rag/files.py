@@ -6,8 +6,12 @@ import contextlib
 import glob
 import gzip
 import hashlib
+import mmap
 import os
+import shutil
+import tempfile
 import time
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,6 +19,8 @@ from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.text import nfc
 
 GZIP_MAGIC = b"\x1f\x8b"
+MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
+COPIED_BYTES = 1 << 20
 LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 
@@ -59,10 +65,39 @@ def read_bytes(path: Path) -> bytes:
     try:
         raw = path.read_bytes()
         return gzip.decompress(raw) if raw[:2] == GZIP_MAGIC else raw
-    except EOFError as error:
-        raise InputError(f"{path}: the gzip file ends too early; it was cut off. Copy it again") from error
-    except OSError as error:
-        raise InputError(f"{path}: can't be read: {error.strerror or error}") from error
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def mapped(path: Path) -> bytes | mmap.mmap:
+    """The file's content, unpacked when it is gzip: memory-mapped where it is large, else its bytes.
+
+    A large gzip file is unpacked into a nameless temporary file. Raises InputError in words.
+    """
+    try:
+        with path.open("rb") as stream:
+            packed = stream.read(2) == GZIP_MAGIC
+            if os.fstat(stream.fileno()).st_size < MAPPED_FROM_BYTES:
+                return read_bytes(path)
+            if not packed:
+                return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+        with tempfile.TemporaryFile() as unpacked:
+            with gzip.open(path) as stream:
+                shutil.copyfileobj(stream, unpacked, COPIED_BYTES)
+            unpacked.flush()
+            if not unpacked.tell():
+                return b""
+            return mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if isinstance(error, EOFError):
+        return InputError(f"{path}: the gzip file ends too early; it was cut off. Copy it again")
+    if isinstance(error, zlib.error):
+        return InputError(f"{path}: the gzip file is damaged ({error}). Copy it again")
+    return InputError(f"{path}: can't be read: {getattr(error, 'strerror', None) or error}")
 
 
 def decode_utf8(raw: bytes, path: Path) -> str:
@@ -116,7 +151,7 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def write_atomically(path: Path, parts: Iterable[bytes]) -> None:
+def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Write to a temporary file beside `path` and move it into place: whole or not at all."""
     temporary = _temporary(path)
     try:

@@ -188,3 +188,30 @@ def test_flaws_of_the_graph_are_said(own_folder: Path, run_cli) -> None:
     write_gold(own_folder / "data/eval/story-eval.jsonl", QUESTION)
     done = run_cli("eval", "--dataset", "story-eval.jsonl")
     assert "warning: story: 1 relations left out because an endpoint does not exist" in done.stderr
+
+
+def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
+    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    write_gold(
+        tmp_path / "data/eval/tale-eval.jsonl",
+        {"query": "Whom does Anna know?", "reference_entities": ["Bert"]},
+        {"query": "Who?", "reference_entities": ["Bert"]},
+    )
+    run = ("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--skip-generation")
+    # The first question finds Bert, the second nothing: recall .5, which 2 questions leave in doubt.
+    assert run_cli(*run, "--fail-under", "recall@5>=0.5").exit_code == 0
+    done = run_cli(*run, "--fail-under", "recall@5>0.5,hit@3>=.9,recall@5<=1", "--junit", "gates.xml")
+    assert done.exit_code == 1
+    assert done.stderr.count("FAILED") == 2
+    assert "gate hit@3>=0.9: mean 0.5000, FAILED" in done.stderr  # computed though not asked for
+    assert 'tests="3" failures="2"' in (tmp_path / "gates.xml").read_text()
+    assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--gate-on", "interval").exit_code == 1
+    assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--gate-on", "luck").exit_code == 2
+
+
+def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:
+    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna"])
+    write_gold(tmp_path / "data/eval/tale-eval.jsonl", {"query": "Who?", "reference_entities": []})
+    done = run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--fail-under", "mrr>=0")
+    assert done.exit_code == 1
+    assert "undefined" in done.stderr

@@ -165,7 +165,11 @@ def _reference(
     if verdict in ("hit", "ranked_below_k"):
         row = ranked[place + 1]
         found |= {"name": row["name"], "entity_ids": [row["id"]], "rank": place + 2, "hop": row["hop"]}
-        found |= {"path": row["walk"], "verdict": "hit" if place + 2 <= 5 else "ranked_below_k"}
+        if place + 2 > 5:
+            found |= {"path": row["walk"], "verdict": "ranked_below_k"}
+            found |= {"above": [each["id"] for each in ranked[:5]]}
+        else:
+            found |= {"verdict": "hit", "matched": row["name"]}
     elif verdict == "beyond_hops":
         way = [ranked[0]["id"], *(ids[chance.randrange(len(ids))] for _ in range(3)), entity]
         steps = [_step(chance, one, other) for one, other in pairwise(way)]
@@ -182,7 +186,7 @@ def _step(chance: random.Random, one: str, other: str) -> Json:
 def _mentioned(question: Json) -> list[str]:
     found = [each["id"] for each in (*question["linked"], *question["ranked"])]
     for each in question["references"]:
-        found += each["entity_ids"]
+        found += [*each["entity_ids"], *each.get("above", ())]
         for step in each.get("path") or ():
             found += [step["from"], step["to"]]
     return found

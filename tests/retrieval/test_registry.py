@@ -25,7 +25,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     def found(**wanted: str) -> EntryPoints:
         return EntryPoints([point]).select(**wanted)
 
-    monkeypatch.setattr(retrieval, "entry_points", found)
+    monkeypatch.setattr("importlib.metadata.entry_points", found)
 
 
 def test_a_retriever_of_another_package_registers_by_entry_point(

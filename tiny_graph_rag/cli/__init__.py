@@ -34,7 +34,16 @@ def root(
     """The options that stand before the command."""
 
 
-from tiny_graph_rag.cli import eval, init, query, stats  # noqa: E402, F401 - each registers its command
+from tiny_graph_rag.cli import (  # noqa: E402 - each registers its command
+    compare,  # noqa: F401
+    eval,  # noqa: F401
+    init,  # noqa: F401
+    measures,  # noqa: F401
+    query,  # noqa: F401
+    report,  # noqa: F401
+    stats,  # noqa: F401
+    validate,  # noqa: F401
+)
 
 
 def main() -> None:

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, command, flags, from_config
+from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
+from tiny_graph_rag.cli.options import (
+    Chosen,
+    Common,
+    Folders,
+    Graph,
+    Measured,
+    Reporting,
+    Retrieving,
+    command,
+    flags,
+    from_config,
+)
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -21,7 +34,9 @@ def evaluate_command(
     folders: Folders,
     retrieving: Retrieving,
     chosen: Chosen,
+    reporting: Reporting,
     common: Common,
+    floors: Floors,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
@@ -29,19 +44,22 @@ def evaluate_command(
         ),
     ] = None,
     top_k: Annotated[int | None, from_config("--top-k")] = None,
+    measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
     skip_generation: Annotated[
         bool, typer.Option("--skip-generation", help="Measure retrieval only.")
     ] = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
+    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
-    from tiny_graph_rag.metrics import default_measures
+    from tiny_graph_rag.metrics import default_measures, parse_measures
     from tiny_graph_rag.report.console import print_evaluation
     from tiny_graph_rag.report.results_json import document_parts
 
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     session = Session.open(
         common,
         folders,
@@ -56,6 +74,11 @@ def evaluate_command(
             f"--top-k {config.evaluation.top_k} can't be more than --depth {config.retrieval.depth}: "
             "measures would cut where nothing is retrieved"
         )
+    chosen_measures = parse_measures(measures) if measures else default_measures(config.evaluation.top_k)
+    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
+    basis = check_basis(floors.gate_on)
+    check_junit(floors.junit)
+    computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
@@ -67,9 +90,7 @@ def evaluate_command(
         f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
     )
     with session.progress("retrieving", len(examples)) as progress:
-        evaluation = evaluate(
-            knowledge, examples, config, default_measures(config.evaluation.top_k), progress
-        )
+        evaluation = evaluate(knowledge, examples, config, computed, progress)
     print_evaluation(evaluation, session.console)
     if not skip_generation:
         session.say("answers are not generated: this version measures retrieval")
@@ -80,3 +101,6 @@ def evaluate_command(
     else:
         write_atomically(target, document_parts(evaluation))
         session.say(f"results: {target}")
+        report_on(session, target, reports)
+    outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
+    conclude(session, outcomes, floors.junit, "eval")

@@ -92,6 +92,40 @@ def flags(group: Any) -> dict[str, Any]:
     return {each.name: getattr(group, each.name) for each in fields(group)}
 
 
+Measured = Annotated[
+    str | None,
+    typer.Option(
+        "--measures",
+        help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (all of them: the command `measures`).",
+        show_default="precision, recall, ndcg at --top-k, and mrr",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """What to show results in."""
+
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report", help="Reports to write beside the results: html, md, csv.", show_default="none"
+        ),
+    ] = None
+
+    def names(self, *, to_stdout: bool = False) -> tuple[str, ...]:
+        """The reports asked for. Raises UsageError for an unknown one, and where no file is written."""
+        if self.report is None:
+            return ()
+        if to_stdout:
+            raise UsageError("--report needs a results file to stand beside; leave out `-o -`")
+        from tiny_graph_rag.report.reports import check_reports
+
+        names = comma_list(self.report)
+        check_reports(names)
+        return names
+
+
 def comma_list(text: str | None) -> tuple[str, ...]:
     """`a, b` → ("a", "b"); raises UsageError where only commas came."""
     if text is None:

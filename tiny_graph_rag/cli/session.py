@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
-from tiny_graph_rag.config import Config, load_config
+from tiny_graph_rag.config import Config, cache_folder, load_config
 from tiny_graph_rag.dataset.examples import EvalSet, Selection
 from tiny_graph_rag.dataset.jsonl import read_eval_set
 from tiny_graph_rag.errors import UsageError
@@ -68,13 +68,15 @@ class Session:
         examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
         if chosen is None:
             return examples
-        return examples.select(Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids)))
+        return examples.select(selection(chosen))
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         folder = Path(self.config.storage.kg_dir)
+        running = self.config.override(graph_cache=given.graph_cache).running
         graph = read_graph(
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples),
+            cache_folder() if running.graph_cache else None,
         )
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
@@ -93,6 +95,11 @@ class Session:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total)
             yield lambda done: bar.update(task, completed=done)
+
+
+def selection(chosen: Chosen) -> Selection:
+    """The questions that the options of `Chosen` leave."""
+    return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
 
 
 def base_name(examples: EvalSet) -> str:

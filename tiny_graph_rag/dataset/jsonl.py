@@ -25,6 +25,14 @@ _KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relati
 
 def read_eval_set(path: Path) -> EvalSet:
     """Load a gold set. Raises DatasetError with every broken line (file, line, field, what came)."""
+    examples, problems = read_sound_lines(path)
+    if problems:
+        raise DatasetError(*problems)
+    return examples
+
+
+def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
+    """The lines that can be used, and what is wrong with the others (file, line, field, what came)."""
     text = decode_utf8(read_bytes(path), path)
     problems: list[str] = []
     examples: list[Example] = []
@@ -47,10 +55,8 @@ def read_eval_set(path: Path) -> EvalSet:
     problems.extend(_duplicate_ids(examples, path))
     if not examples and not problems:
         problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
-    if problems:
-        raise DatasetError(*problems)
     name = nfc(path.name).removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
-    return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path))
+    return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
 
 
 def _example(row: dict[str, Any], number: int) -> Example:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import found_in
 from tiny_graph_rag.dataset.examples import EvalSet, Example
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.text import fold
@@ -89,7 +90,8 @@ class Judgments:
         bad = sorted(
             {question * universe + entity for question, row in enumerate(irrelevant) for entity in row}
         )
-        bad_keys = np.setdiff1d(np.array(bad, dtype=np.int64), table[:, 0])
+        judged_bad = np.array(bad, dtype=np.int64)
+        bad_keys = judged_bad[~found_in(table[:, 0], judged_bad)]
         return cls(
             universe,
             offsets,

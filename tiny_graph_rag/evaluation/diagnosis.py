@@ -14,11 +14,13 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.metrics.judged import NO_ITEM, Judged, matched_in_order
+from tiny_graph_rag.metrics.judged import NO_ITEM, Judged
+from tiny_graph_rag.metrics.matching import matched_in_order
 from tiny_graph_rag.retrieval.base import Run
 
 NO_ENTITY = -1
@@ -213,13 +215,13 @@ def _furthest(places: _Places, judgments: Judgments, items: int) -> NDArray[np.i
     best[judgments.pair_items[order[::-1]]] = order[::-1]
     # Where one entity could fill several items, an item keeps only what no other item needs.
     contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for question in np.unique(contested // max(judgments.universe, 1)).tolist():
+    for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
         best[judgments.item_offsets[question] : judgments.item_offsets[question + 1]] = -1
         low, high = np.searchsorted(
             judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
         )
         mine = order[(order >= low) & (order < high)]
-        _, first = np.unique(judgments.pair_keys[mine], return_index=True)
+        _, first = distinct(judgments.pair_keys[mine])
         mine = mine[np.sort(first)]
         filled = matched_in_order(judgments.pair_keys[mine], judgments)
         for pair, item in zip(mine.tolist(), filled, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,7 +93,6 @@ def item_hops(
 
 def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:
     measured = farthest[farthest != NOT_REACHED]
-    values, counts = np.unique(measured, return_counts=True)
     agree = int((measured == hops).sum())
     return HopTag(
         hops,
@@ -100,5 +100,5 @@ def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:
         agree=agree,
         differ=len(measured) - agree,
         unmeasured=len(farthest) - len(measured),
-        measured=dict(zip(values.tolist(), counts.tolist(), strict=True)),
+        measured=dict(sorted(Counter(measured.tolist()).items())),
     )

@@ -75,7 +75,7 @@ def evaluate(
     latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
     judged = judge(run, judgments)
     scores = score(judged, measures)
-    summary = summarise(scores, judged, [example.tags for example in examples])
+    summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
     return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency, why)
 

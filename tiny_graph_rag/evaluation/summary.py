@@ -1,4 +1,4 @@
-"""Means with the number of questions behind each, over all questions and by tag."""
+"""Means with their intervals and the number of questions behind each, over all questions and by tag."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tiny_graph_rag.metrics import Judged, Measure
+from tiny_graph_rag.metrics import Judged, Mean, Measure, means, weights
 from tiny_graph_rag.metrics.base import Column
 
+__all__ = ["Counts", "Mean", "Slice", "Summary", "slices", "summarise"]
 
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """mean: NaN where no question defines the measure. n: the questions behind it."""
 
-    mean: float
-    n: int
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What a summary needs of each question beside its scores: int64 (questions,) each."""
+
+    relevant: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +38,39 @@ class Summary:
     by_tag: dict[str, Slice]
 
 
-def summarise(scores: Mapping[Measure, Column], judged: Judged, tags: Sequence[Sequence[str]]) -> Summary:
-    """tags: of each question; a question counts in every tag that it carries."""
+def summarise(
+    scores: Mapping[Measure, Column], judged: Judged, tags: Sequence[Sequence[str]], *, seed: int = 0
+) -> Summary:
+    """tags: of each question; a question counts in every tag that it carries. seed: of the intervals."""
+    counts = Counts(judged.relevant, judged.retrieved)
+    return slices(scores, weights(judged, scores), counts, tags, seed=seed)
+
+
+def slices(
+    scores: Mapping[Measure, Column],
+    weighing: Mapping[Measure, Column],
+    counts: Counts,
+    tags: Sequence[Sequence[str]],
+    *,
+    seed: int = 0,
+) -> Summary:
+    """The same from columns alone, for runs that are never in memory as a whole."""
     rows_of: dict[str, list[int]] = {}
     for row, its_tags in enumerate(tags):
         for tag in dict.fromkeys(its_tags):
             rows_of.setdefault(tag, []).append(row)
-    everything = np.arange(len(judged))
-    return Summary(
-        _slice(scores, judged, everything),
-        {tag: _slice(scores, judged, np.array(rows)) for tag, rows in rows_of.items()},
-    )
 
+    def part(rows: slice | NDArray[np.int64]) -> Slice:
+        return Slice(
+            questions=len(counts.relevant[rows]),
+            without_gold=int((counts.relevant[rows] == 0).sum()),
+            nothing_retrieved=int((counts.retrieved[rows] == 0).sum()),
+            measures=means(
+                {each: column[rows] for each, column in scores.items()},
+                weights={each: column[rows] for each, column in weighing.items()},
+                shares={each for each in scores if each.is_share},
+                seed=seed,
+            ),
+        )
 
-def _slice(scores: Mapping[Measure, Column], judged: Judged, rows: np.ndarray) -> Slice:
-    return Slice(
-        questions=len(rows),
-        without_gold=int((judged.relevant[rows] == 0).sum()),
-        nothing_retrieved=int((judged.retrieved[rows] == 0).sum()),
-        measures={each: _mean(column[rows]) for each, column in scores.items()},
-    )
-
-
-def _mean(values: Column) -> Mean:
-    defined = values[~np.isnan(values)]
-    return Mean(float(defined.mean()) if len(defined) else float("nan"), len(defined))
+    return Summary(part(slice(None)), {tag: part(np.array(rows)) for tag, rows in rows_of.items()})

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.metrics import Measure, judge, score
+from tiny_graph_rag.metrics import Measure, judge, score, weights
 from tiny_graph_rag.retrieval.base import Run
 
 
@@ -36,8 +37,11 @@ def ties(run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: in
     gains = _gains(run, judgments)
     means = []
     for direction in (-1, 1):
-        found = score(judge(_reordered(run, direction * gains), judgments), measures)
-        means.append({each: _mean(column) for each, column in found.items()})
+        judged = judge(_reordered(run, direction * gains), judgments)
+        pooled = weights(judged, measures)
+        means.append(
+            {each: _mean(column, pooled.get(each)) for each, column in score(judged, measures).items()}
+        )
     return Ties(
         cutoff,
         float(tied.mean()) if len(tied) else float("nan"),
@@ -58,7 +62,7 @@ def _tied_at(run: Run, cutoff: int) -> NDArray[np.bool_]:
 def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     """(rows,): the best grade that the entity can fill, 0 where none."""
     keys = np.repeat(np.arange(len(run)), np.diff(run.offsets)) * judgments.universe + run.entities
-    known, first = np.unique(judgments.pair_keys, return_index=True)
+    known, first = distinct(judgments.pair_keys)
     if not len(known):
         return np.zeros(len(keys), dtype=np.int64)
     best = np.maximum.reduceat(judgments.grades[judgments.pair_items].astype(np.int64), first)
@@ -81,6 +85,9 @@ def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     )
 
 
-def _mean(values: NDArray[np.float64]) -> float:
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
+def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    """NaN where no question defines the measure. weight: of each question where the measure pools."""
+    defined = ~np.isnan(values) & (weight > 0 if weight is not None else True)
+    if not defined.any():
+        return float("nan")
+    return float(np.average(values[defined], weights=None if weight is None else weight[defined]))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct, found_in
 from tiny_graph_rag.graph.model import Adjacency
 
 NOT_REACHED = -1
@@ -39,12 +40,12 @@ def hops_between(
     if not len(hops):
         return hops
     indptr, neighbours = _incoming(adjacency, passable)
-    questions = np.unique(wanted[0])
+    questions, _ = distinct(wanted[0])
     block = WORD_BITS * max(1, BLOCK_BYTES // max(8 * (len(indptr) - 1), 1))
     for start in range(0, len(questions), block):
         chosen = questions[start : start + block]
         rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
-        held = np.isin(seeds[0], chosen)
+        held = found_in(chosen, seeds[0])
         hops[rows] = _search(
             indptr,
             neighbours,

@@ -6,9 +6,10 @@ something is shown or written. Traversal is undirected; direction and type stay 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,10 +75,13 @@ class Adjacency:
         rows = np.flatnonzero(sources != targets).astype(np.int32)
         starts = np.concatenate([sources[rows], targets[rows]])
         ends = np.concatenate([targets[rows], sources[rows]])
-        order = np.argsort(starts.astype(np.int64) * max(entities, 1) + ends, kind="stable")
+        order = _order_by_pair(starts, ends, entities)
         indptr = np.zeros(entities + 1, dtype=np.int64)
         np.cumsum(np.bincount(starts, minlength=entities), out=indptr[1:])
-        return cls(indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
+        columns = (indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
+        for column in columns:  # as those of a cached graph are
+            column.setflags(write=False)
+        return cls(*columns)
 
     @property
     def degrees(self) -> NDArray[np.int64]:
@@ -97,6 +101,21 @@ class LoadNotes:
         return [f"{count:,} {kind} (such as {', '.join(examples)})" for kind, count, examples in self.found]
 
 
+@dataclass(slots=True)
+class Derived:
+    """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
+
+    kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+
+    def get(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        if name not in self.kept:
+            self.kept[name] = self.made(name, build)
+        return self.kept[name]
+
+    def made(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        return build()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeGraph:
     """entities, relations and adjacency, with what the house order needs.
@@ -114,6 +133,7 @@ class KnowledgeGraph:
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
     vocabulary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    derivations: Derived = field(default_factory=Derived)
 
     @classmethod
     def of(
@@ -132,6 +152,16 @@ class KnowledgeGraph:
     def __len__(self) -> int:
         return len(self.entities)
 
+    def derived(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]
+    ) -> Mapping[str, NDArray[Any]]:
+        """Named arrays that follow from this graph alone, such as an index.
+
+        Built once; of a cached graph they lie memory-mapped beside its columns, and are built again when the
+        module of `build`, or what the graph cache itself depends on, has changed. name: a file name.
+        """
+        return self.derivations.get(name, build)
+
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The same graph for networkx: nodes are entity ids, edge keys relation rows.
 
@@ -145,7 +175,37 @@ class KnowledgeGraph:
 def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> NDArray[np.int32]:
     """Each row's place in the order (NFC name, id)."""
     composed = [nfc(name) for name in names]
-    order = sorted(range(len(composed)), key=lambda row: (composed[row], ids[row]))
+    order = sorted(range(len(composed)), key=composed.__getitem__)
+    for start, stop in _equal_runs([composed[row] for row in order]):
+        order[start:stop] = sorted(order[start:stop], key=ids.__getitem__)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank
+
+
+def _equal_runs(in_order: list[str]) -> list[tuple[int, int]]:
+    """Where sorted values repeat: (start, stop) of each run of equals longer than one."""
+    runs: list[tuple[int, int]] = []
+    again = [place for place, (left, right) in enumerate(pairwise(in_order), start=1) if left == right]
+    for place in again:
+        if runs and runs[-1][1] == place:
+            runs[-1] = (runs[-1][0], place + 1)
+        else:
+            runs.append((place - 1, place + 1))
+    return runs
+
+
+def _order_by_pair(
+    starts: NDArray[np.int32], ends: NDArray[np.int32], entities: int
+) -> NDArray[np.int64] | NDArray[np.uint64]:
+    """The stable order of slots by (start, end)."""
+    entity_bits, slot_bits = max(entities - 1, 1).bit_length(), len(starts).bit_length()
+    pairs = (starts.astype(np.uint64) << np.uint64(entity_bits)) | ends.astype(np.uint64)
+    if 2 * entity_bits + slot_bits > 64:
+        return np.argsort(pairs, kind="stable")
+    # Numbers that carry their own place sort several times as fast as places that are sorted by a key.
+    pairs <<= np.uint64(slot_bits)
+    pairs |= np.arange(len(starts), dtype=np.uint64)
+    pairs.sort()
+    pairs &= np.uint64((1 << slot_bits) - 1)
+    return pairs.view(np.int64)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,12 +23,9 @@ class Strings(Sequence[str]):
 
     @classmethod
     def of(cls, rows: Iterable[str]) -> Strings:
-        # A lone surrogate (a broken \ud800 in JSON) is no character; it is shown as the sign for one.
-        encoded = [row.encode("utf-8", "surrogatepass") for row in rows]
-        encoded = [each if b"\xed" not in each else _valid(each) for each in encoded]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, encoded), dtype=np.int64, count=len(encoded)), out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+        builder = StringsBuilder()
+        builder.add(list(rows))
+        return builder.done()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -48,10 +45,6 @@ class Strings(Sequence[str]):
         return (block[start:end].decode() for start, end in pairwise(bounds))
 
 
-def _valid(encoded: bytes) -> bytes:
-    return encoded.decode("utf-8", "replace").encode()
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class StringLists(Sequence[list[str]]):
     """A list of strings a row: offsets int64 (rows + 1,) into `items`."""
@@ -61,10 +54,9 @@ class StringLists(Sequence[list[str]]):
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[str]]) -> StringLists:
-        lists = list(rows)
-        offsets = np.zeros(len(lists) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)), out=offsets[1:])
-        return cls(Strings.of(item for row in lists for item in row), offsets)
+        builder = StringListsBuilder()
+        builder.add(list(rows))
+        return builder.done()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -84,10 +76,9 @@ class Categories(Sequence[str]):
 
     @classmethod
     def of(cls, rows: Iterable[str]) -> Categories:
-        values = list(rows)
-        names = tuple(sorted(set(values)))
-        code = {name: index for index, name in enumerate(names)}
-        return cls(np.fromiter(map(code.__getitem__, values), dtype=np.int32, count=len(values)), names)
+        builder = CategoriesBuilder()
+        builder.add(list(rows))
+        return builder.done()
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -96,3 +87,76 @@ class Categories(Sequence[str]):
         if isinstance(row, slice):
             return [self.names[code] for code in self.codes[row]]
         return self.names[self.codes[row]]
+
+
+class StringsBuilder:
+    """Collects a column of strings piece by piece; `done` once."""
+
+    def __init__(self) -> None:
+        self.blocks: list[bytes] = []
+        self.lengths: list[NDArray[np.int64]] = []
+
+    def add(self, rows: Sequence[str]) -> None:
+        text = "".join(rows)
+        lengths: Iterable[int]
+        if text.isascii():
+            block, lengths = text.encode(), map(len, rows)
+        else:
+            # A lone surrogate (a broken \ud800 in JSON) is no character; it is shown as the sign for one.
+            encoded = [row.encode("utf-8", "surrogatepass") for row in rows]
+            encoded = [each if b"\xed" not in each else _valid(each) for each in encoded]
+            block, lengths = b"".join(encoded), map(len, encoded)
+        self.blocks.append(block)
+        self.lengths.append(np.fromiter(lengths, dtype=np.int64, count=len(rows)))
+
+    def done(self) -> Strings:
+        made = Strings(np.frombuffer(b"".join(self.blocks), dtype=np.uint8), _offsets(self.lengths))
+        self.blocks.clear()
+        return made
+
+
+class StringListsBuilder:
+    """Collects a column of lists piece by piece; `done` once."""
+
+    def __init__(self) -> None:
+        self.items = StringsBuilder()
+        self.lengths: list[NDArray[np.int64]] = []
+
+    def add(self, rows: Sequence[Sequence[str]]) -> None:
+        self.items.add(list(chain.from_iterable(rows)))
+        self.lengths.append(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
+
+    def done(self) -> StringLists:
+        return StringLists(self.items.done(), _offsets(self.lengths))
+
+
+class CategoriesBuilder:
+    """Collects a column with few different values piece by piece; `done` once."""
+
+    def __init__(self) -> None:
+        self.code: dict[str, int] = {}
+        self.codes: list[NDArray[np.int32]] = []
+
+    def add(self, rows: Sequence[str]) -> None:
+        for name in set(rows) - self.code.keys():
+            self.code[name] = len(self.code)
+        self.codes.append(np.fromiter(map(self.code.__getitem__, rows), dtype=np.int32, count=len(rows)))
+
+    def done(self) -> Categories:
+        names = tuple(sorted(self.code))
+        place = np.zeros(len(names), dtype=np.int32)  # from the order of appearance to that of the names
+        for index, name in enumerate(names):
+            place[self.code[name]] = index
+        codes = np.concatenate([np.zeros(0, dtype=np.int32), *self.codes])
+        return Categories(place[codes] if len(codes) else codes, names)
+
+
+def _valid(encoded: bytes) -> bytes:
+    return encoded.decode("utf-8", "replace").encode()
+
+
+def _offsets(lengths: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Lengths, piece by piece → where each row starts, and where the last one ends."""
+    offsets = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
+    np.concatenate([offsets[:0], *lengths], out=offsets[1:])
+    return np.cumsum(offsets, out=offsets)

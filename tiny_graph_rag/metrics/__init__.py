@@ -1,7 +1,19 @@
 """Measures: how well a run meets the judgments."""
 
-from tiny_graph_rag.metrics import ranking as _ranking  # noqa: F401 - registers its measures
-from tiny_graph_rag.metrics.base import KINDS, Measure, default_measures, parse_measures, score
+from tiny_graph_rag.metrics import ranking, precision, gain, sets  # noqa: F401, I001 - listed in this order
+from tiny_graph_rag.metrics.base import KINDS, Measure, default_measures, parse_measures, score, weights
 from tiny_graph_rag.metrics.judged import Judged, judge
+from tiny_graph_rag.metrics.statistics import Mean, means
 
-__all__ = ["KINDS", "Judged", "Measure", "default_measures", "judge", "parse_measures", "score"]
+__all__ = [
+    "KINDS",
+    "Judged",
+    "Mean",
+    "Measure",
+    "default_measures",
+    "judge",
+    "means",
+    "parse_measures",
+    "score",
+    "weights",
+]

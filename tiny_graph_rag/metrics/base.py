@@ -1,7 +1,7 @@
 """A measure is a value: it parses from text, prints back, compares, and knows its definition.
 
 To add a measure, write one function under `@measure(…)` in a module that `metrics/__init__.py` imports. The
-contract tests, `--help` and the docs pick it up from the registry.
+contract tests, the `measures` command and docs/measures.md pick it up from the registry.
 """
 
 from __future__ import annotations
@@ -18,21 +18,26 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.metrics.judged import Judged
 
 Column = NDArray[np.float64]
+Compute = Callable[[Judged, int | None], Column]
 CutoffUse = Literal["required", "optional", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureKind:
-    """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64."""
+    """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
+
+    low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
+    """
 
     name: str
-    compute: Callable[[Judged, int | None], Column]
+    compute: Compute
     cutoff: CutoffUse
     low: float
     high: float
     higher_is_better: bool
     definition: str
     source: str
+    weight: Compute | None = None
 
 
 KINDS: dict[str, MeasureKind] = {}
@@ -46,12 +51,23 @@ def measure(
     low: float = 0.0,
     high: float = 1.0,
     higher_is_better: bool = True,
-) -> Callable[[Callable[[Judged, int | None], Column]], Callable[[Judged, int | None], Column]]:
-    """Register a rank measure; its definition is the first line of its docstring."""
+    weight: Compute | None = None,
+) -> Callable[[Compute], Compute]:
+    """Register a measure; its definition is the first paragraph of its docstring."""
 
-    def register(compute: Callable[[Judged, int | None], Column]) -> Callable[[Judged, int | None], Column]:
-        definition = (compute.__doc__ or "").strip().splitlines()[0]
-        KINDS[name] = MeasureKind(name, compute, cutoff, low, high, higher_is_better, definition, source)
+    def register(compute: Compute) -> Compute:
+        paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
+        KINDS[name] = MeasureKind(
+            name,
+            compute,
+            cutoff,
+            low,
+            high,
+            higher_is_better,
+            " ".join(paragraph.split()),
+            source,
+            weight,
+        )
         return compute
 
     return register
@@ -70,6 +86,11 @@ class Measure:
     @property
     def kind(self) -> MeasureKind:
         return KINDS[self.name]
+
+    @property
+    def is_share(self) -> bool:
+        """Whether it cannot leave [0, 1]."""
+        return (self.kind.low, self.kind.high) == (0.0, 1.0)
 
     def compute(self, judged: Judged) -> Column:
         """One value a question, NaN where the question has no reference and the measure is undefined."""
@@ -116,3 +137,8 @@ def default_measures(cutoff: int) -> tuple[Measure, ...]:
 def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """Every measure's column. A question without gold is NaN; one without retrieval has its 0."""
     return {each: each.compute(judged) for each in measures}
+
+
+def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
+    """For the measures whose mean pools counts, how much each question weighs in it."""
+    return {each: each.kind.weight(judged, each.cutoff) for each in measures if each.kind.weight is not None}

@@ -105,7 +105,14 @@ def _slice(part: Slice) -> dict[str, Any]:
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
         "measures": {
-            str(each): {"mean": number(mean.mean), "n": mean.n} for each, mean in part.measures.items()
+            str(each): {
+                "mean": number(mean.mean),
+                "low": number(mean.low),
+                "high": number(mean.high),
+                "n": mean.n,
+                "reliable": mean.reliable,
+            }
+            for each, mean in part.measures.items()
         },
     }
 

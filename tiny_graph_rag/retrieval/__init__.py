@@ -7,7 +7,6 @@ registers one as an entry point, name to Retriever class, in the group `tiny_gra
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import entry_points
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
@@ -53,6 +52,8 @@ def make_retriever(
 
 def retriever_names() -> list[str]:
     """Every name that `--retriever` takes, built in first."""
+    from importlib.metadata import entry_points  # a slow import that built-in names can do without
+
     return [*BUILT_IN, *sorted({each.name for each in entry_points(group=ENTRY_POINTS)} - set(BUILT_IN))]
 
 
@@ -62,6 +63,8 @@ def retriever_class(name: str) -> type[Retriever]:
         module, _, class_name = BUILT_IN[name].partition(":")
         found: type[Retriever] = getattr(import_module(module), class_name)
         return found
+    from importlib.metadata import entry_points
+
     for each in entry_points(group=ENTRY_POINTS, name=name):
         plugged_in = each.load()
         if not (isinstance(plugged_in, type) and issubclass(plugged_in, Retriever)):

@@ -1,0 +1,149 @@
+"""`validate`: what it finds in a gold set, its exit codes, stamps and suggestions."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.conftest import real, write_gold, write_kg
+
+KG = "data/kg/tale-KG.json"
+GOLD = "data/eval/tale-eval.jsonl"
+ENTITIES = ["Anna", ("Bert", ["Bertie"]), "Rex", "Anna Maria"]
+RELATIONS = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")]
+
+
+@pytest.fixture
+def validated(run_cli, tmp_path):
+    def run(questions, *options, entities=ENTITIES):
+        write_kg(tmp_path / KG, entities, RELATIONS)
+        write_gold(tmp_path / GOLD, *questions)
+        return run_cli("validate", "--dataset", "tale-eval.jsonl", *options)
+
+    return run
+
+
+def question(query="Whom does Anna know?", references=("Bert",), **more):
+    return {"query": query, "reference_entities": list(references), **more}
+
+
+def test_a_sound_gold_set_is_sound(validated) -> None:
+    done = validated([question()])
+    assert done.exit_code == 0, done.stderr
+    assert "no errors, 0 warnings" in done.stdout
+
+
+def test_a_reference_that_no_entity_bears_is_an_error_with_the_nearest_name(validated) -> None:
+    done = validated([question(references=["Berta", "Bert"]), question("Who is it?", ["Rex"])])
+    assert done.exit_code == 1
+    assert "no entity bears the reference 'Berta'; nearest: Bert (0.89 alike)" in done.stdout
+    # One of two references is missing in the first question, none in the second: (1/2 + 1) / 2.
+    assert re.search(r"recall ceiling\s+0\.750", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([question(references=["Bertie"])], "'Bertie' means 'Bert' only by an alias"),
+        ([question(references=["bert"])], "'bert' means 'Bert' only without spaces, case and marks"),
+        ([question(references=["Bert", "Bertie"])], "'Bert', 'Bertie' mean one entity and count once"),
+        ([question(), question()], "the same question as line 1"),
+        ([question(), question(references=["Rex"])], "the same question with other references as line 1"),
+        ([question(), question("Whom does Anna know now?")], "nearly the question of line 1"),
+        ([question("Does Bert know Anna?", ["Anna"])], "1 of 1 questions (100%) name all their references"),
+        ([question(tags=["odd"]), question("Whose is it?", ["Rex"])], "no other question has the tag 'odd'"),
+        ([question(seed_entities=["Zoe"])], "seed_entities: no entity bears 'Zoe'"),
+        (
+            [question(reference_relationships=[{"source": "Anna", "target": "Rex", "type": "KNOWS"}])],
+            "Anna —KNOWS→ Rex: the graph has no such relation",
+        ),
+    ],
+)
+def test_what_is_odd_is_a_warning(validated, rows, said) -> None:
+    done = validated(rows)
+    assert done.exit_code == 0, done.stdout
+    assert said in done.stdout
+
+
+def test_a_name_that_two_entities_bear_is_said(run_cli, tmp_path) -> None:
+    graph = {"entities": {"a": {"name": "Kim"}, "b": {"name": "Kim"}}, "relationships": []}
+    (tmp_path / "x-KG.json").write_text(json.dumps(graph))
+    write_gold(tmp_path / "x-eval.jsonl", question(references=["Kim"]))
+    done = run_cli("validate", "--dataset", "x-eval.jsonl", "-g", "x-KG.json")
+    assert "'Kim' is borne by 2: a, b" in done.stdout
+
+
+def test_hop_tags_are_measured(validated) -> None:
+    rows = [question(references=["Rex"], tags=["2-hop"]), question("Anna?", ["Bert"], tags=["2-hop"])]
+    assert "tag 2-hop: of 2 questions 1 agree with the graph, 1 differ" in validated(rows).stdout
+
+
+def test_broken_lines_are_errors_and_the_others_are_checked(validated, tmp_path, run_cli) -> None:
+    validated([question()])
+    with (tmp_path / GOLD).open("a") as file:
+        file.write('{"query": "x", "reference_entities": "Bert"}\n{\n')
+    done = run_cli("validate", "--dataset", "tale-eval.jsonl")
+    assert done.exit_code == 1
+    assert "tale-eval.jsonl:2: 'reference_entities' must be a list of strings" in done.stdout
+    assert "tale-eval.jsonl:3" in done.stdout
+
+
+@pytest.mark.parametrize("raw", [b"", b"{}\n", b"\xff\xfe\x00"])
+def test_a_file_without_a_usable_line_is_exit_2(validated, tmp_path, run_cli, raw) -> None:
+    validated([question()])
+    (tmp_path / GOLD).write_bytes(raw)
+    assert run_cli("validate", "--dataset", "tale-eval.jsonl").exit_code == 2
+    assert run_cli("validate", "--dataset", "none.jsonl").exit_code == 2
+
+
+def test_a_stamp_tells_which_references_a_changed_graph_broke(validated, tmp_path) -> None:
+    assert validated([question(references=["Bert", "Rex"])], "--stamp").exit_code == 0
+    assert (tmp_path / "data/eval/tale-eval.meta.json").is_file()
+    assert "stamped for this very graph" in validated([question(references=["Bert", "Rex"])]).stdout
+    done = validated([question(references=["Bert", "Rex"])], entities=["Anna", "Bert", "Fido"])
+    assert done.exit_code == 1
+    assert "the graph has changed since the gold set was stamped for tale" in done.stdout
+    assert "1 references mean nothing now: Rex" in done.stdout
+
+
+def test_what_does_not_fit_is_not_stamped(validated, tmp_path) -> None:
+    done = validated([question(references=["Nobody"])], "--stamp")
+    assert done.exit_code == 1
+    assert "not stamped" in done.stderr
+    assert not (tmp_path / "data/eval/tale-eval.meta.json").exists()
+
+
+def test_a_damaged_stamp_is_said(validated, tmp_path) -> None:
+    validated([question()], "--stamp")
+    (tmp_path / "data/eval/tale-eval.meta.json").write_text('{"graph": 1}')
+    done = validated([question()])
+    assert done.exit_code == 2
+    assert "validate --stamp" in done.stderr
+
+
+def test_suggested_fixes_rename_what_is_missing_and_nothing_else(validated, tmp_path) -> None:
+    rows = [question(references=["Berta", "Rex"], note="kept"), question("Who?", ["Zzz"])]
+    done = validated(rows, "--fix-suggestions", "fixed.jsonl")
+    assert done.exit_code == 1
+    first, second = (tmp_path / "fixed.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(first) == {
+        **rows[0],
+        "reference_entities": ["Bert", "Rex"],
+        "suggested_renames": {"Berta": {"to": "Bert", "likeness": 0.889}},
+    }
+    assert second == json.dumps(rows[1])
+
+
+@pytest.mark.realdata
+def test_gold_sets_written_for_another_graph_no_longer_fit(run_cli) -> None:
+    for folder, code in (("kg-original", 0), ("kg-resolved", 1)):
+        done = run_cli(
+            "validate",
+            "--dataset",
+            real("tiny-graph-rag", "eval", "김유정-동백꽃-hardset.jsonl"),
+            "-g",
+            real("tiny-graph-rag", folder, "김유정-동백꽃-KG.json"),
+        )
+        assert done.exit_code == code, done.stdout

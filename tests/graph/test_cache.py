@@ -1,0 +1,195 @@
+"""The graph cache: the same graph with it and without, and never one that can't be trusted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.conftest import write_kg
+from tiny_graph_rag.graph import cache as cache_module
+from tiny_graph_rag.graph.arrays import BadArraysError, read_arrays, write_arrays
+from tiny_graph_rag.graph.cache import _arrays_of, _note_of
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+
+@pytest.fixture(autouse=True)
+def cache_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "CACHED_FROM_BYTES", 0)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    names = ["점순", ("나", ["화자"]), "Ann", "닭"]
+    return write_kg(tmp_path / "a-KG.json", names, [("점순", "LIKES", "나"), ("나", "OWNS", "닭")] * 2)
+
+
+def content(graph: KnowledgeGraph) -> dict[str, Any]:
+    arrays = {name: (array.dtype.str, array.tobytes()) for name, array in _arrays_of(graph).items()}
+    return {**arrays, **_note_of(graph), "name": graph.name, "sha256": graph.sha256}
+
+
+def the_file(folder: Path) -> Path:
+    (found,) = folder.glob("graphs/*/graph.arrays")
+    return found
+
+
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Filled with every file that is really read from now on."""
+    from tiny_graph_rag.graph import formats
+
+    seen: list[Path] = []
+    reader = formats.READERS[".json"]
+
+    def counted(path: Path) -> KnowledgeGraph:
+        seen.append(path)
+        return reader(path)
+
+    monkeypatch.setitem(formats.READERS, ".json", counted)
+    return seen
+
+
+def test_a_cached_graph_is_the_loaded_graph(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = loads(monkeypatch)
+    first, second, plain = (read_graph(source, each) for each in (tmp_path / "c", tmp_path / "c", None))
+    assert content(first) == content(second) == content(plain)
+    assert len(read) == 2  # once for the cache, once without one
+    assert second.notes.lines() == plain.notes.lines() != []
+
+
+def test_the_same_content_under_another_name_shares_the_cache_but_not_the_name(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_graph(source, tmp_path / "c")
+    other = tmp_path / "b-KG.json"
+    other.write_bytes(source.read_bytes())
+    read = loads(monkeypatch)
+    assert read_graph(other, tmp_path / "c").name == "b"
+    assert read == []
+
+
+def test_another_content_in_the_same_file_is_read_again(source: Path, tmp_path: Path) -> None:
+    read_graph(source, tmp_path / "c")
+    before = source.stat()
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace("Ann", "Bob"), encoding="utf-8")
+    os.utime(source, ns=(before.st_atime_ns, before.st_mtime_ns))  # same size, same modification time
+    assert list(read_graph(source, tmp_path / "c").entities.names)[2] == "Bob"
+
+
+@pytest.mark.parametrize("place", [0, 9, 40, -300, -80])
+def test_a_damaged_cache_is_rebuilt(
+    source: Path, tmp_path: Path, place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = content(read_graph(source, tmp_path / "c"))
+    path = the_file(tmp_path / "c")
+    data = bytearray(path.read_bytes())
+    # Padding may be damaged without harm; every other byte matters.
+    place = next(at for at in range(place % len(data), len(data)) if data[at])
+    data[place] ^= 0x11
+    path.write_bytes(data)
+    read = loads(monkeypatch)
+    assert content(read_graph(source, tmp_path / "c")) == wanted
+    assert len(read) == 1
+    assert content(read_graph(source, tmp_path / "c")) == wanted
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "foreign", "folder", "gone"])
+def test_a_cut_off_foreign_or_missing_cache_is_rebuilt(source: Path, tmp_path: Path, damage: str) -> None:
+    wanted = content(read_graph(source, tmp_path / "c"))
+    path = the_file(tmp_path / "c")
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "gone":
+        path.write_bytes({"cut": data[:-100], "empty": b"", "foreign": b"x" * len(data)}[damage])
+    assert content(read_graph(source, tmp_path / "c")) == wanted
+
+
+def test_a_damaged_note_or_seal_costs_time_and_nothing_else(source: Path, tmp_path: Path) -> None:
+    wanted = content(read_graph(source, tmp_path / "c"))
+    notes = [*tmp_path.glob("c/sources/*.json"), *tmp_path.glob("c/graphs/*/*.seal")]
+    assert len(notes) == 2
+    for note in notes:
+        note.write_bytes(note.read_bytes().replace(b'"s', b'"S'))
+        assert content(read_graph(source, tmp_path / "c")) == wanted
+        note.write_bytes(b"\xff{")
+        assert content(read_graph(source, tmp_path / "c")) == wanted
+
+
+def test_a_cache_that_other_code_wrote_is_replaced(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(cache_module, "_code_digest", lambda: "0" * 64)
+        read_graph(source, tmp_path / "c")
+    old = the_file(tmp_path / "c")
+    read = loads(monkeypatch)
+    read_graph(source, tmp_path / "c")
+    assert len(read) == 1
+    assert the_file(tmp_path / "c") != old
+
+
+def test_a_cache_that_cannot_be_written_is_done_without(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "c").write_text("a file where the folder should be")
+    assert content(read_graph(source, tmp_path / "c")) == content(read_graph(source))
+
+
+def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; import sys, tiny_graph_rag.graph.cache as c;"
+        "from tiny_graph_rag.graph.formats import read_graph; c.CACHED_FROM_BYTES = 0;"
+        "print([read_graph(Path(sys.argv[1]), Path(sys.argv[2])).entities.names[2] for _ in range(30)])"
+    )
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, source, tmp_path / "c"], stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    assert [each.communicate()[0] for each in both] == [f"{['Ann'] * 30}\n"] * 2
+
+
+def test_derived_arrays_are_built_once_and_kept_beside_the_graph(source: Path, tmp_path: Path) -> None:
+    built: list[str] = []
+
+    def build() -> dict[str, np.ndarray]:
+        built.append("")
+        return {"numbers": np.arange(3)}
+
+    for folder, times in ((tmp_path / "c", 1), (tmp_path / "c", 1), (None, 2)):
+        graph = read_graph(source, folder)
+        for _ in range(2):
+            assert graph.derived("numbers", build)["numbers"].tolist() == [0, 1, 2]
+        assert len(built) == times
+    (kept,) = tmp_path.glob("c/graphs/*/numbers.arrays")
+    kept.write_bytes(b"TGRarr01 and then nonsense")
+    assert read_graph(source, tmp_path / "c").derived("numbers", build)["numbers"].tolist() == [0, 1, 2]
+
+
+def test_arrays_come_back_as_they_were_and_read_only(tmp_path: Path) -> None:
+    arrays = {
+        "none": np.zeros((0, 3), dtype=np.float32),
+        "flags": np.array([[True, False]]),
+        "long": np.arange(5000, dtype=np.int64).reshape(2, 2500),
+        "fortran": np.asfortranarray(np.arange(6).reshape(2, 3)),
+    }
+    write_arrays(tmp_path / "x.arrays", arrays, {"한글": [1, None]})
+    found, note = read_arrays(tmp_path / "x.arrays")
+    assert note == {"한글": [1, None]}
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].tolist() == array.tolist()
+        assert not found[name].flags.writeable
+    with pytest.raises(BadArraysError):
+        read_arrays(tmp_path / "missing.arrays")

@@ -1,0 +1,133 @@
+"""Reports as files: golden ones for what people read line by line, and what the commands say."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.report.make_results import results
+from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.report.document import Document, read_document
+from tiny_graph_rag.report.plain import csv_text, markdown_text, one_line
+from tiny_graph_rag.report.reports import REPORTS, check_reports, write_reports
+
+GOLDEN = Path(__file__).with_name("golden")
+
+
+def made(path: Path, name: str = "made-up-results", **changes) -> Document:
+    """A results file of 12 questions and 40 references, in `path`."""
+    document = results(12, 40) | changes
+    file = path / f"{name}.json"
+    file.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return read_document(file)
+
+
+@pytest.mark.parametrize(
+    "name", ["made-up-results.md", "made-up-results-questions.csv", "made-up-results-slices.csv"]
+)
+def test_reports_are_as_they_were(tmp_path, name):
+    """Look at the difference; where it is meant, copy the new file to tests/report/golden."""
+    write_reports([made(tmp_path)], ["md", "csv"])
+    assert (tmp_path / name).read_text(encoding="utf-8") == (GOLDEN / name).read_text(encoding="utf-8")
+
+
+def test_reports_are_the_same_from_the_file_and_again(tmp_path):
+    document = made(tmp_path)
+    first = {path: path.read_bytes() for path in write_reports([document], ["html", "md", "csv"])}
+    again = {
+        path: path.read_bytes()
+        for path in write_reports([read_document(document.path)], ["html", "md", "csv"])
+    }
+    assert first == again
+
+
+def test_several_results_are_shown_method_by_method_with_the_best_of_each_slice(tmp_path):
+    better = results(12, 40)
+    better["summary"]["measures"]["mrr"]["mean"] = 0.9
+    one, other = made(tmp_path), made(tmp_path, "better", summary=better["summary"])
+    (path,) = write_reports([one, other], ["md"])
+    text = path.read_text(encoding="utf-8")
+    assert "# Method by method" in text
+    row = next(line for line in text.splitlines() if line.startswith("| all |"))
+    assert "better 0.900" in row
+    assert row.count("all equal") == 3
+
+
+def test_results_of_different_gold_sets_are_not_ranked(tmp_path):
+    dataset = {"name": "another", "sha256": "2" * 64, "selection": None}
+    (path,) = write_reports([made(tmp_path), made(tmp_path, "other", dataset=dataset)], ["md"])
+    assert "different gold sets" in path.read_text(encoding="utf-8")
+    assert "Best per slice" not in path.read_text(encoding="utf-8")
+
+
+def test_the_csv_of_questions_has_a_row_for_each_and_their_verdicts(tmp_path):
+    document = made(tmp_path)
+    write_reports([document], ["csv"])
+    text = (tmp_path / "made-up-results-questions.csv").read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [row["id"] for row in rows] == [each["id"] for each in document.content["results"]]
+    for verdict, number in document.content["summary"]["verdicts"].items():
+        assert sum(int(row[verdict]) for row in rows) == number
+
+
+def test_no_cell_is_a_formula():
+    assert [csv_text(each) for each in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
+        "'=1+1",
+        "'@x",
+        "'-3",
+        "'+4",
+        "점순",
+        "",
+    ]
+
+
+def test_names_stay_names_in_markdown():
+    assert markdown_text("<script>|`*_[x](y)") == r"\<script\>\|\`\*\_\[x\](y)"
+    assert markdown_text("two\nlines") == "two lines"
+
+
+def test_control_signs_and_turned_text_are_left_out():
+    assert one_line("a\x1b[31mred\x00 \u202egnp.exe\u202c") == "a[31mred gnp.exe"
+    assert one_line("👩\u200d👧") == "👩\u200d👧"
+    assert one_line("x" * 10_000, 20) == "x" * 19 + "…"
+
+
+def test_an_unknown_report_names_the_nearest():
+    with pytest.raises(UsageError, match="unknown report 'htm'; did you mean 'html'"):
+        check_reports(["htm"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "wanted a results file"),
+        ("[]", "an object; got a list"),
+        ('{"entities": {}}', "its 'kind' is null"),
+        ('{"kind": "eval", "schema_version": 99}', "wanted schema_version 1, got the number 99"),
+        ('{"kind": "eval", "schema_version": 1, "dataset": {}, "summary": {}}', "'results' is missing"),
+    ],
+)
+def test_a_file_that_is_no_results_file_is_refused_in_words(tmp_path, text, message):
+    path = tmp_path / "broken.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_document(path)
+
+
+def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, run_cli):
+    document = made(tmp_path)
+    run = run_cli("report", document.path, "--report", "md,csv")
+    assert run.exit_code == 0, run.stderr
+    assert (tmp_path / "made-up-results.md").exists()
+    run = run_cli("report", document.path, "-o", tmp_path / "elsewhere")
+    assert run.exit_code == 0, run.stderr
+    assert [each.name for each in (tmp_path / "elsewhere").iterdir()] == ["made-up-results.html"]
+
+
+def test_every_report_is_written_for_every_kind_that_it_shows(tmp_path):
+    for name in REPORTS:
+        assert write_reports([made(tmp_path)], [name])

@@ -1,0 +1,69 @@
+"""Options of the gates, and how a command holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiny_graph_rag.errors import FoundProblems
+from tiny_graph_rag.files import check_writable, write_atomically
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.cli.session import Session
+    from tiny_graph_rag.evaluation.gates import Outcome
+
+GateOn = Annotated[
+    str,
+    typer.Option(
+        "--gate-on", help="Hold gates against the mean, or the failing end of its 95 % interval (interval)."
+    ),
+]
+Junit = Annotated[Path | None, typer.Option("--junit", help="Write the gates' outcome as JUnit XML for CI.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """Gates of a single run."""
+
+    fail_under: Annotated[
+        str | None,
+        typer.Option("--fail-under", help='Exit with 1 unless these hold: "recall@5>=0.65,mrr>=0.75".'),
+    ] = None
+    gate_on: GateOn = "mean"
+    junit: Junit = None
+
+
+@dataclass(frozen=True, slots=True)
+class Drops:
+    """Gates of a comparison."""
+
+    max_drop: Annotated[
+        str | None,
+        typer.Option("--max-drop", help='Exit with 1 where a system loses more than this: "ndcg@5=0.02".'),
+    ] = None
+    gate_on: GateOn = "mean"
+    junit: Junit = None
+
+
+def check_junit(junit: Path | None) -> None:
+    """Refuse before any work what could not be written after it."""
+    if junit is not None:
+        check_writable(junit)
+
+
+def conclude(session: Session, outcomes: Sequence[Outcome], junit: Path | None, suite: str) -> None:
+    """Say what passed, write the JUnit file. Raises FoundProblems with one line for each gate that failed."""
+    from tiny_graph_rag.evaluation.gates import junit_xml
+
+    if junit is not None:
+        write_atomically(junit, [junit_xml(outcomes, suite)])
+    for each in outcomes:
+        if each.passed:
+            session.say(each.message)
+    failed = [each.message for each in outcomes if not each.passed]
+    if failed:
+        raise FoundProblems("\n".join(failed))

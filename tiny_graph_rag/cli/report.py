@@ -1,0 +1,52 @@
+"""`report`: reports from results files, whenever they were made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, command
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+
+
+@command(app, "report")
+def report_command(
+    results: Annotated[
+        list[Path], typer.Argument(help="Results files of eval, score, sweep or compare.", show_default=False)
+    ],
+    reporting: Reporting,
+    folders: Folders,
+    common: Common,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="Folder to write to.", show_default="beside the first file"),
+    ] = None,
+) -> None:
+    """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed anew."""
+    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.report.document import read_document
+    from tiny_graph_rag.report.reports import write_reports
+
+    session = Session.open(common, folders)
+    names = reporting.names() or ("html",)
+    folder = Path(session.config.storage.results_dir)
+    documents = [read_document(find_input(each, folder, "results file")) for each in results]
+    if output is not None and output.is_file():
+        raise UsageError(f"{output}: wanted a folder for the reports, this is a file")
+    for path in write_reports(documents, names, output):
+        session.say(f"report: {path}")
+
+
+def report_on(session: Session, results: Path, names: tuple[str, ...]) -> None:
+    """What `--report` on other commands does: reports of the file just written, beside it."""
+    if not names:
+        return
+    from tiny_graph_rag.report.document import read_document
+    from tiny_graph_rag.report.reports import write_reports
+
+    for path in write_reports([read_document(results)], names):
+        session.say(f"report: {path}")

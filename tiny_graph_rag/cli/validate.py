@@ -1,0 +1,97 @@
+"""`validate`: does a gold set fit its graph."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, command
+from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.errors import DatasetError, FoundProblems
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.dataset.examples import EvalSet
+    from tiny_graph_rag.dataset.validate import Validation
+    from tiny_graph_rag.evaluation.hop_tags import HopTag
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.graph.names import NameIndex
+
+
+@command(app, "validate")
+def validate_command(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    graph: Graph,
+    folders: Folders,
+    chosen: Chosen,
+    common: Common,
+    stamp: Annotated[
+        bool, typer.Option("--stamp", help="Record beside the gold set that it fits this graph, if it does.")
+    ] = False,
+    fix_suggestions: Annotated[
+        Path | None,
+        typer.Option(
+            "--fix-suggestions", help="Write a gold set with missing references renamed, for you to accept."
+        ),
+    ] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show every finding, not ten of a kind.")] = False,
+) -> None:
+    """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
+    from tiny_graph_rag.dataset.fixes import proposed_lines, renames
+    from tiny_graph_rag.dataset.jsonl import read_sound_lines
+    from tiny_graph_rag.dataset.stamp import read_drift, write_stamp
+    from tiny_graph_rag.dataset.validate import validate
+    from tiny_graph_rag.files import check_writable, find_input, write_atomically
+    from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.report.validation_console import print_findings, print_validation
+
+    session = Session.open(common, folders)
+    if fix_suggestions is not None:
+        check_writable(fix_suggestions)
+    path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
+    examples, broken = read_sound_lines(path)
+    if not len(examples):
+        raise DatasetError(*broken)
+    examples = examples.select(selection(chosen))
+    knowledge = session.graph(graph, examples)
+    names = NameIndex.of(knowledge)
+    found = validate(knowledge, examples, names)
+    drift = read_drift(knowledge, examples, found.judgments)
+    print_findings(found.findings, broken, all_, session.console)
+    print_validation(found, broken, _hop_tags(knowledge, examples, names, found), drift, session.console)
+    if fix_suggestions is not None:
+        proposals = renames(found.missing_names)
+        write_atomically(fix_suggestions, proposed_lines(path, proposals))
+        session.say(
+            f"{fix_suggestions}: {len(proposals)} of {len(found.missing_names)} missing names renamed; "
+            "look at `suggested_renames` in its lines before you use it"
+        )
+    errors = found.count("error") + len(broken)
+    lost = len(drift.lost) if drift and not stamp else 0
+    if stamp:
+        if errors:
+            raise FoundProblems(
+                f"not stamped: {errors} errors; a stamp says that the gold set fits the graph"
+            )
+        session.say(f"stamped: {write_stamp(knowledge, examples, found.judgments)}")
+    if errors or lost:
+        raise FoundProblems(f"{errors} errors, {found.count('warning')} warnings")
+    session.say(f"no errors, {found.count('warning')} warnings")
+
+
+def _hop_tags(
+    graph: KnowledgeGraph, examples: EvalSet, names: NameIndex, found: Validation
+) -> dict[str, HopTag]:
+    """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
+    from tiny_graph_rag.evaluation.diagnosis import seed_columns
+    from tiny_graph_rag.evaluation.gold_seeds import gold_links
+    from tiny_graph_rag.evaluation.hop_tags import hop_tags
+    from tiny_graph_rag.linking.names import NameLinker
+
+    seeds = NameLinker(names).link(examples.examples)
+    for row, each in enumerate(gold_links(examples.examples, names)):
+        if examples[row].seed_entities is not None:
+            seeds[row] = each
+    return hop_tags(graph.adjacency, examples.examples, found.judgments, seed_columns(seeds))

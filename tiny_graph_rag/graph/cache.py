@@ -1,0 +1,163 @@
+"""Loaded graphs, kept as memory-mapped columns under the user's cache folder.
+
+One folder a graph, named by the SHA-256 of the file it was made from and by a digest of the code that made
+it: content or code that differs is another folder, never a mistaken one. Files are moved into place whole,
+so that two processes at once each find either nothing or a whole cache. A cache that is damaged, cut off or
+foreign is rebuilt, and one that can't be written is done without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tiny_graph_rag.graph.arrays import Arrays, BadArraysError, read_arrays, write_arrays
+from tiny_graph_rag.graph.model import Adjacency, Derived, Entities, KnowledgeGraph, LoadNotes, Relations
+from tiny_graph_rag.graph.stamps import known_sha256
+from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.version import __version__
+
+CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
+PACKAGE = Path(__file__).resolve().parent.parent
+CODE_BEHIND_COLUMNS = ("text.py", "graph")
+GRAPH_FILE = "graph.arrays"
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCache:
+    """folder: where caches lie; it may not exist yet."""
+
+    folder: Path
+
+    def graph(self, path: Path, load: Callable[[], KnowledgeGraph]) -> KnowledgeGraph:
+        """The graph of a file, from the cache where it is sound, else from `load` and into the cache.
+
+        Its name is not set: one content may lie in several files.
+        """
+        if path.stat().st_size < CACHED_FROM_BYTES:
+            return load()
+        sha256 = known_sha256(path, self.folder / "sources")
+        home = self.folder / "graphs" / f"{sha256[:32]}-{_code_digest()[:16]}"
+        derived = StoredDerived(home=home)
+        try:
+            return replace(_graph_of(*read_arrays(home / GRAPH_FILE), sha256), derivations=derived)
+        except (BadArraysError, KeyError, IndexError, TypeError, ValueError):
+            pass
+        graph = replace(load(), derivations=derived)
+        if graph.sha256 != sha256:  # the file was exchanged while it was read
+            return replace(graph, derivations=Derived())
+        try:
+            self._remove_older(sha256)
+            write_arrays(home / GRAPH_FILE, _arrays_of(graph), _note_of(graph))
+        except OSError:
+            return replace(graph, derivations=Derived())
+        return graph
+
+    def _remove_older(self, sha256: str) -> None:
+        for older in (self.folder / "graphs").glob(f"{sha256[:32]}-*"):
+            if not older.name.endswith(_code_digest()[:16]):
+                shutil.rmtree(older, ignore_errors=True)
+
+
+@dataclass(slots=True)
+class StoredDerived(Derived):
+    """Keeps derived arrays as files beside the graph's."""
+
+    home: Path = field(default_factory=Path)
+
+    def made(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+        path = self.home / f"{name}.arrays"
+        code = _module_digest(build)
+        try:
+            arrays, note = read_arrays(path)
+            if note.get("code") == code:
+                return arrays
+        except BadArraysError:
+            pass
+        arrays = dict(build())
+        try:
+            write_arrays(path, arrays, {"code": code})
+        except OSError:
+            return arrays
+        return arrays
+
+
+def _arrays_of(part: Any, prefix: str = "") -> Arrays:
+    """The arrays in a graph and its columns, under names like `entities.names.offsets`."""
+    found: Arrays = {}
+    for each in fields(part):
+        value = getattr(part, each.name)
+        if hasattr(value, "dtype"):
+            found[prefix + each.name] = value
+        elif is_dataclass(value) and not isinstance(value, Derived | LoadNotes):
+            found.update(_arrays_of(value, f"{prefix}{each.name}."))
+    return found
+
+
+def _note_of(graph: KnowledgeGraph) -> dict[str, Any]:
+    return {
+        "package": __version__,
+        "entity_types": graph.entities.types.names,
+        "relation_types": graph.relations.types.names,
+        "flaws": graph.notes.found,
+    }
+
+
+def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> KnowledgeGraph:
+    def strings(name: str) -> Strings:
+        return Strings(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
+
+    def lists(name: str) -> StringLists:
+        return StringLists(strings(f"{name}.items"), arrays[f"{name}.offsets"])
+
+    def types(name: str, names: list[str]) -> Categories:
+        return Categories(arrays[f"{name}.types.codes"], tuple(names))
+
+    entities = Entities(
+        ids=strings("entities.ids"),
+        names=strings("entities.names"),
+        types=types("entities", note["entity_types"]),
+        descriptions=strings("entities.descriptions"),
+        aliases=lists("entities.aliases"),
+        source_chunks=lists("entities.source_chunks"),
+        details=strings("entities.details"),
+    )
+    relations = Relations(
+        ids=strings("relations.ids"),
+        sources=arrays["relations.sources"],
+        targets=arrays["relations.targets"],
+        types=types("relations", note["relation_types"]),
+        descriptions=strings("relations.descriptions"),
+        weights=arrays["relations.weights"],
+        source_chunks=lists("relations.source_chunks"),
+        details=strings("relations.details"),
+    )
+    adjacency = Adjacency(**{each.name: arrays[f"adjacency.{each.name}"] for each in fields(Adjacency)})
+    flaws = LoadNotes(tuple((kind, count, tuple(examples)) for kind, count, examples in note["flaws"]))
+    return KnowledgeGraph(entities, relations, adjacency, arrays["name_rank"], sha256=sha256, notes=flaws)
+
+
+@cache
+def _code_digest() -> str:
+    """Of all that decides what a graph's columns are: our code, Unicode's tables, the machine's bytes."""
+    digest = hashlib.sha256(f"{__version__} {unicodedata.unidata_version} {sys.byteorder}".encode())
+    for part in CODE_BEHIND_COLUMNS:
+        place = PACKAGE / part
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.read_bytes() if path.is_file() else b"")
+    return digest.hexdigest()
+
+
+def _module_digest(build: Callable[..., Any]) -> str:
+    module = sys.modules.get(getattr(build, "__module__", ""))
+    source = Path(getattr(module, "__file__", None) or "")
+    return hashlib.sha256(source.read_bytes() if source.is_file() else b"").hexdigest()

@@ -1,0 +1,72 @@
+"""A comparison as a file: kind "comparison" of the results schema."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.evaluation.comparison import Comparison, Flip, Rows
+from tiny_graph_rag.report.explained_json import number
+from tiny_graph_rag.report.results_json import SCHEMA_VERSION
+from tiny_graph_rag.version import __version__
+
+
+def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
+    """The file, piece by piece, one flipped question a line."""
+    first = found.systems[0]
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "kind": "comparison",
+        "dataset": {
+            "name": first.name,
+            "sha256": first.dataset_sha256,
+            "selection": json.loads(first.selection),
+        },
+        "config": config.as_dict(),
+        "k": first.k,
+        "questions": len(first.ids),
+        "systems": [
+            {"name": each.name, "file": each.path.name, "graph_sha256": each.graph_sha256, "k": each.k}
+            for each in found.systems
+        ],
+        "notes": list(found.notes),
+        "measures": _rows(found.overall),
+        "by_tag": {tag: _rows(rows) for tag, rows in found.by_tag.items()},
+    }
+    yield json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False).removesuffix("\n}").encode()
+    yield b',\n  "flips": ['
+    for place, each in enumerate(found.flips):
+        line = json.dumps(_flip(each), ensure_ascii=False, allow_nan=False)
+        yield (",\n    " if place else "\n    ").encode() + line.encode()
+    yield b"\n  ]\n}\n"
+
+
+def _rows(rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    return {
+        measure: [
+            {
+                name: number(value) if isinstance(value, float) else value
+                for name, value in asdict(row).items()
+            }
+            for row in each
+        ]
+        for measure, each in rows.items()
+    }
+
+
+def _flip(flip: Flip) -> dict[str, Any]:
+    return {
+        "system": flip.system,
+        "id": flip.id,
+        "query": flip.query,
+        "tags": list(flip.tags),
+        "change": flip.change,
+        "values": {each: [number(before), number(after)] for each, (before, after) in flip.values.items()},
+        "references": [
+            {"name": name, "before": before, "after": after} for name, before, after in flip.references
+        ],
+    }

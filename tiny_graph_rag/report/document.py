@@ -1,0 +1,68 @@
+"""Results files read back as they stand, for reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tiny_graph_rag.errors import InputError, json_kind
+from tiny_graph_rag.files import read_bytes
+from tiny_graph_rag.report.results_json import SCHEMA_VERSION
+from tiny_graph_rag.text import nfc
+
+# What every report leans on, by kind; the schema says all the rest.
+NEEDED = {
+    "eval": ("dataset", "summary", "results"),
+    "score": ("dataset", "summary", "results"),
+    "sweep": ("settings",),
+    "comparison": ("systems", "measures"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A results file. content: the JSON object as written. name: the file's, without its ending."""
+
+    path: Path
+    content: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        return str(self.content["kind"])
+
+    @property
+    def name(self) -> str:
+        return nfc(self.path.name).removesuffix(".gz").removesuffix(".json")
+
+    @property
+    def has_questions(self) -> bool:
+        return self.kind in ("eval", "score")
+
+
+def read_document(path: Path) -> Document:
+    """Raises InputError where the file is no results file, says of which version it is, or lacks a part."""
+    try:
+        content = msgspec.json.decode(read_bytes(path))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: wanted a results file (JSON), but it doesn't read as one: {error}"
+        ) from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: wanted a results file, an object; got {json_kind(content)}")
+    kind = content.get("kind")
+    if kind not in NEEDED:
+        raise InputError(
+            f"{path}: wanted a file that eval, score, sweep or compare wrote; its 'kind' is {json_kind(kind)}"
+        )
+    if content.get("schema_version") != SCHEMA_VERSION:
+        raise InputError(
+            f"{path}: wanted schema_version {SCHEMA_VERSION}, "
+            f"got {json_kind(content.get('schema_version'))}; make the file again with this version"
+        )
+    missing = [part for part in NEEDED[kind] if part not in content]
+    if missing:
+        raise InputError(f"{path}: '{missing[0]}' is missing from this {kind} file; it was cut or changed")
+    return Document(path, content)

@@ -1,0 +1,59 @@
+"""One HTML page with everything in it: data, style and script, no network, no framework.
+
+The parts lie in `page/` as ordinary HTML, CSS and JavaScript. A policy in the page forbids loading and allows
+only the one style and the one script by their hashes, so even a mistake in escaping would not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from importlib import resources
+from string import Template
+from typing import Any
+
+from tiny_graph_rag.report.page_data import page_data, script_json
+
+Json = dict[str, Any]
+
+RESULT_SCRIPTS = (
+    "columns.js",
+    "data.js",
+    "dom.js",
+    "charts.js",
+    "summary.js",
+    "studies.js",
+    "layout.js",
+    "picture.js",
+    "question.js",
+    "list.js",
+    "main.js",
+)
+
+
+def results_page(document: Json, others: list[Json] | None = None) -> str:
+    """The page of a results document; others: sweeps and comparisons to show in the same page."""
+    dataset = (document.get("dataset") or {}).get("name") or document["kind"]
+    return page(str(dataset), page_data(document, others or []), RESULT_SCRIPTS)
+
+
+def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
+    """A page that shows `data` by the scripts named, in this order."""
+    folder = resources.files("tiny_graph_rag.report") / "page"
+    style = (folder / "page.css").read_text(encoding="utf-8")
+    code = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
+    script = f'"use strict";\n(() => {{\n{code}\n}})();\n'
+    kind, text = script_json(data)
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    template = Template((folder / "page.html").read_text(encoding="utf-8"))
+    return template.substitute(
+        title=html.escape(title), policy=policy, style=style, script=script, kind=kind, data=text
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

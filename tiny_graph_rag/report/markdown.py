@@ -1,0 +1,270 @@
+"""Markdown: means overall and by slice, the waterfall, what the numbers recommend, method by method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plain import markdown_text, three
+
+Json = dict[str, Any]
+
+WORST_SHOWN = 10
+SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
+
+
+def markdown(documents: Sequence[Document]) -> str:
+    """One report of all documents: results first, method by method where there are several, then the rest."""
+    results = [each for each in documents if each.has_questions]
+    lines: list[str] = []
+    if len(results) > 1:
+        lines += _methods(results)
+    for each in results:
+        lines += _result(each, level=2 if len(results) > 1 else 1)
+    for each in documents:
+        if each.kind == "sweep":
+            lines += _sweep(each)
+        if each.kind == "comparison":
+            lines += _comparison(each)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _result(document: Document, level: int) -> list[str]:
+    content, summary = document.content, document.content["summary"]
+    title = content["dataset"]["name"] if level == 1 else document.name
+    lines = [_heading(title, level), _facts(content), ""]
+    measures = list(summary["measures"])
+    rows = [[each, *_mean(mean)] for each, mean in summary["measures"].items()]
+    lines += _table(["measure", "mean", "95 % interval", "n"], rows)
+    lines += _counts(summary)
+    for heading, tags in _groups(summary.get("by_tag", {})).items():
+        lines += [_heading(heading, level + 1)]
+        slices = [[label, str(part["questions"]), *_cells(part, measures)] for label, part in tags]
+        lines += _table([heading.removeprefix("By "), "questions", *measures], slices)
+    lines += _waterfall(summary, level + 1)
+    lines += _verdicts(summary, level + 1)
+    lines += _recommendations(summary, level + 1)
+    return lines + _worst(content, level + 1)
+
+
+def _facts(content: Json) -> str:
+    asked = content["config"].get("retrieval", {})
+    graph = content.get("graph") or {}
+    parts = [
+        f"graph {markdown_text(graph['name'])}" if graph.get("name") else "",
+        f"{content['summary']['questions']:,} questions",
+        f"{asked['retriever']}, {asked['hops']} hops" if {"retriever", "hops"} <= asked.keys() else "",
+        f"k = {content['summary']['k']}",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _counts(summary: Json) -> list[str]:
+    notes = [
+        (summary["without_gold"], "without a reference (in no mean)"),
+        (summary["nothing_retrieved"], "retrieved nothing"),
+        (summary["failed"], "failed (score 0)"),
+    ]
+    told = [f"{number:,} {what}" for number, what in notes if number]
+    spent = summary["total_token_usage"].get("total_tokens", 0)
+    if spent:
+        cost = summary["estimated_cost_usd"]
+        told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
+    return [f"Of {summary['questions']:,} questions: {', '.join(told)}.", ""] if told else []
+
+
+def _groups(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:
+    """Tags by what they say: `difficulty:hard` is a row of "By difficulty", a plain tag one of "By tag"."""
+    groups: dict[str, list[tuple[str, Json]]] = {}
+    for tag, part in sorted(by_tag.items(), key=lambda each: (-each[1]["questions"], each[0])):
+        kind, mark, value = tag.partition(":")
+        known = bool(mark) and kind in SLICE_TITLES
+        groups.setdefault(SLICE_TITLES[kind] if known else "By tag", []).append(
+            (markdown_text(value if known else tag), part)
+        )
+    return dict(sorted(groups.items(), key=lambda each: [*SLICE_TITLES.values(), "By tag"].index(each[0])))
+
+
+def _mean(mean: Json) -> list[str]:
+    low, high = mean.get("low"), mean.get("high")
+    unsure = " (few)" if mean.get("reliable") is False and mean["n"] else ""
+    interval = "–" if low is None else f"{three(low)} – {three(high)}{unsure}"
+    return [three(mean["mean"]), interval, f"{mean['n']:,}"]
+
+
+def _cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
+    for each in measures:
+        mean = part["measures"].get(each) or {"mean": None, "n": 0}
+        value, interval, _ = _mean(mean)
+        yield value if interval == "–" else f"{value} ({interval.removesuffix(' (few)')})"
+
+
+def _waterfall(summary: Json, level: int) -> list[str]:
+    steps = summary.get("waterfall") or []
+    if not steps:
+        return []
+    gold = {each["step"]: each["recall"] for each in summary.get("waterfall_gold_seeds") or []}
+    rows = [
+        [
+            each["step"],
+            three(each["recall"]),
+            f"−{100 * each['loss']:.1f}" if each["loss"] else "0",
+            *([three(gold.get(each["step"]))] if gold else []),
+        ]
+        for each in steps
+    ]
+    head = ["step", "recall", "points lost", *(["from gold seeds"] if gold else [])]
+    return [_heading("Where recall is lost", level), *_table(head, rows)]
+
+
+def _verdicts(summary: Json, level: int) -> list[str]:
+    found = {each: number for each, number in (summary.get("verdicts") or {}).items() if number}
+    total = sum(found.values())
+    if not total:
+        return []
+    rows = [
+        [each.replace("_", " "), f"{number:,}", f"{100 * number / total:.0f} %"]
+        for each, number in found.items()
+    ]
+    return [
+        _heading("What became of the references", level),
+        *_table(["verdict", "references", "share"], rows),
+    ]
+
+
+def _recommendations(summary: Json, level: int) -> list[str]:
+    found = summary.get("recommendations") or []
+    if not found:
+        return []
+    lines = [f"{place}. {markdown_text(each['text'], 600)}" for place, each in enumerate(found, start=1)]
+    return [_heading("What the numbers recommend", level), *lines, ""]
+
+
+def _worst(content: Json, level: int) -> list[str]:
+    measure, rows = worst_questions(content, WORST_SHOWN)
+    if not rows:
+        return []
+    table = [
+        [
+            markdown_text(each["id"], 40),
+            markdown_text(each["query"], 80),
+            three(each["metrics"][measure]),
+            verdict_words(each),
+        ]
+        for each in rows
+    ]
+    return [
+        _heading("Worst questions", level),
+        *_table(["id", "question", measure, "references"], table, (0, 1, 3)),
+    ]
+
+
+def worst_questions(content: Json, most: int) -> tuple[str, list[Json]]:
+    """(measure, questions): lowest nDCG (else first measure) first, none at 1, file order among equals."""
+    measures = list(content["summary"]["measures"])
+    measure = next((each for each in measures if each.startswith("ndcg")), measures[0] if measures else "")
+    scored = [each for each in content["results"] if each["metrics"].get(measure) is not None]
+    short = [each for each in scored if each["metrics"][measure] < 1]
+    return measure, sorted(short, key=lambda each: each["metrics"][measure])[:most]
+
+
+def verdict_words(question: Json) -> str:
+    """`hit 2, no seed 1`: how many of the question's references met which end."""
+    ends = [each.get("verdict") or "not judged" for each in question["references"]]
+    counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
+    return ", ".join(f"{each.replace('_', ' ')} {number}" for each, number in counted.items())
+
+
+def _methods(results: Sequence[Document]) -> list[str]:
+    """All results side by side, and which is best per slice."""
+    measures = [
+        each
+        for each in results[0].content["summary"]["measures"]
+        if all(each in other.content["summary"]["measures"] for other in results)
+    ]
+    rows = [[markdown_text(each.name), *_cells(each.content["summary"], measures)] for each in results]
+    lines = ["# Method by method", "", *_table(["results", *measures], rows)]
+    shas = {each.content["dataset"]["sha256"] for each in results}
+    if len(shas) > 1:
+        lines += ["These results come from different gold sets: their means can't be compared.", ""]
+        return lines
+    tags = dict.fromkeys(tag for each in results for tag in each.content["summary"].get("by_tag", {}))
+    slices = [("all", [each.content["summary"] for each in results])]
+    slices += [(tag, [each.content["summary"]["by_tag"].get(tag) for each in results]) for tag in tags]
+    best = [
+        [markdown_text(name), *(_best(results, parts, measure) for measure in measures)]
+        for name, parts in slices
+    ]
+    note = "By the mean alone; `compare` says which differences are more than chance."
+    return [*lines, "## Best per slice", "", *_table(["slice", *measures], best), note, ""]
+
+
+def _best(results: Sequence[Document], parts: Sequence[Json | None], measure: str) -> str:
+    means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
+    top = max((each for each in means if each is not None), default=None)
+    if top is None:
+        return "–"
+    winners = [each.name for each, mean in zip(results, means, strict=True) if mean == top]
+    named = "all equal" if len(winners) == len(results) else ", ".join(map(markdown_text, winners))
+    return f"{named} {three(top)}"
+
+
+def _sweep(document: Document) -> list[str]:
+    settings = document.content["settings"]
+    measures = list(dict.fromkeys(each for setting in settings for each in setting["measures"]))
+    rows = [
+        [
+            each["retriever"],
+            str(each["hops"]),
+            str(each["top_k"]),
+            *_cells(each, measures),
+            three(each.get("oracle_recall")),
+        ]
+        for each in settings
+    ]
+    lines = [_heading("By hops", 2), *_table(["retriever", "hops", "k", *measures, "oracle recall"], rows)]
+    overall = (document.content.get("recommended") or {}).get("overall")
+    if overall and overall.get("reason"):
+        lines += [f"Recommended: {markdown_text(str(overall['reason']), 600)}", ""]
+    return lines
+
+
+def _comparison(document: Document) -> list[str]:
+    lines = [_heading("Compared", 2)]
+    for measure, rows in document.content["measures"].items():
+        table = []
+        for row in rows:
+            first = row.get("wins") is None
+            table.append(
+                [
+                    markdown_text(row["system"]),
+                    three(row["mean"]),
+                    "baseline" if first else three(row["difference"]),
+                    "" if first else f"{three(row['low'])} – {three(row['high'])}",
+                    "" if first else three(row.get("p_holm")),
+                    "" if first else f"{row['wins']} / {row['ties']} / {row['losses']}",
+                ]
+            )
+        lines += [
+            f"**{measure}**",
+            "",
+            *_table(
+                ["system", "mean", "difference", "95 % interval", "p (Holm)", "won / tied / lost"], table
+            ),
+        ]
+    return lines
+
+
+def _heading(text: str, level: int) -> str:
+    return f"{'#' * level} {markdown_text(text)}\n"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence[int] = (0,)) -> list[str]:
+    """words: the columns that hold words and stand to the left; figures stand to the right."""
+    return [
+        f"| {' | '.join(head)} |",
+        "|" + "|".join(" --- " if place in words else " ---: " for place in range(len(head))) + "|",
+        *(f"| {' | '.join(row)} |" for row in rows),
+        "",
+    ]

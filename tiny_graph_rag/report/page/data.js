@@ -1,0 +1,70 @@
+// The page's data: opened once, questions put together when somebody looks at them.
+
+async function openData() {
+  const element = document.getElementById("data");
+  const text = element.type === "application/json" ? element.textContent : await inflated(element.textContent);
+  const packed = JSON.parse(text);
+  const { strings } = packed;
+  const entityAt = reader(packed.entities, strings);
+  const entityRow = new Map();
+  if (packed.entityCount) {
+    const idAt = reader(fieldColumn(packed.entities, "id"), strings);
+    for (let row = 0; row < packed.entityCount; row++) entityRow.set(idAt(row), row);
+  }
+  const entity = (id) => (entityRow.has(id) ? entityAt(entityRow.get(id)) : { id, name: id, type: "", description: "" });
+  const nameOf = (id) => entity(id).name;
+  const questionAt = reader(packed.results, strings);
+  const question = (row) => restored(questionAt(row), nameOf);
+  const field = (name) => {
+    const column = fieldColumn(packed.results, name);
+    return column ? reader(column, strings) : () => undefined;
+  };
+  return {
+    head: packed.head, others: packed.others, questions: packed.questions, results: packed.results, strings,
+    entity, nameOf, question, field, entityRow, extra: packed,
+    // The results document as it was read: tests hold it against the schema.
+    document() {
+      const results = Array.from({ length: packed.questions }, (_, row) => question(row));
+      const entities = {};
+      for (const [id, row] of entityRow) {
+        const { id: _, ...rest } = entityAt(row);
+        Object.defineProperty(entities, id, { value: rest, enumerable: true });
+      }
+      return { ...packed.head, results, entities };
+    },
+  };
+}
+
+async function inflated(base64) {
+  if (typeof DecompressionStream === "undefined") {
+    throw new Error("This browser is too old for a page of this size; one from 2023 or later opens it.");
+  }
+  const bytes = Uint8Array.fromBase64?.(base64) ?? decoded(base64);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Response(stream).text();
+}
+
+function decoded(base64) {
+  const signs = atob(base64);
+  const bytes = new Uint8Array(signs.length);
+  for (let at = 0; at < signs.length; at++) bytes[at] = signs.charCodeAt(at);
+  return bytes;
+}
+
+// Undoes page_data.py's thinning: names that stand in `entities`, and steps that start where the last ended.
+function restored(question, nameOf) {
+  for (const each of [...question.linked, ...question.ranked]) each.name ??= nameOf(each.id);
+  for (const each of question.ranked) if (each.walk) each.walk = longWalk(each.walk);
+  for (const each of question.references) if (each.path) each.path = longWalk(each.path);
+  return question;
+}
+
+function longWalk(walk) {
+  if (Array.isArray(walk)) return walk;
+  let at = walk.start;
+  return walk.steps.map((step) => {
+    const whole = { from: at, ...step };
+    at = step.to;
+    return whole;
+  });
+}

@@ -1,0 +1,71 @@
+// Making elements. Text only ever becomes text: nothing here, or anywhere in the page, parses HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function el(name, attributes = {}, ...children) {
+  return filled(document.createElement(name), attributes, children);
+}
+
+function svg(name, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, name), attributes, children);
+}
+
+function filled(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(9).filter((each) => each !== null && each !== undefined && each !== false));
+  return element;
+}
+
+// A name from the data: on its own in bidirectional text, and no longer than people read.
+const NAME_SHOWN = 120;
+function cut(text, most = NAME_SHOWN) {
+  const signs = text.length > most ? Array.from(text.slice(0, most * 4)) : [];
+  return signs.length > most ? signs.slice(0, most - 1).join("") + "…" : text;
+}
+function name(text, most) {
+  const shown = cut(text, most);
+  return el("bdi", shown === text ? {} : { title: cut(text, 1000) }, shown);
+}
+
+// The one place that rounds.
+const figure = (value) => (value === null || value === undefined ? "–" : value.toFixed(3).replace("-", "−"));
+const points = (share) => `${(share * 100).toFixed(1)}`;
+const count = (value) => value.toLocaleString("en-US");
+const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+const dollars = (value) =>
+  value === null || value === undefined ? "cost unknown" : `$${value < 0.01 && value > 0 ? value.toFixed(5) : value.toFixed(2)}`;
+
+const VERDICTS = {
+  hit: "hit",
+  ranked_below_k: "ranked below k",
+  below_depth: "below depth",
+  beyond_hops: "beyond the hops",
+  filtered: "filtered out",
+  unreachable: "unreachable",
+  no_seed: "no seed",
+  not_in_graph: "not in the graph",
+};
+const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? VERDICTS[verdict] : cut(verdict ?? "not judged", 40);
+const verdictClass = (verdict) => `verdict-${Object.hasOwn(VERDICTS, verdict) ? verdict : "other"}`;
+function badge(verdict) {
+  return el("span", { class: `badge ${verdictClass(verdict)}` }, verdictWords(verdict));
+}
+
+// A walk in words: A —OWNS→ B ←FEEDS— C
+function walkWords(steps, nameOf) {
+  if (!steps.length) return [];
+  const parts = [name(nameOf(steps[0].from), 40)];
+  for (const step of steps) {
+    parts.push(el("span", { class: "relation" }, step.forward ? ` —${cut(step.relation, 40)}→ ` : ` ←${cut(step.relation, 40)}— `));
+    parts.push(name(nameOf(step.to), 40));
+  }
+  return parts;
+}
+function walkText(steps, nameOf) {
+  return steps.map((step, at) => (at ? "" : cut(nameOf(step.from), 40)) +
+    (step.forward ? ` —${step.relation}→ ` : ` ←${step.relation}— `) + cut(nameOf(step.to), 40)).join("");
+}

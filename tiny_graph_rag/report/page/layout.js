@@ -1,0 +1,141 @@
+// Where everything in a walk's picture stands: seeds in the middle, one ring a hop.
+
+const MISSES_DRAWN = 16;  // more red circles than this hide each other; the table below lists all
+
+// The entities and relations of one question: {nodes, edges, leftOut}.
+function walkGraph(question, k) {
+  const nodes = new Map();
+  const edges = new Map();
+  const node = (id) => {
+    if (!nodes.has(id)) nodes.set(id, { id, hop: Infinity, parent: null, rank: null, seed: false, verdict: null, reference: null });
+    return nodes.get(id);
+  };
+  const trace = (steps, kind) => {
+    steps.forEach((step, at) => {
+      const from = node(step.from), to = node(step.to);
+      if (at < from.hop) Object.assign(from, { hop: at });
+      const key = step.forward ? `${step.from}\n${step.relation}\n${step.to}` : `${step.to}\n${step.relation}\n${step.from}`;
+      if (!edges.has(key)) {
+        const [source, target] = step.forward ? [from, to] : [to, from];
+        edges.set(key, { key, source, target, relation: step.relation, kind });
+      }
+      if (at + 1 < to.hop) Object.assign(to, { hop: at + 1, parent: { node: from, edge: edges.get(key), step } });
+    });
+  };
+  for (const each of question.linked) Object.assign(node(each.id), { seed: true, hop: 0, parent: null });
+  question.ranked.forEach((each, at) => {
+    Object.assign(node(each.id), { rank: at + 1, score: each.score });
+    trace(each.walk ?? [], "walk");
+  });
+  let misses = 0, leftOut = 0;
+  for (const each of question.references) {
+    const place = question.ranked.findIndex((row) => each.entity_ids.includes(row.id));
+    const hit = each.verdict ? each.verdict === "hit" : place >= 0 && place < k;
+    if (!hit && ++misses > MISSES_DRAWN) { leftOut++; continue; }
+    const found = node(place >= 0 ? question.ranked[place].id : each.path?.at(-1)?.to ?? each.entity_ids[0] ?? `\nname ${each.name}`);
+    found.reference = each;
+    found.verdict = hit ? "hit" : "miss";
+    if (!hit && each.path) trace(each.path, "path");
+  }
+  return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut };
+}
+
+// How far out a ring stands, in rings: later ones closer together, for few entities lie there.
+const ringAt = (hop) => hop ** 0.8;
+
+// Adds x and y to every node: what a walk reaches on rings, the rest in rows below them.
+// Returns {width, height, middle, rings, floor}: rings as {hop, rx, ry}; floor: y of the line above the rest.
+function placeWalk(nodes, width) {
+  const reached = nodes.filter((each) => each.hop < Infinity);
+  const apart = nodes.filter((each) => each.hop === Infinity);
+  const children = new Map(reached.map((each) => [each, []]));
+  const roots = [];
+  for (const each of reached) (each.parent ? children.get(each.parent.node) : roots).push(each);
+  const narrow = width < 560;
+  const inner = roots.length > 1 ? 0.6 : 0;  // several seeds stand around the middle, one stands in it
+  const hops = Math.max(0, ...reached.map((each) => each.hop));
+  const out = (hop) => (hop || inner ? ringAt(hop) + inner : 0);
+  const crowd = Math.max(0, ...Array.from({ length: hops }, (_, at) => reached.filter((each) => each.hop === at + 1).length / out(at + 1)));
+  const stepX = (width / 2 - (narrow ? 44 : 104)) / (out(hops) || 1);
+  const stepY = Math.min(Math.max(narrow ? 80 : 68, Math.min(stepX, crowd * 12)), (narrow ? 260 : 300) / (out(hops) || 1) + 24);
+  const middle = reached.length ? out(hops) * stepY + 42 : 0;
+
+  const size = new Map();
+  const weigh = (each) => {
+    size.set(each, Math.max(1, children.get(each).reduce((sum, child) => sum + weigh(child), 0)));
+    return size.get(each);
+  };
+  const spread = (group, from, to) => {
+    const total = group.reduce((sum, each) => sum + size.get(each), 0);
+    let at = from;
+    for (const each of group) {
+      const share = ((to - from) * size.get(each)) / total;
+      each.angle = at + share / 2;
+      each.x = width / 2 + Math.cos(each.angle) * out(each.hop) * stepX;
+      each.y = middle + Math.sin(each.angle) * out(each.hop) * stepY;
+      spread(children.get(each).sort((a, b) => (a.rank ?? 1000) - (b.rank ?? 1000)), at, at + share);
+      at += share;
+    }
+  };
+  roots.forEach(weigh);
+  spread(roots, -Math.PI * 0.8, Math.PI * 1.2);
+
+  const floor = middle * 2;
+  const columns = Math.max(1, Math.floor((width - 32) / (narrow ? 150 : 190)));
+  apart.forEach((each, at) => {
+    each.angle = 0;
+    each.x = 30 + (at % columns) * ((width - 32) / columns);
+    each.y = floor + 48 + Math.floor(at / columns) * 34;
+  });
+  const height = floor + (apart.length ? 36 + Math.ceil(apart.length / columns) * 34 : 0);
+  const rings = Array.from({ length: hops }, (_, at) => ({ hop: at + 1, rx: out(at + 1) * stepX, ry: out(at + 1) * stepY }));
+  return { width, height, middle, rings, floor: apart.length ? floor : null };
+}
+
+// About how wide text is: Hangul and Han are as wide as high, Latin about half of that.
+function textWidth(text, size) {
+  let ems = 0;
+  for (const sign of text) ems += sign.codePointAt(0) > 0x1100 ? 1 : 0.56;
+  return ems * size;
+}
+
+// A place for each node's label: right, left, below or above, where it covers least of nodes, edges and other
+// labels. Adds labelAt {x, y, anchor}.
+function placeLabels(nodes, edges, width, height, size) {
+  const around = (x, y, half, high = half) => ({ x0: x - half, x1: x + half, y0: y - high, y1: y + high });
+  const taken = nodes.map((each) => around(each.x, each.y, each.verdict ? 15 : 11));
+  for (const { source, target } of edges) {
+    for (let part = 0.1; part < 0.95; part += 0.1) {
+      const inLabel = part > 0.25 && part < 0.75 ? 6 : 3;
+      taken.push(around(source.x + (target.x - source.x) * part, source.y + (target.y - source.y) * part, inLabel));
+    }
+  }
+  const overlap = (a, b) => Math.max(0, Math.min(a.x1, b.x1) - Math.max(a.x0, b.x0)) * Math.max(0, Math.min(a.y1, b.y1) - Math.max(a.y0, b.y0));
+  for (const each of nodes) {
+    const long = textWidth(each.label, size);
+    const right = Math.cos(each.angle ?? 0) >= 0;
+    const gap = each.verdict ? 18 : 14;
+    const sides = [
+      { x: each.x + gap, y: each.y + 4, anchor: "start" },
+      { x: each.x - gap, y: each.y + 4, anchor: "end" },
+      { x: each.x, y: each.y + gap + 10, anchor: "middle" },
+      { x: each.x, y: each.y - gap - 2, anchor: "middle" },
+      { x: each.x + gap - 3, y: each.y + gap, anchor: "start" },
+      { x: each.x - gap + 3, y: each.y + gap, anchor: "end" },
+      { x: each.x + gap - 3, y: each.y - gap + 6, anchor: "start" },
+      { x: each.x - gap + 3, y: each.y - gap + 6, anchor: "end" },
+    ];
+    if (!right) for (const at of [0, 4, 6]) [sides[at], sides[at + 1]] = [sides[at + 1], sides[at]];
+    let best = null;
+    for (const side of sides) {
+      const x0 = side.anchor === "start" ? side.x : side.anchor === "end" ? side.x - long : side.x - long / 2;
+      const box = { x0, x1: x0 + long, y0: side.y - size, y1: side.y + 4 };
+      const over = taken.reduce((sum, other) => sum + overlap(box, other), 0) +
+        400 * (Math.max(0, -box.x0) + Math.max(0, box.x1 - width) + Math.max(0, -box.y0) + Math.max(0, box.y1 - height));
+      if (!best || over < best.over) best = { ...side, box, over };
+      if (!over) break;
+    }
+    taken.push(best.box);
+    each.labelAt = best;
+  }
+}

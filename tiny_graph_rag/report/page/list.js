@@ -1,0 +1,150 @@
+// The list of questions: thousands of them, of which only those in sight exist as elements.
+
+const ROW = 62;      // px, as in page.css
+const AROUND = 6;    // rows kept above and below what is seen
+
+// What the list is filtered and sorted by, as columns: tags, verdicts (a bit each) and measures of every question.
+function indexOf(data) {
+  const { results, strings, questions } = data;
+  const rows = Array.from({ length: questions }, (_, row) => row);
+  const [tagsOf, idOf, queryOf] = ["tags", "id", "query"].map(data.field);
+  const tags = rows.map(tagsOf);
+  const names = [];
+  const verdicts = new Uint32Array(questions);
+  const counts = new Uint16Array(questions);
+  const references = fieldColumn(results, "references");
+  if (references && references[0] === "l") {
+    const column = fieldColumn(references[2], "verdict");
+    const read = column ? reader(column, strings) : () => null;
+    let at = 0;
+    references[1].forEach((many, row) => {
+      counts[row] = many;
+      for (const end = at + many; at < end; at++) {
+        const verdict = read(at);
+        if (!verdict) continue;
+        let place = names.indexOf(verdict);
+        if (place < 0) place = names.push(verdict) - 1;
+        verdicts[row] |= 1 << place;
+      }
+    });
+  }
+  const measured = fieldColumn(results, "metrics");
+  const measures = Object.fromEntries(measured && measured[0] === "o" ? measured[1].map(([measure, column]) => {
+    const read = reader(column, strings);
+    return [measure, rows.map((row) => read(row) ?? null)];
+  }) : []);
+  let words = null;
+  const haystack = () => words ??= rows.map((row) => `${idOf(row)}\n${queryOf(row)}\n${tags[row].join("\n")}`.normalize("NFC").toLowerCase());
+  return { questions, tags, verdictNames: names, verdicts, counts, measures, haystack, idOf, queryOf };
+}
+
+function matching(index, state) {
+  const bit = state.verdict ? 1 << index.verdictNames.indexOf(state.verdict) : 0;
+  const values = index.measures[state.measure] ?? [];
+  const wanted = state.search.trim().normalize("NFC").toLowerCase();
+  const haystack = wanted ? index.haystack() : null;
+  const score = { "": () => true, zero: (v) => v === 0, low: (v) => v !== null && v < 0.5, high: (v) => v !== null && v >= 0.5, full: (v) => v === 1, none: (v) => v === null }[state.score];
+  const found = [];
+  for (let row = 0; row < index.questions; row++) {
+    if (bit && !(index.verdicts[row] & bit)) continue;
+    if (state.tag && !index.tags[row].includes(state.tag)) continue;
+    if (state.score && !score(values[row] ?? null)) continue;
+    if (wanted && !haystack[row].includes(wanted)) continue;
+    found.push(row);
+  }
+  const last = (row) => values[row] ?? 2;  // undefined comes last
+  if (state.sort === "worst") found.sort((a, b) => last(a) - last(b) || a - b);
+  if (state.sort === "best") found.sort((a, b) => (values[b] ?? -1) - (values[a] ?? -1) || a - b);
+  if (state.sort === "references") found.sort((a, b) => index.counts[b] - index.counts[a] || a - b);
+  return found;
+}
+
+function choice(label, value, options, changed) {
+  const select = el("select", { onchange: (event) => changed(event.target.value) },
+    options.map(([key, words]) => el("option", { value: key, selected: key === value }, words)));
+  return { select, element: el("label", {}, el("span", {}, label), select) };
+}
+
+function listSection(data, state) {
+  const index = indexOf(data);
+  const measures = Object.keys(index.measures);
+  const tags = Object.keys(data.head.summary.by_tag ?? {});
+  state.measure = measures.find((each) => each.startsWith("ndcg")) ?? measures[0] ?? "";
+  const search = el("input", { type: "search", placeholder: "words, a name, an id", autocomplete: "off", spellcheck: "false", oninput: () => state.set({ search: search.value }) });
+  const controls = {
+    verdict: choice("verdict", "", [["", "any"], ...index.verdictNames.map((each) => [each, verdictWords(each)])], (verdict) => state.set({ verdict })),
+    tag: choice("tag", "", [["", "any"], ...tags.map((each) => [each, cut(each, 40)])], (tag) => state.set({ tag })),
+    measure: choice("measure", state.measure, measures.map((each) => [each, each]), (measure) => state.set({ measure })),
+    score: choice("score", "", [["", "any"], ["zero", "0"], ["low", "below 0.5"], ["high", "0.5 or more"], ["full", "1"], ["none", "undefined"]], (score) => state.set({ score })),
+    sort: choice("sorted", "file", [["file", "as in the file"], ["worst", "worst first"], ["best", "best first"], ["references", "most references"]], (sort) => state.set({ sort })),
+  };
+  const shown = el("p", { class: "shown", role: "status" });
+  const spacer = el("div", { class: "spacer" });
+  const box = el("div", { class: "rows", role: "listbox", tabindex: "0", "aria-label": "Questions" }, spacer);
+  const place = el("div", { class: "open" }, el("p", { class: "nothing" }, "Choose a question."));
+  let found = [], active = -1;
+
+  const row = (at) => {
+    const number = found[at];
+    const value = index.measures[state.measure]?.[number] ?? null;
+    const mine = index.verdictNames.filter((_, bit) => index.verdicts[number] & (1 << bit));
+    const option = el("div", { class: "row", role: "option", id: `row-${at}`, "aria-selected": String(at === active), "aria-setsize": found.length, "aria-posinset": at + 1, onclick: () => open(at, true) },
+      el("span", { class: "asked" }, el("bdi", {}, cut(index.queryOf(number), 200))),
+      el("span", { class: "of" }, mine.map((each) => el("span", { class: `dot-word ${verdictClass(each)}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
+      el("span", { class: `value ${value === null ? "" : value === 0 ? "zero" : value === 1 ? "full" : ""}` }, figure(value)));
+    option.style.top = `${at * ROW}px`;
+    return option;
+  };
+  const draw = () => {
+    const first = Math.max(0, Math.floor(box.scrollTop / ROW) - AROUND);
+    const last = Math.min(found.length, Math.ceil((box.scrollTop + (box.clientHeight || 600)) / ROW) + AROUND);
+    spacer.replaceChildren(...Array.from({ length: Math.max(0, last - first) }, (_, place) => row(first + place)));
+    if (active >= first && active < last) box.setAttribute("aria-activedescendant", `row-${active}`);
+    else box.removeAttribute("aria-activedescendant");
+  };
+  const filter = () => {
+    const kept = found[active];
+    found = matching(index, state);
+    active = kept === undefined ? -1 : found.indexOf(kept);
+    spacer.style.height = `${found.length * ROW}px`;
+    box.scrollTop = 0;
+    shown.textContent = found.length === index.questions ? plural(index.questions, "question") : `${count(found.length)} of ${plural(index.questions, "question")}`;
+    draw();
+  };
+  const open = (at, read = false) => {
+    active = at;
+    const top = at * ROW;
+    if (top < box.scrollTop) box.scrollTop = top;
+    if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
+    draw();
+    if (read) document.body.classList.add("reading");
+    const { view, draw: drawPicture } = questionView(data, found[at], () => { document.body.classList.remove("reading"); box.focus(); box.scrollIntoView({ block: "center" }); });
+    place.replaceChildren(view);
+    drawPicture();
+    redraw = drawPicture;
+    if (read && matchMedia("(max-width: 860px)").matches) { view.focus({ preventScroll: true }); scrollTo(0, 0); }
+  };
+  let redraw = () => {};
+  let width = innerWidth;
+  addEventListener("resize", () => { draw(); if (innerWidth !== width) { width = innerWidth; redraw(); } });
+  box.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
+  box.addEventListener("keydown", (event) => {
+    const page = Math.max(1, Math.floor(box.clientHeight / ROW) - 1);
+    const move = { ArrowDown: active + 1, ArrowUp: active - 1, PageDown: active + page, PageUp: active - page, Home: 0, End: found.length - 1 }[event.key];
+    if (event.key === "Enter" && active >= 0) { open(active, true); place.querySelector("article").focus(); event.preventDefault(); }
+    if (move === undefined || !found.length) return;
+    event.preventDefault();
+    open(Math.max(0, Math.min(found.length - 1, move)));
+  });
+  state.listeners.push(() => {
+    for (const [key, { select }] of Object.entries(controls)) select.value = state[key];
+    filter();
+  });
+  const section = el("section", { "aria-labelledby": "questions", class: "questions" },
+    el("h2", { id: "questions" }, "Questions"),
+    el("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() },
+      el("label", { class: "grow" }, el("span", {}, "search"), search), Object.values(controls).map((each) => each.element)),
+    shown,
+    el("div", { class: "panes" }, box, place));
+  return { section, start: () => { filter(); if (found.length && !matchMedia("(max-width: 860px)").matches) open(0); } };
+}

@@ -1,0 +1,137 @@
+// The picture of one question's walk. Every node can be reached by keyboard and followed back to its seed.
+
+const LABEL = 12, RELATION = 10;  // px
+
+function walkPicture(question, data, width) {
+  const k = data.head.summary?.k ?? 10;
+  const { nodes, edges, leftOut } = walkGraph(question, k);
+  if (!nodes.length) return null;
+  const narrow = width < 560;
+  for (const each of nodes) {
+    each.name = data.entityRow.has(each.id) ? data.nameOf(each.id) : each.reference?.name ?? question.ranked.find((row) => row.id === each.id)?.name ?? each.id;
+    each.label = cut(each.name.replace(/\s+/g, " "), narrow ? 11 : 18);
+  }
+  const { height, rings, middle, floor } = placeWalk(nodes, width);
+  placeLabels(nodes, edges, width, height, LABEL);
+  const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
+  const tip = el("div", { class: "tip", hidden: true });
+  const followed = el("p", { class: "followed", "aria-live": "polite" }, "Choose an entity to follow its walk.");
+  const paths = new Map(edges.map((each) => [each, edgeGroup(each, edges)]));
+  const groups = new Map(order.map((each) => [each, nodeGroup(each)]));
+  const picture = svg("svg", { class: "walk", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "The walk through the graph: seeds in the middle, one ring a hop" },
+    svg("defs", {}, ["walk", "path"].map((kind) =>
+      svg("marker", { id: `arrow-${kind}`, class: `arrow ${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 8 4 0 8z" })))),
+    rings.map((ring) => [
+      svg("ellipse", { class: "ring", cx: width / 2, cy: middle, rx: ring.rx, ry: ring.ry }),
+      svg("text", { class: "ring-label", x: width / 2, y: middle - ring.ry - 5, "text-anchor": "middle" }, plural(ring.hop, "hop")),
+    ]),
+    floor !== null && [
+      svg("line", { class: "floor", x1: 16, x2: width - 16, y1: floor + 8, y2: floor + 8 }),
+      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, question.references.some((each) => each.verdict) ? "no walk is known to these" : "not among the entities shown"),
+    ],
+    [...paths.values()], [...groups.values()]);
+
+  const show = (parts, x, y) => {
+    tip.replaceChildren(...parts);
+    tip.hidden = false;
+    tip.style.left = `${Math.max(4, Math.min(x + 14, width - tip.offsetWidth - 4))}px`;
+    tip.style.top = `${y + 18}px`;
+  };
+  const hide = () => { tip.hidden = true; };
+  const choose = (chosen) => {
+    const on = new Set();
+    const steps = [];
+    for (let at = chosen; at; at = at.parent?.node) {
+      on.add(at);
+      if (at.parent) { on.add(at.parent.edge); steps.unshift(at.parent.step); }
+    }
+    picture.classList.add("chosen");
+    for (const [each, group] of [...paths, ...groups]) group.classList.toggle("on", on.has(each));
+    for (const [each, group] of groups) group.setAttribute("aria-pressed", String(each === chosen));
+    followed.replaceChildren(...(steps.length ? walkWords(steps, data.nameOf) : [name(chosen.name), chosen.seed ? ": a seed" : ": no walk leads here"]));
+  };
+  order.forEach((each, at) => {
+    const group = groups.get(each);
+    group.setAttribute("tabindex", at ? "-1" : "0");
+    group.addEventListener("pointerenter", () => show(nodeTip(each, data), each.x, each.y));
+    group.addEventListener("focus", () => show(nodeTip(each, data), each.x, each.y));
+    group.addEventListener("pointerleave", hide);
+    group.addEventListener("blur", hide);
+    group.addEventListener("click", () => choose(each));
+    group.addEventListener("keydown", (event) => {
+      const move = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Enter" || event.key === " ") choose(each);
+      else if (event.key === "Escape") hide();
+      else if (move) {
+        group.setAttribute("tabindex", "-1");
+        const next = groups.get(order[(at + move + order.length) % order.length]);
+        next.setAttribute("tabindex", "0");
+        next.focus();
+      } else return;
+      event.preventDefault();
+    });
+  });
+  for (const [each, group] of paths) {
+    group.addEventListener("pointerenter", () => show([walkLine(each, data)], (each.source.x + each.target.x) / 2, (each.source.y + each.target.y) / 2));
+    group.addEventListener("pointerleave", hide);
+  }
+  const element = el("figure", { class: "picture" },
+    el("div", { class: "canvas" }, picture, tip), legend(nodes, edges), followed,
+    leftOut > 0 && el("p", { class: "small" }, `${plural(leftOut, "more missed reference")} not drawn; all are listed below.`));
+  return { element, choose: (id) => { const found = nodes.find((each) => each.id === id); if (found) choose(found); } };
+}
+
+function nodeGroup(each) {
+  const kind = each.seed ? "seed" : each.rank ? "ranked" : "passed";
+  const words = [each.name, each.seed && "seed", each.rank && `rank ${each.rank}`, each.verdict === "hit" && "reference, hit", each.verdict === "miss" && `reference, ${verdictWords(each.reference.verdict)}`].filter(Boolean);
+  const { x, y, anchor } = each.labelAt;
+  return svg("g", { class: `node ${kind} ${each.verdict ?? ""} ${each.hop < Infinity ? "" : "apart"}`, role: "button", "aria-label": cut(words.join(", "), 200), "aria-pressed": "false" },
+    each.verdict && svg("circle", { class: "mark", cx: each.x, cy: each.y, r: 13 }),
+    svg("circle", { class: "dot", cx: each.x, cy: each.y, r: each.seed || each.rank ? 9.5 : 5 }),
+    each.rank && svg("text", { class: "rank", x: each.x, y: each.y + 3.5, "text-anchor": "middle" }, String(each.rank)),
+    svg("text", { class: "label", x, y, "text-anchor": anchor }, each.label));
+}
+
+function edgeGroup(each, edges) {
+  const { source, target } = each;
+  const same = edges.filter((other) => (other.source === source && other.target === target) || (other.source === target && other.target === source));
+  const place = same.indexOf(each);
+  const dx = target.x - source.x, dy = target.y - source.y, long = Math.hypot(dx, dy) || 1;
+  const bend = Math.ceil(place / 2) * 16 * (place % 2 ? 1 : -1) * (source.x < target.x ? 1 : -1);
+  const nx = -dy / long, ny = dx / long, from = 11 / long, to = 14 / long;
+  const [x1, y1, x2, y2] = [source.x + dx * from, source.y + dy * from, target.x - dx * to, target.y - dy * to];
+  const [mx, my] = [(x1 + x2) / 2 + nx * bend, (y1 + y2) / 2 + ny * bend];
+  const line = `M${x1} ${y1}Q${(x1 + x2) / 2 + nx * bend * 2} ${(y1 + y2) / 2 + ny * bend * 2} ${x2} ${y2}`;
+  const room = long - 34;
+  const fits = Math.max(0, Math.floor(room / (textWidth(each.relation, RELATION) / Math.max(1, each.relation.length))));
+  let angle = (Math.atan2(dy, dx) * 180) / Math.PI;
+  if (angle > 90 || angle < -90) angle += 180;
+  return svg("g", { class: `edge ${each.kind}` },
+    svg("path", { class: "reach", d: line }),
+    svg("path", { class: "line", d: line, "marker-end": `url(#arrow-${each.kind})` }),
+    fits >= 4 && svg("text", { class: "relation", x: mx, y: my - 3, "text-anchor": "middle", transform: `rotate(${angle} ${mx} ${my})` }, cut(each.relation, fits)));
+}
+
+function nodeTip(each, data) {
+  const entity = data.entity(each.id);
+  return [
+    el("strong", {}, name(each.name)), entity.type && el("span", { class: "small" }, cut(entity.type, 60)),
+    el("span", { class: "small" }, [each.seed && "seed", each.rank && `rank ${each.rank}, score ${figure(each.score)}`, each.reference && `reference: ${each.verdict === "hit" ? "hit" : verdictWords(each.reference.verdict)}`].filter(Boolean).join(" · ")),
+    entity.description && el("span", {}, cut(entity.description, 280)),
+  ].filter(Boolean);
+}
+
+function walkLine(each, data) {
+  return el("span", {}, walkWords([{ from: each.source.id, to: each.target.id, relation: each.relation, forward: true }], data.nameOf));
+}
+
+function legend(nodes, edges) {
+  const keys = [
+    ["seed", "seed", nodes.some((each) => each.seed)],
+    ["ranked", "retrieved, with its rank", nodes.some((each) => each.rank)],
+    ["hit", "reference, hit", nodes.some((each) => each.verdict === "hit")],
+    ["miss", "reference, missed", nodes.some((each) => each.verdict === "miss")],
+    ["path", "the path that would have reached it", edges.some((each) => each.kind === "path")],
+  ];
+  return el("figcaption", { class: "legend" }, keys.filter(([, , there]) => there).map(([kind, words]) => el("span", { class: `key ${kind}` }, words)));
+}

@@ -1,0 +1,175 @@
+// The upper half of the page: what was measured, how it went, and where recall was lost.
+
+const STEPS = {
+  "in graph": "the reference is an entity of the graph",
+  reachable: "a walk leads to it from a linked seed",
+  "past filters": "no filter option keeps it out",
+  "within hops": "within the hop limit",
+  "within depth": "among the entities returned",
+  "room in k": "k places can hold it",
+};
+
+function masthead(data) {
+  const { head } = data;
+  const asked = head.config?.retrieval;
+  const facts = [
+    head.graph && ["graph ", name(head.graph.name)],
+    head.summary && [plural(head.summary.questions, "question")],
+    asked?.retriever && [`${asked.retriever}, ${plural(asked.hops, "hop")}`],
+    asked?.linker && [`linked by ${asked.linker}`],
+    head.summary?.k && [`k = ${head.summary.k}`],
+  ].filter(Boolean);
+  return el("header", { class: "masthead" },
+    el("div", {},
+      el("h1", {}, name(head.dataset?.name ?? "Results")),
+      el("p", { class: "facts" }, facts.map((each) => el("span", {}, each)))),
+    themeButton());
+}
+
+function themeButton() {
+  const root = document.documentElement;
+  const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+  const button = el("button", { class: "quiet", type: "button", onclick: () => {
+    root.dataset.theme = dark() ? "light" : "dark";
+    say();
+  } });
+  const say = () => { button.textContent = dark() ? "Light" : "Dark"; button.setAttribute("aria-label", `Switch to ${dark() ? "light" : "dark"} colours`); };
+  say();
+  return button;
+}
+
+function summarySection(data) {
+  const { summary } = data.head;
+  const stats = Object.entries(summary.measures).map(([measure, mean]) =>
+    el("div", { class: "stat" },
+      el("dt", {}, measure),
+      el("dd", {},
+        el("span", { class: "large" }, figure(mean.mean)),
+        intervalBar(mean),
+        el("span", { class: "small" }, intervalWords(mean)))));
+  return el("section", { "aria-labelledby": "summary" },
+    el("h2", { id: "summary" }, "Summary"),
+    el("dl", { class: "stats" }, stats),
+    el("p", { class: "counts" }, countWords(summary).map((each) => el("span", {}, each))));
+}
+
+function intervalWords({ low, high, n, reliable }) {
+  const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
+  return `${range}n = ${count(n)}${reliable === false && n ? " (few: unreliable)" : ""}`;
+}
+
+// The mean as a dot and its interval as a line, from 0 to 1.
+function intervalBar({ mean, low, high }, title = "") {
+  if (mean === null) return svg("svg", { class: "interval", "aria-hidden": "true" });
+  const at = (share) => `${Math.min(1, Math.max(0, share)) * 100}%`;
+  const known = low !== undefined && low !== null;
+  return svg("svg", { class: "interval", "aria-hidden": "true" },
+    title && svg("title", {}, title),
+    svg("line", { class: "axis", x1: 0, x2: "100%", y1: 6, y2: 6 }),
+    known && svg("line", { class: "range", x1: at(low), x2: at(high), y1: 6, y2: 6 }),
+    svg("circle", { class: "mean", cx: at(mean), cy: 6, r: 3.5 }));
+}
+
+function countWords(summary) {
+  const { latency, total_token_usage: tokens } = summary;
+  return [
+    `${count(summary.scored)} scored`,
+    summary.without_gold ? `${count(summary.without_gold)} without gold (in no mean)` : null,
+    summary.nothing_retrieved ? `${count(summary.nothing_retrieved)} retrieved nothing` : null,
+    summary.failed ? `${count(summary.failed)} failed (score 0)` : null,
+    tokens?.total_tokens ? `${count(tokens.total_tokens)} tokens, ${dollars(summary.estimated_cost_usd)}` : null,
+    latency?.p95 ? `${(latency.p50 * 1000).toFixed(1)} ms a question (p95 ${(latency.p95 * 1000).toFixed(1)} ms)` : null,
+    summary.questions_per_second ? `${count(Math.round(summary.questions_per_second))} questions a second` : null,
+  ].filter(Boolean);
+}
+
+// What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
+function lossSection(data, state) {
+  const { summary } = data.head;
+  if (!summary.waterfall?.length && !summary.recommendations?.length) return null;
+  const body = el("div");
+  const draw = () => {
+    const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
+    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag ? null : summary.waterfall_gold_seeds, state.tag) : "");
+  };
+  draw();
+  if (summary.waterfall_by_tag) state.listeners.push(draw);
+  const advice = (summary.recommendations ?? []).map((each) =>
+    el("li", {}, el("span", {}, each.text), each.rule && el("span", { class: "small" }, each.rule)));
+  return el("section", { "aria-labelledby": "loss" },
+    el("h2", { id: "loss" }, "Where recall is lost"),
+    el("div", { class: advice.length ? "split" : "" },
+      el("div", {}, body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
+      advice.length > 0 && el("div", {}, el("h3", {}, "What the numbers recommend"), el("ol", { class: "advice" }, advice))));
+}
+
+// What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
+function lossNotes({ linking, hop_tags: hops, ties }) {
+  const notes = [];
+  if (linking) notes.push(`Linking: seed precision ${figure(linking.seed_precision)}, recall ${figure(linking.seed_recall)} on ${plural(linking.questions, "question")} whose seeds the gold set names.`);
+  for (const [tag, each] of Object.entries(hops ?? {})) {
+    if (each.differ) notes.push(`Tag ${cut(tag, 40)}: in ${count(each.differ)} of ${plural(each.questions, "question")} the farthest reference lies elsewhere.`);
+  }
+  if (ties?.rate > 0) {
+    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => each.worst !== each.best).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`);
+    notes.push(`Ties at rank ${ties.k} in ${points(ties.rate)} % of the questions${ranges.length ? `; another order of equals could give ${ranges.join(", ")}` : ""}.`);
+  }
+  return notes;
+}
+
+function waterfallTable(steps, gold, tag) {
+  const rows = steps.map((each) =>
+    el("tr", {},
+      el("th", { scope: "row" }, each.step, STEPS[each.step] && el("span", { class: "small" }, STEPS[each.step])),
+      el("td", { class: "bar" }, lossBar(each)),
+      el("td", { class: "number" }, figure(each.recall)),
+      el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
+      gold && el("td", { class: "number" }, figure(gold.find((other) => other.step === each.step)?.recall))));
+  return el("table", { class: "waterfall" },
+    tag ? el("caption", {}, "only ", name(tag)) : null,
+    el("thead", {}, el("tr", {},
+      el("th", { scope: "col" }, "step"), el("th", { scope: "col" }, el("span", { class: "hidden" }, "bar")),
+      el("th", { scope: "col", class: "number" }, "recall"), el("th", { scope: "col", class: "number" }, "lost"),
+      gold && el("th", { scope: "col", class: "number" }, "gold seeds"))),
+    el("tbody", {}, rows));
+}
+
+function lossBar({ recall, loss }) {
+  const share = (value) => `${Math.max(0, Math.min(1, value ?? 0)) * 100}%`;
+  return svg("svg", { class: "loss-bar", "aria-hidden": "true" },
+    svg("rect", { class: "back", width: "100%", height: 14, rx: 2 }),
+    svg("rect", { class: "kept", width: share(recall), height: 14, rx: 2 }),
+    loss > 0 && svg("rect", { class: "gone", x: share(recall), width: share(loss), height: 14, rx: 2 }));
+}
+
+// Each tag's means; a tag is a button that filters the list.
+function tagSection(data, state) {
+  const { summary } = data.head;
+  const tags = Object.entries(summary.by_tag ?? {}).sort((a, b) => b[1].questions - a[1].questions || (a[0] < b[0] ? -1 : 1));
+  if (!tags.length) return null;
+  const measures = Object.keys(summary.measures);
+  const buttons = [];
+  const rows = tags.map(([tag, part]) => {
+    const button = el("button", { type: "button", class: "tag", "aria-pressed": "false", onclick: () => state.set({ tag: state.tag === tag ? "" : tag }, true) }, name(tag, 40));
+    buttons.push([tag, button]);
+    return el("tr", {},
+      el("th", { scope: "row" }, button),
+      el("td", { class: "number" }, count(part.questions)),
+      measures.map((measure) => {
+        const mean = part.measures[measure] ?? { mean: null, n: 0 };
+        return el("td", { class: `number ${mean.reliable === false ? "unsure" : ""}` },
+          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? "no gold" : intervalWords(mean).replace(" (few: unreliable)", "")));
+      }));
+  });
+  state.listeners.push(() => { for (const [tag, button] of buttons) button.setAttribute("aria-pressed", String(state.tag === tag)); });
+  const few = tags.some(([, part]) => Object.values(part.measures).some((mean) => mean.reliable === false && mean.n));
+  return el("section", { "aria-labelledby": "tags" },
+    el("h2", { id: "tags" }, "By tag"),
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "tags" },
+      el("table", { class: "by-tag" },
+        el("thead", {}, el("tr", {},
+          el("th", { scope: "col" }, "tag"), el("th", { scope: "col", class: "number" }, "questions"),
+          measures.map((measure) => el("th", { scope: "col", class: "number" }, measure)))),
+        el("tbody", {}, rows))),
+    few && el("p", { class: "small" }, "Paler figures rest on fewer than 30 questions: their intervals are not reliable."));
+}

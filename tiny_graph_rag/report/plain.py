@@ -1,0 +1,38 @@
+"""Text from graphs, questions and answers, made safe for places that read more than letters into it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
+_KEPT_INVISIBLE = "\u200c\u200d"
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """`text` in one line without control signs, terminal commands or marks that turn its direction.
+
+    most: characters; what is longer ends in an ellipsis.
+    """
+    shown = "".join(
+        " " if sign.isspace() else sign
+        for sign in text[: most * 2]
+        if sign.isspace() or sign in _KEPT_INVISIBLE or unicodedata.category(sign) not in ("Cc", "Cf", "Cs")
+    )
+    return f"{shown[: most - 1]}…" if len(shown) > most or len(text) > most * 2 else shown
+
+
+def markdown_text(text: str, most: int = 200) -> str:
+    """`text` as plain words of a Markdown line or table cell."""
+    return _MARKDOWN.sub(r"\\\1", one_line(text, most))
+
+
+def csv_text(text: str) -> str:
+    """`text` as a cell that no spreadsheet takes for a formula; a leading apostrophe marks it as text."""
+    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def three(value: float | None) -> str:
+    """Three digits, – where undefined."""
+    return "–" if value is None else f"{value:.3f}".replace("-", "−")

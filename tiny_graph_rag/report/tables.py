@@ -1,0 +1,104 @@
+"""CSV: one row a question, and one row a slice and measure. UTF-8 with a mark, so that Excel shows Hangul."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plain import csv_text
+
+Json = dict[str, Any]
+Row = dict[str, Any]
+
+QUESTION = ("id", "query", "tags", "linked", "retrieved", "references")
+SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
+SETTING = ("retriever", "hops", "top_k", "oracle_recall", "oracle_all", *SLICE)
+COMPARED = (
+    "slice",
+    "measure",
+    "system",
+    "mean",
+    "difference",
+    "low",
+    "high",
+    "p_randomisation",
+    "p_ttest",
+    "p_holm",
+    "wins",
+    "ties",
+    "losses",
+    "n",
+)
+
+
+def csv_files(document: Document) -> Iterator[tuple[str, bytes]]:
+    content = document.content
+    if document.has_questions:
+        yield f"{document.name}-questions.csv", _written(*_questions(content))
+        yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
+    elif document.kind == "sweep":
+        yield f"{document.name}.csv", _written(SETTING, _settings(content))
+    else:
+        yield f"{document.name}.csv", _written(COMPARED, _compared(content))
+
+
+def _questions(content: Json) -> tuple[list[str], list[Row]]:
+    rows = content["results"]
+    measures = list(dict.fromkeys(each for row in rows for each in row["metrics"]))
+    verdicts = list(content["summary"].get("verdicts") or ())
+    answered = any(row.get("answer") for row in rows)
+    columns = [*QUESTION, *measures, *verdicts, *(("answer", "cost_usd") if answered else ())]
+    return columns, [_question(row, verdicts) for row in rows]
+
+
+def _question(row: Json, verdicts: list[str]) -> Row:
+    counted = Counter(each.get("verdict") for each in row["references"])
+    answer = row.get("answer") or {}
+    return {
+        "id": row["id"],
+        "query": row["query"],
+        "tags": "; ".join(row["tags"]),
+        "linked": "; ".join(each["name"] for each in row["linked"]),
+        "retrieved": len(row["ranked"]),
+        "references": "; ".join(each["name"] for each in row["references"]),
+        **row["metrics"],
+        **{each: counted[each] for each in verdicts},
+        "answer": answer.get("text"),
+        "cost_usd": answer.get("cost_usd"),
+    }
+
+
+def _slices(summary: Json) -> Iterator[Row]:
+    for name, part in (("all", summary), *summary.get("by_tag", {}).items()):
+        for measure, mean in part["measures"].items():
+            yield {"slice": name, "questions": part["questions"], "measure": measure, **mean}
+
+
+def _settings(content: Json) -> Iterator[Row]:
+    for setting in content["settings"]:
+        fixed = {key: setting.get(key) for key in ("retriever", "hops", "top_k")}
+        for name, part in (("all", setting), *(setting.get("by_tag") or {}).items()):
+            reached = {key: part.get(key) for key in ("oracle_recall", "oracle_all", "questions")}
+            for measure, mean in part.get("measures", {}).items():
+                yield {**fixed, **reached, "slice": name, "measure": measure, **mean}
+
+
+def _compared(content: Json) -> Iterator[Row]:
+    for name, measures in (("all", content["measures"]), *(content.get("by_tag") or {}).items()):
+        for measure, rows in measures.items():
+            for row in rows:
+                yield {"slice": name, "measure": measure, **row}
+
+
+def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:
+    """Rows under `columns`, in full precision; undefined is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(columns), extrasaction="ignore", lineterminator="\n")
+    writer.writerow({each: csv_text(each) for each in writer.fieldnames})
+    for row in rows:
+        writer.writerow({key: csv_text(each) if isinstance(each, str) else each for key, each in row.items()})
+    return text.getvalue().encode("utf-8-sig", "replace")
