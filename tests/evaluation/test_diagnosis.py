@@ -17,7 +17,7 @@ from tiny_graph_rag.evaluation.waterfall import waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure, judge
 from tiny_graph_rag.retrieval import Run
-from tiny_graph_rag.retrieval.bfs import PlainBfsRetriever
+from tiny_graph_rag.retrieval.bfs_plain import PlainBfsRetriever
 
 
 def diagnosed(

@@ -17,8 +17,8 @@ from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Retriever, Run, Task
 
 ENTRY_POINTS = "tiny_graph_rag.retrievers"
 BUILT_IN = {  # name → where its class is, so that asking for one does not import the others
-    "bfs": "tiny_graph_rag.retrieval.bfs:PlainBfsRetriever",
-    "bfs-plain": "tiny_graph_rag.retrieval.bfs:PlainBfsRetriever",
+    "bfs": "tiny_graph_rag.retrieval.bfs:BfsRetriever",
+    "bfs-plain": "tiny_graph_rag.retrieval.bfs_plain:PlainBfsRetriever",
 }
 
 __all__ = [

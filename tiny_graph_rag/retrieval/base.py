@@ -54,6 +54,12 @@ class Run:
         walks = None if self.walks is None else self.walks[keep]
         return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks)
 
+    def where(self, keep: NDArray[np.bool_]) -> Run:
+        """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
+        counts = np.concatenate([[0], np.cumsum(keep)])
+        walks = None if self.walks is None else self.walks[keep]
+        return Run(counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks)
+
     @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:
         """One run of all questions of `parts`, in order."""

@@ -1,0 +1,72 @@
+"""Which relations may be walked and which entities returned: the filters of `--relations`, `--types` …"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Retrieval
+from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+DIRECTIONS = ("both", "out", "in")
+LISTED = 8  # known names in a message where none is near
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Filters:
+    """relations: bool (relations,), which may be walked. returned: bool (entities,), which may be answers.
+    crossed: bool (entities,), which a walk may go on from (a seed always). Each is None where all may.
+    out, against: whether relations are walked in their own direction and against it.
+    """
+
+    relations: NDArray[np.bool_] | None = None
+    returned: NDArray[np.bool_] | None = None
+    crossed: NDArray[np.bool_] | None = None
+    out: bool = True
+    against: bool = True
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, settings: Retrieval) -> Filters:
+        """Raises UsageError for an unknown direction, relation type or entity type, with the nearest names."""
+        if settings.direction not in DIRECTIONS:
+            raise UsageError(
+                f"--direction must be {', '.join(DIRECTIONS[:-1])} or {DIRECTIONS[-1]}, "
+                f"got {settings.direction!r}"
+            )
+        kinds = graph.relations.types
+        wanted = _codes(settings.relations, kinds.names, "--relations", "relation type")
+        unwanted = _codes(settings.not_relations, kinds.names, "--not-relations", "relation type")
+        types = _codes(settings.types, graph.entities.types.names, "--types", "entity type")
+        walked = np.ones(len(graph.relations), dtype=bool)
+        if wanted:
+            walked &= np.isin(kinds.codes, wanted)
+        if unwanted:
+            walked &= ~np.isin(kinds.codes, unwanted)
+        if settings.min_weight > 0:
+            walked &= graph.relations.weights >= settings.min_weight
+        most = settings.max_degree
+        return cls(
+            relations=None if walked.all() else walked,
+            returned=np.isin(graph.entities.types.codes, types) if types else None,
+            crossed=graph.adjacency.degrees <= most if most else None,
+            out=settings.direction != "in",
+            against=settings.direction != "out",
+        )
+
+
+def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]:
+    names = [name.strip() for name in listed.split(",") if name.strip()]
+    by_fold = {name.casefold(): place for place, name in enumerate(known)}
+    found = []
+    for name in names:
+        place = known.index(name) if name in known else by_fold.get(name.casefold())
+        if place is None:
+            more = ", …" if len(known) > LISTED else ""
+            choices = f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
+            raise UsageError(f"{flag}: no {what} {name!r}{nearest(name, known) or choices}")
+        found.append(place)
+    return found
