@@ -45,11 +45,15 @@ class Reached:
 class Walker:
     """Asks one graph for many neighbourhoods; keeps its working memory between them (not for two threads).
 
-    compile: use the compiled pass; `worth_walking` tells whether to.
+    compile: use the compiled pass; `worth_walking` tells whether to. first: what is walked from the starts,
+    where that differs from the rest; it is not compiled.
     """
 
-    def __init__(self, adjacency: Adjacency, *, compile: bool = False) -> None:
+    def __init__(
+        self, adjacency: Adjacency, *, compile: bool = False, first: Adjacency | None = None
+    ) -> None:
         entities = len(adjacency.indptr) - 1
+        self.first = adjacency if first is None else first
         self.adjacency, self.compile = adjacency, compile
         self._seen = np.zeros(entities, dtype=np.uint8)
         self._found = np.zeros(entities + 1, dtype=np.int32)
@@ -93,16 +97,16 @@ class Walker:
         out: NDArray[np.int32],
     ) -> int:
         graph = self.adjacency
-        return compiled(_spread)(
-            graph.indptr, graph.neighbours, seeds, bounds, first, self._seen, out, levels
-        )
+        spread = compiled(_spread)
+        return int(spread(graph.indptr, graph.neighbours, seeds, bounds, first, self._seen, out, levels))
 
     def _by_levels(self, seeds: NDArray[np.int32], hops: int, levels: NDArray[np.int64]) -> None:
         frontier = self._take(seeds, 0)
         levels[1] = len(frontier)
         for hop in range(hops):
-            slots = slots_of(self.adjacency, frontier)
-            frontier = self._take(self.adjacency.neighbours[slots], int(levels[hop + 1]))
+            graph = self.adjacency if hop else self.first
+            found = graph.neighbours[slots_of(graph, frontier)]
+            frontier = self._take(found, int(levels[hop + 1]))
             levels[hop + 2] = levels[hop + 1] + len(frontier)
         self._seen[self._found[: levels[-1]]] = 0
 
@@ -111,7 +115,7 @@ class Walker:
         new = found[self._seen[found] == 0]
         order = np.arange(len(new))
         self._place[new[::-1]] = order[::-1]  # of repeated entities the last write counts: the first place
-        new = new[self._place[new] == order]
+        new = np.asarray(new[self._place[new] == order])
         self._seen[new] = 1
         self._found[count : count + len(new)] = new
         return new
