@@ -115,6 +115,8 @@ def evaluate_command(
         questions = [each.id for each in examples]
         write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
+    for line in evaluation.notes:
+        session.say(line)
     if answering is not None:
         if generating.dry_run:
             answering.forecast(evaluation)

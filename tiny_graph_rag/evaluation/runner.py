@@ -57,6 +57,7 @@ class Evaluation:
     latency: Latency
     explanation: Explanation
     answered: Answered | None = None
+    notes: tuple[str, ...] = ()
 
 
 def evaluate(
@@ -82,7 +83,8 @@ def evaluate(
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
-    return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency, why)
+    found = (linked, run, judgments, judged, scores, summary, latency, why)
+    return Evaluation(graph, examples, config, *found, notes=tuple(retriever.notes()))
 
 
 def _retrieved(

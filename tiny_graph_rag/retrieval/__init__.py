@@ -21,8 +21,10 @@ BUILT_IN = {  # name → where its class is, so that asking for one does not imp
     "bfs-plain": "tiny_graph_rag.retrieval.bfs_plain:PlainBfsRetriever",
     "pagerank": "tiny_graph_rag.retrieval.pagerank:PageRankRetriever",
     "bm25": "tiny_graph_rag.retrieval.bm25:Bm25Retriever",
+    "dense": "tiny_graph_rag.retrieval.dense:DenseRetriever",
     "hybrid": "tiny_graph_rag.retrieval.hybrid:HybridRetriever",
     "oracle": "tiny_graph_rag.retrieval.oracle:OracleRetriever",
+    "run": "tiny_graph_rag.retrieval.run_file:RunFileRetriever",
 }
 
 __all__ = [

@@ -111,3 +111,7 @@ class Retriever(ABC):
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
+
+    def notes(self) -> list[str]:
+        """What a user should hear after it was asked, such as what was paid."""
+        return []
