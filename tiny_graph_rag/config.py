@@ -61,7 +61,9 @@ class Ranking:
     """Prices of `bfs`: an entity costs what its cheapest explanation costs (docs/retrieval.md)."""
 
     step: float = setting(0.1, "a step: of two equal explanations the shorter wins", low=0.001, high=10)
-    against: float = setting(0.1, "more, for a step against the direction that its words name", low=0, high=10)
+    against: float = setting(
+        0.1, "more, for a step against the direction that its words name", low=0, high=10
+    )
     unexplained: float = setting(1.0, "more, for a step that no word speaks for", low=0, high=10)
     unexplained_least: float = setting(0.2, "that price in a long question, at least", low=0, high=10)
     short_question: int = setting(3, "words of content with which a question asks about one step", low=0)
