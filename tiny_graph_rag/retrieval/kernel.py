@@ -66,6 +66,8 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength[r_ent[z]]))
                 chosen[count] = best
                 count += 1
+            else:
+                clock[4] = min(clock[4], energy)
         if count >= wanted or clock[4] >= FAR:
             break
         theta = max(theta + 500, clock[4])

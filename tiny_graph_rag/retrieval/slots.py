@@ -192,6 +192,7 @@ class Reader:
 
 def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The text with each seed's words as one SEED; Korean particles after it go with it."""
+    text = text.replace(SEED, " ")
     parts = []
     at = 0
     for start, end in spans:
