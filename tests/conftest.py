@@ -25,7 +25,7 @@ settings.load_profile("shared")
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test runs in an empty folder of its own, with no setting from outside."""
-    for name in ("KG_DIR", "DATASET_DIR", "RESULTS_DIR"):
+    for name in ("KG_DIR", "DATASET_DIR", "RESULTS_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     monkeypatch.chdir(tmp_path)

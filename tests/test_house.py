@@ -21,7 +21,7 @@ FLOORS = (
     ("llm",),
     ("dataset",),
     ("graph",),
-    ("arrays", "compiled", "config", "files", "text", "errors", "version"),
+    ("arrays", "compiled", "config", "files", "secret", "text", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

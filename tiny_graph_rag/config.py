@@ -16,6 +16,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.secret import Secret, safe_url
 
 CONFIG_FILE = "config.yaml"
 CACHE_NAME = "tiny-graph-rag"
@@ -106,18 +107,61 @@ class Running:
     threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
     compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
+    answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAI:
+    """The API that answers, any like OpenAI's chat completions; its key: environment OPENAI_API_KEY."""
+
+    base_url: str = setting(
+        "", "empty for OpenAI itself (environment: OPENAI_BASE_URL)", env="OPENAI_BASE_URL"
+    )
+    model: str = setting("gpt-4.1-mini", "model that answers (environment: OPENAI_MODEL)", env="OPENAI_MODEL")
+    judge_model: str = setting("", "model that judges answers; empty for the same")
+    embedding_model: str = setting("", "model behind the judge's ACC, such as text-embedding-3-small")
+    temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
+    max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
+    timeout: float = setting(60.0, "seconds until a call is given up and tried again", low=0.001)
+    concurrency: int = setting(8, "calls under way at once, at most", low=1, high=1024)
+    seed: int | None = setting(0, "asks for repeatable answers where the API can; null leaves it out")
+    prices: dict[str, Any] = field(
+        default_factory=dict,
+        metadata={
+            "comment": "USD a million tokens, {model: {input: 0.4, output: 1.6, cached_input: 0.1}}",
+            "env": "",
+            "low": None,
+            "high": None,
+        },
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """What the model is given and how its answers are judged."""
+
+    context_tokens: int = setting(2000, "tokens of graph facts in a prompt at most", low=1)
+    prompt: str = setting("", "file with a prompt of your own; empty for the built-in one")
+    judge: str = setting("", "correctness, faithfulness, quality, retrieval, factuality; empty for none")
+    fail_on_error: float = setting(
+        1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. file: where they were read from, None for the built-in defaults."""
+    """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
+    environment only, so that it can't end up in a file that is shared."""
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
     ranking: Ranking = field(default_factory=Ranking)
     evaluation: Evaluation = field(default_factory=Evaluation)
     running: Running = field(default_factory=Running)
+    openai: OpenAI = field(default_factory=OpenAI)
+    generation: Generation = field(default_factory=Generation)
     file: Path | None = None
+    api_key: Secret = field(default_factory=Secret)
 
     def override(self, **flags: Any) -> Config:
         """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
@@ -138,8 +182,8 @@ class Config:
         return replace(self, **sections)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Section → setting → value, as results files record it."""
-        return {
+        """Section → setting → value, as results files record it; without passwords in an address."""
+        found = {
             section: {
                 each.name: getattr(getattr(self, section), each.name)
                 for each in fields(getattr(self, section))
@@ -147,10 +191,12 @@ class Config:
             for section in section_names()
             if section != "running"
         }
+        found["openai"]["base_url"] = safe_url(self.openai.base_url)
+        return found
 
 
 def section_names() -> tuple[str, ...]:
-    return tuple(each.name for each in fields(Config) if each.name != "file")
+    return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
 
 
 def setting_field(name: str) -> Field[Any]:
@@ -183,7 +229,7 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] | None 
         config = replace(config, **{section: current})
     if problems:
         raise ConfigError("\n".join(problems))
-    return replace(config, file=file)
+    return replace(config, file=file, api_key=Secret(environment.get("OPENAI_API_KEY", "").strip()))
 
 
 def _with_file(config: Config, file: Path, problems: list[str]) -> Config:
@@ -270,6 +316,12 @@ def _check_bounds(each: Field[Any], value: Any, place: str) -> None:
         raise ConfigError(f"{place} must be {low} or more, got {value}")
     if high is not None and not value <= high:
         raise ConfigError(f"{place} must be {high} or less, got {value}")
+
+
+def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
+    """Where tiktoken keeps its encodings, "" for its own default. The environment's names are tiktoken's."""
+    environment = os.environ if environment is None else environment
+    return environment.get("TIKTOKEN_CACHE_DIR") or environment.get("DATA_GYM_CACHE_DIR") or ""
 
 
 def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:

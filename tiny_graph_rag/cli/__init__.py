@@ -41,6 +41,7 @@ from tiny_graph_rag.cli import (  # noqa: E402 - each registers its command
     measures,  # noqa: F401
     query,  # noqa: F401
     report,  # noqa: F401
+    score,  # noqa: F401
     stats,  # noqa: F401
     validate,  # noqa: F401
 )

@@ -11,9 +11,11 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
 from tiny_graph_rag.cli.options import (
+    GENERATION_SETTINGS,
     Chosen,
     Common,
     Folders,
+    Generating,
     Graph,
     Measured,
     Reporting,
@@ -33,6 +35,7 @@ def evaluate_command(
     graph: Graph,
     folders: Folders,
     retrieving: Retrieving,
+    generating: Generating,
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
@@ -46,11 +49,19 @@ def evaluate_command(
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
-    skip_generation: Annotated[
-        bool, typer.Option("--skip-generation", help="Measure retrieval only.")
-    ] = False,
+    save_run: Annotated[
+        str | None,
+        typer.Option("--save-run", help="Write the whole run: .trec, .jsonl, .csv or .parquet."),
+    ] = None,
+    save_run_format: Annotated[
+        str | None,
+        typer.Option(
+            "--save-run-format", help="trec, jsonl, csv, parquet or contest.", show_default="by suffix"
+        ),
+    ] = None,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
+    from tiny_graph_rag.cli.answering import prepare
     from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
@@ -67,6 +78,7 @@ def evaluate_command(
         **flags(retrieving),
         top_k=top_k,
         latency_sample=latency_sample,
+        **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
     if config.evaluation.top_k > config.retrieval.depth:
@@ -83,6 +95,13 @@ def evaluate_command(
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
         check_writable(target)
+    saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
+    if saved is not None:
+        from tiny_graph_rag.retrieval.runs.writing import form_of, run_parts
+
+        form = form_of(saved, save_run_format)
+        check_writable(saved)
+    answering = prepare(session, generating, examples, target)
     knowledge = session.graph(graph, examples)
     session.say(
         f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
@@ -91,9 +110,16 @@ def evaluate_command(
     )
     with session.progress("retrieving", len(examples)) as progress:
         evaluation = evaluate(knowledge, examples, config, computed, progress)
+    if saved is not None:
+        known = knowledge.entities
+        questions = [each.id for each in examples]
+        write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
-    if not skip_generation:
-        session.say("answers are not generated: this version measures retrieval")
+    if answering is not None:
+        if generating.dry_run:
+            answering.forecast(evaluation)
+            return
+        evaluation = answering.answered(evaluation)
     if to_stdout:
         for part in document_parts(evaluation):
             sys.stdout.buffer.write(part)
@@ -104,3 +130,5 @@ def evaluate_command(
         report_on(session, target, reports)
     outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
     conclude(session, outcomes, floors.junit, "eval")
+    if answering is not None:
+        answering.check(evaluation)

@@ -96,6 +96,39 @@ class Retrieving:
     threads: Annotated[int | None, from_config("--threads")] = None
 
 
+@dataclass(frozen=True, slots=True)
+class Generating:
+    """Answers by a language model, and their cost."""
+
+    skip_generation: Annotated[bool, typer.Option("--skip-generation", help="Measure retrieval only.")] = (
+        False
+    )
+    generate: Annotated[
+        bool, typer.Option("--generate", help="Insist on answers: without a key it is an error.")
+    ] = False
+    model: Annotated[str | None, from_config("--model")] = None
+    prompt: Annotated[str | None, from_config("--prompt")] = None
+    context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
+    concurrency: Annotated[int | None, from_config("--concurrency")] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show calls, tokens and cost of the answers; call nothing.")
+    ] = False
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="USD that the run may cost at most.", min=0.0)
+    ] = None
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the journal of a run that was cut off.")
+    ] = False
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
+    ] = False
+    fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
+    answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
+
+
+GENERATION_SETTINGS = ("model", "prompt", "context_tokens", "concurrency", "fail_on_error", "answer_cache")
+
+
 def flags(group: Any) -> dict[str, Any]:
     """The settings that a group of options gives, for Session.open."""
     return {each.name: getattr(group, each.name) for each in fields(group)}

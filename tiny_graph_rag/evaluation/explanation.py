@@ -15,6 +15,7 @@ from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose, seed_columns
 from tiny_graph_rag.evaluation.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
 from tiny_graph_rag.evaluation.hop_tags import HopTag, hop_tags
+from tiny_graph_rag.evaluation.missed_walks import missed_walks
 from tiny_graph_rag.evaluation.ties import Ties, ties
 from tiny_graph_rag.evaluation.waterfall import Step, rows_by_tag, waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -30,7 +31,8 @@ NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: se
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
     """verdicts: of references as written. gold_seeds: None where the gold set names no seeds, or the
-    retriever needs none. nearest: name that the graph lacks → the names most like it."""
+    retriever needs none. nearest: name that the graph lacks → the names most like it. missed: row of the
+    diagnosis → the relations of a walk that would have reached it."""
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
@@ -40,6 +42,7 @@ class Explanation:
     hop_tags: dict[str, HopTag]
     ties: Ties
     nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
+    missed: dict[int, list[int]] = field(default_factory=dict)
 
 
 def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Limits:
@@ -102,6 +105,7 @@ def explain(
         hop_tags=hop_tags(graph.adjacency, examples.examples, judgments, seed_columns(seeds)),
         ties=ties(run, judgments, measures, cutoff),
         nearest=_nearest(graph, judgments),
+        missed=missed_walks(graph, linked, found) if limits.walks else {},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,9 @@ from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
 from tiny_graph_rag.metrics import Judged, Measure, judge, score
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.evaluation.answers import Answered
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
@@ -52,6 +56,7 @@ class Evaluation:
     summary: Summary
     latency: Latency
     explanation: Explanation
+    answered: Answered | None = None
 
 
 def evaluate(

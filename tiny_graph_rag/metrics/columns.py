@@ -19,10 +19,9 @@ def defined(judged: Judged, values: NDArray[np.float64]) -> Column:
 
 def divided(numerator: NDArray[Any], denominator: NDArray[Any]) -> Column:
     """Row by row, 0 where the denominator is 0."""
-    quotient: Column = np.divide(
-        numerator, denominator, out=np.zeros(len(numerator), dtype=np.float64), where=denominator > 0
-    )
-    return quotient
+    out: Column = np.zeros(len(numerator), dtype=np.float64)
+    np.divide(numerator, denominator, out=out, where=denominator > 0)
+    return out
 
 
 def hits(judged: Judged, cutoff: int | None) -> Column:

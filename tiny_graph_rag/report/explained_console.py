@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.explanation import Explanation
     from tiny_graph_rag.evaluation.waterfall import Step
 
-BAR = 24  # characters of a full bar
+BAR, SHORT_BAR = 24, 10  # characters of a full bar; the short one where the terminal is narrow
+ROOMY = 100  # columns from which the meaning of each step is written beside it
 FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
 
 _MEANING = {
@@ -34,7 +35,9 @@ def print_explanation(found: Explanation, console: Console) -> None:
     if any(math.isnan(step.recall) for step in found.waterfall):
         return
     gold = found.gold_seeds
-    console.print(_waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else ()))
+    console.print(
+        _waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else (), console.width)
+    )
     if gold:
         gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
         console.print(
@@ -61,24 +64,26 @@ def print_explanation(found: Explanation, console: Console) -> None:
         )
 
 
-def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step]) -> Table:
+def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step], width: int) -> Table:
+    full = BAR if width >= ROOMY - BAR else SHORT_BAR
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("where recall is lost")
     table.add_column("points", justify="right")
     table.add_column("left", justify="right")
-    table.add_column("")
+    table.add_column("", no_wrap=True, min_width=full)
     if gold:
         table.add_column("gold seeds", justify="right")
-    table.add_column("")
+    if width >= ROOMY:
+        table.add_column("")
     by_name = {step.name: step for step in gold}
     for step in steps:
         name = step.name.replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
-        bar = "█" * round(BAR * step.recall) + "░" * (
-            round(BAR * (step.recall + step.loss)) - round(BAR * step.recall)
-        )
+        kept, before = round(full * step.recall), round(full * (step.recall + step.loss))
+        bar = "█" * kept + "░" * (before - kept)
         other = [_three(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
         lost = f"−{100 * step.loss:.1f}" if step.loss > 0 else "0"
-        table.add_row(name, lost, _three(step.recall), bar, *other, _MEANING[step.name], style="")
+        meaning = [_MEANING[step.name]] if width >= ROOMY else []
+        table.add_row(name, lost, _three(step.recall), bar, *other, *meaning)
     return table
 
 

@@ -9,11 +9,13 @@ from typing import Any
 from tiny_graph_rag.dataset.resolve import Reference
 from tiny_graph_rag.evaluation.diagnosis import NO_RANK, Verdict
 from tiny_graph_rag.evaluation.explanation import Explanation
+from tiny_graph_rag.evaluation.recommendations import recommendations
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.ties import Ties
 from tiny_graph_rag.evaluation.waterfall import Step
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.graph.model import Entities
+from tiny_graph_rag.metrics import Mean
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.text import fold, nfc
 
@@ -44,6 +46,10 @@ def explained_summary(found: Explanation) -> dict[str, Any]:
             for tag, each in found.hop_tags.items()
         },
         "ties": _ties(found.ties),
+        "recommendations": [
+            {"rule": each.rule, "text": each.text, "evidence": each.evidence}
+            for each in recommendations(found)
+        ],
     }
 
 
@@ -69,6 +75,8 @@ def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> 
             each["matched"] = spelling_of(evaluation.graph.entities, entity, reference)
             if evaluation.run.walks is not None and place - start >= written_ranks:
                 each["path"] = walk_steps(evaluation.graph, entity, evaluation.run.walks[place].tolist())
+        if item in evaluation.explanation.missed:
+            each["path"] = walk_steps(evaluation.graph, entity, evaluation.explanation.missed[item])
         if verdict is Verdict.RANKED_BELOW_K:
             if blocking is None:
                 blocking = _blocking(evaluation, row)
@@ -110,6 +118,17 @@ def _ties(found: Ties) -> dict[str, Any]:
             str(each): {"worst": number(worst), "best": number(best)}
             for each, (worst, best) in found.measures.items()
         },
+    }
+
+
+def mean_fields(mean: Mean) -> dict[str, Any]:
+    """A mean as results files hold it."""
+    return {
+        "mean": number(mean.mean),
+        "low": number(mean.low),
+        "high": number(mean.high),
+        "n": mean.n,
+        "reliable": mean.reliable,
     }
 
 

@@ -6,14 +6,15 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.metrics import Measure
-from tiny_graph_rag.report.explained_json import explained_summary, number, reference_evidence
+from tiny_graph_rag.metrics import Mean, Measure
+from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
@@ -30,14 +31,14 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
         "dataset": _dataset(evaluation),
         "config": evaluation.config.as_dict(),
-        "summary": summary(evaluation),
+        "summary": _with_answers(summary(evaluation), evaluation),
     }
     body = json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False)
     yield body.removesuffix("\n}").encode()
     mentioned: dict[str, None] = {}
     yield b',\n  "results": ['
     for row in range(len(evaluation.examples)):
-        found = question(evaluation, row)
+        found = question(evaluation, row) | _answer(evaluation, row)
         mentioned.update(dict.fromkeys(mentioned_ids(found)))
         line = json.dumps(found, ensure_ascii=False, allow_nan=False)
         yield (",\n    " if row else "\n    ").encode() + line.encode()
@@ -48,6 +49,23 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     yield b"\n  }\n}\n"
 
 
+def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+    """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
+    if evaluation.answered is None:
+        return head
+    from tiny_graph_rag.report.answers_json import add_answers
+
+    return add_answers(head, evaluation.answered)
+
+
+def _answer(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    if evaluation.answered is None:
+        return {}
+    from tiny_graph_rag.report.answers_json import answer
+
+    return {"answer": answer(evaluation.answered.answers, row, evaluation.graph)}
+
+
 def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
     """The entity ids in one object of `results`, repeated as they come."""
     for each in (*found["linked"], *found["ranked"]):
@@ -55,6 +73,7 @@ def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
     for each in found["references"]:
         yield from each["entity_ids"]
         yield from each.get("above") or ()
+    yield from (found["answer"] or {}).get("citations", ())
     walks = (each.get("walk") for each in found["ranked"])
     paths = (each.get("path") for each in found["references"])
     for steps in (*walks, *paths):
@@ -75,45 +94,38 @@ def entities(graph: KnowledgeGraph, ids: Collection[str]) -> dict[str, dict[str,
 def summary(evaluation: Evaluation) -> dict[str, Any]:
     overall = evaluation.summary.overall
     cutoff = evaluation.config.evaluation.top_k
+    return {
+        "k": cutoff,
+        **headline(overall.measures, cutoff),
+        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        "estimated_cost_usd": 0.0,
+        **slice_document(overall),
+        "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
+        **explained_summary(evaluation.explanation),
+        "questions_per_second": evaluation.latency.questions_per_second,
+    }
+
+
+def headline(found: Mapping[Measure, Mean], cutoff: int) -> dict[str, float | None]:
+    """The four means under their fixed names, as far as they were computed."""
     fixed = {
         "mean_precision_at_k": Measure("precision", cutoff),
         "mean_recall_at_k": Measure("recall", cutoff),
         "mean_mrr": Measure("mrr"),
         "mean_ndcg_at_k": Measure("ndcg", cutoff),
     }
-    return {
-        "k": cutoff,
-        **{
-            name: number(overall.measures[each].mean)
-            for name, each in fixed.items()
-            if each in overall.measures
-        },
-        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-        "estimated_cost_usd": 0.0,
-        **_slice(overall),
-        "by_tag": {tag: _slice(each) for tag, each in evaluation.summary.by_tag.items()},
-        **explained_summary(evaluation.explanation),
-        "questions_per_second": evaluation.latency.questions_per_second,
-    }
+    return {name: number(found[each].mean) for name, each in fixed.items() if each in found}
 
 
-def _slice(part: Slice) -> dict[str, Any]:
+def slice_document(part: Slice) -> dict[str, Any]:
+    """Counts and means of all questions or of one tag."""
     return {
         "questions": part.questions,
         "scored": part.questions - part.without_gold,
         "without_gold": part.without_gold,
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
-        "measures": {
-            str(each): {
-                "mean": number(mean.mean),
-                "low": number(mean.low),
-                "high": number(mean.high),
-                "n": mean.n,
-                "reliable": mean.reliable,
-            }
-            for each, mean in part.measures.items()
-        },
+        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }
 
 
@@ -156,7 +168,28 @@ def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
         ],
         "metrics": {str(each): number(column[row]) for each, column in evaluation.scores.items()},
         "answer": None,
+        **confusion(evaluation, row),
         "latency_seconds": number(evaluation.latency.seconds[row]),
+    }
+
+
+def confusion(evaluation: Evaluation, row: int) -> dict[str, list[str]]:
+    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
+    judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
+    names = evaluation.graph.entities.names
+    places = [
+        (names[int(evaluation.run.entities[at])], int(item))
+        for at, item in zip(
+            judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True
+        )
+        if at != NO_ROW
+    ]
+    first = int(evaluation.judgments.item_offsets[row])
+    filled = {item - first for _, item in places if item != NO_ITEM}
+    return {
+        "tp": [name for name, item in places if item != NO_ITEM],
+        "fp": [name for name, item in places if item == NO_ITEM],
+        "fn": [each.name for each in evaluation.judgments.references[row] if each.item not in filled],
     }
 
 

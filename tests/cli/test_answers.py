@@ -1,0 +1,253 @@
+"""`eval` with answers, from the outside, against a server on loopback."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_gold, write_kg
+from tests.tools.chat_server import Action, ChatServer, Request, answer, error
+from tests.tools.encodings import install
+
+KEY = "sk-this-key-must-never-be-seen"
+PEOPLE = [f"Person{n}" for n in range(12)]
+
+
+@pytest.fixture
+def story(own_folder: Path) -> Path:
+    write_kg(
+        own_folder / "data/kg/story-KG.json",
+        PEOPLE,
+        [(a, "KNOWS", b) for a, b in itertools.pairwise(PEOPLE)],
+    )
+    questions = [
+        {
+            "id": f"q{n}",
+            "query": f"Who knows {name}?",
+            "reference_entities": [name],
+            "ground_truth": name,
+            "tags": ["odd" if n % 2 else "even"],
+        }
+        for n, name in enumerate(PEOPLE)
+    ]
+    write_gold(own_folder / "data/eval/story-eval.jsonl", *questions)
+    prices = "openai: {prices: {test-model: {input: 1, output: 10}}}\n"
+    (own_folder / "config.yaml").write_text(prices)
+    return own_folder
+
+
+@pytest.fixture
+def ask(story: Path, run_cli, monkeypatch):
+    """`ask(server, "--flag", …)` → the run and what it wrote."""
+
+    def run(server: ChatServer, *flags: str, exit_code: int = 0):
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        monkeypatch.setenv("OPENAI_MODEL", "test-model")
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", *flags)
+        assert done.exit_code == exit_code, done.output
+        path = story / "data/results/story-eval-results.json"
+        return done, json.loads(path.read_text("utf-8")) if path.exists() else None
+
+    return run
+
+
+def polite(request: Request) -> Action:
+    return answer(
+        "Person1 [1].", usage={"prompt_tokens": 1000, "completion_tokens": 100, "total_tokens": 1100}
+    )
+
+
+def test_tokens_and_cost_are_told_by_question_by_tag_and_in_total(ask) -> None:
+    """1000 · $1/M + 100 · $10/M = $0.002 a question, 12 questions."""
+    with ChatServer(polite) as server:
+        _, found = ask(server)
+    assert found["summary"]["total_token_usage"] == {
+        "prompt_tokens": 12000,
+        "completion_tokens": 1200,
+        "total_tokens": 13200,
+        "cached_tokens": 0,
+        "reasoning_tokens": 0,
+    }
+    assert found["summary"]["estimated_cost_usd"] == pytest.approx(0.024)
+    assert found["summary"]["by_tag"]["odd"]["answers"]["usage"]["answering"]["cost_usd"] == pytest.approx(
+        0.012
+    )
+    first = found["results"][0]["answer"]
+    assert (first["text"], first["error"], first["cost_usd"]) == ("Person1 [1].", None, pytest.approx(0.002))
+    assert first["citations"]
+    assert set(first["citations"]) <= set(found["entities"])
+
+
+def test_the_prompt_holds_the_facts_and_the_question(ask) -> None:
+    with ChatServer(polite) as server:
+        ask(server, "--concurrency", "1", "--context-tokens", "30")
+    assert server.most_at_once == 1
+    assert "Question: Who knows Person0?" in server.requests[0].prompt
+    assert "[1] Person0" in server.requests[0].prompt
+
+
+def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: Path, run_cli) -> None:
+    done = run_cli("eval", "--dataset", "story-eval.jsonl")
+    assert done.exit_code == 0
+    assert "answers are not generated: no API is set; set OPENAI_API_KEY" in done.stdout
+    found = json.loads((story / "data/results/story-eval-results.json").read_text())
+    assert found["summary"]["total_token_usage"]["total_tokens"] == 0
+    assert found["summary"]["estimated_cost_usd"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--generate"], "--generate needs an API: set OPENAI_API_KEY"),
+        (["--generate", "--skip-generation"], "exclude each other"),
+        (["--dry-run", "--skip-generation"], "exclude each other"),
+        (["--dry-run", "--prompt", "missing.txt"], "missing.txt: can't be read"),
+        (
+            ["--dry-run", "--max-cost", "1", "--model", "unheard-of"],
+            "--max-cost needs a price and 'unheard-of' has none",
+        ),
+        (["--dry-run", "--fail-on-error", "2"], "--fail-on-error must be from 0 to 1"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_any_work(story: Path, run_cli, flags, expected) -> None:
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", *flags)
+    assert done.exit_code == 2
+    assert expected in done.stderr
+    assert not (story / "data/results/story-eval-results.json").exists()
+
+
+def test_a_wrong_price_says_where(story: Path, run_cli) -> None:
+    (story / "config.yaml").write_text("openai: {prices: {gpt-4.1-mini: {input: free, output: 1}}}\n")
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", "--dry-run")
+    assert done.exit_code == 2
+    assert "openai.prices.gpt-4.1-mini.input must be a number from 0 up, got the string 'free'" in done.stderr
+
+
+def test_an_unknown_price_is_unknown_and_says_how_to_set_it(ask) -> None:
+    with ChatServer(polite) as server:
+        done, found = ask(server, "--model", "unheard-of")
+    assert found["summary"]["estimated_cost_usd"] is None
+    assert found["results"][0]["answer"]["cost_usd"] is None
+    assert "price unknown: set it in config.yaml" in done.stdout
+
+
+def test_the_second_run_is_answered_from_the_cache_and_costs_the_same_on_paper(ask) -> None:
+    with ChatServer(polite) as server:
+        _, first = ask(server)
+        done, second = ask(server)
+        assert len(server.requests) == 12
+        ask(server, "--no-answer-cache")
+        assert len(server.requests) == 24
+    assert "0 calls made, 12 known from journal or cache, $0.0000 paid" in done.stdout
+    assert [each["answer"] for each in first["results"]] == [each["answer"] for each in second["results"]]
+    assert first["summary"]["estimated_cost_usd"] == second["summary"]["estimated_cost_usd"]
+
+
+def test_resume_where_there_is_nothing_to_resume_starts_afresh(ask) -> None:
+    with ChatServer(polite) as server:
+        ask(server, "--resume", "--no-answer-cache")
+    assert len(server.requests) == 12
+
+
+def test_failed_questions_are_listed_and_retried_alone(ask) -> None:
+    def script(request: Request) -> Action:
+        return answer("") if "Person3?" in request.prompt and request.number < 12 else polite(request)
+
+    with ChatServer(script) as server:
+        done, found = ask(server)
+        assert "warning: no answer to q3: the model returned an empty answer" in done.stderr
+        assert found["summary"]["failed"] == found["summary"]["by_tag"]["odd"]["failed"] == 1
+        assert found["results"][3]["answer"]["error"] == "the model returned an empty answer"
+        ask(server, "--fail-on-error", "0.05", "--resume", exit_code=3)
+        assert len(server.requests) == 12
+        _, found = ask(server, "--retry-failed")
+    assert len(server.requests) == 13
+    assert found["summary"]["failed"] == 0
+
+
+def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
+    with ChatServer(polite) as server:
+        done, found = ask(server, "--max-cost", "0.025", "--no-answer-cache", exit_code=1)
+        assert server.answered * 0.002 <= 0.025
+        assert "before --max-cost 0.025" in done.stderr
+        assert found["summary"]["answers"]["complete"] is False
+        answered = server.answered
+        assert found["summary"]["failed"] == 12 - answered
+        _, found = ask(server, "--max-cost", "1", "--resume", "--no-answer-cache")
+    assert server.answered == 12
+    assert found["summary"]["answers"]["complete"] is True
+
+
+def test_a_refused_key_ends_the_run_with_3_and_is_shown_nowhere(ask, story: Path) -> None:
+    with ChatServer(lambda request: error(401, f"Incorrect API key provided: {KEY}")) as server:
+        done, found = ask(server, exit_code=3)
+        assert found is None
+        assert "Set OPENAI_API_KEY" in done.stderr
+        process = subprocess.run(
+            [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--debug"],
+            cwd=story,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert "Traceback" in process.stderr
+    everything = process.stdout + process.stderr + done.output
+    everything += "".join(each.read_text("utf-8", "replace") for each in story.rglob("*") if each.is_file())
+    assert KEY not in everything
+
+
+def test_a_password_in_the_address_is_not_in_the_results(ask, story: Path, monkeypatch) -> None:
+    with ChatServer(polite) as server:
+        monkeypatch.setattr(ChatServer, "url", f"http://user:hunter22@127.0.0.1:{server.port}/v1")
+        _, found = ask(server)
+    assert "hunter22" not in json.dumps(found)
+    assert found["config"]["openai"]["base_url"] == f"http://127.0.0.1:{server.port}/v1"
+
+
+def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
+    ask, story: Path, monkeypatch
+) -> None:
+    """Within 2 %; the server counts with tiktoken, each message with the 4 tokens of the chat format."""
+    import tiktoken
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(install("o200k_base", story / "encodings")))
+    encoding = tiktoken.get_encoding("o200k_base")
+    billed = []
+
+    def script(request: Request) -> Action:
+        texts = [each["content"] for each in request.body["messages"]]
+        billed.append(sum(len(encoding.encode(text)) + 4 for text in texts) + 3)
+        return answer("점순", usage={"prompt_tokens": billed[-1], "completion_tokens": 1, "total_tokens": 0})
+
+    with ChatServer(script) as server:
+        done, _ = ask(server, "--dry-run", "--model", "gpt-4.1-mini")
+        assert server.requests == []
+        (line,) = [each for each in done.stdout.splitlines() if each.startswith("prompt tokens: ")]
+        counted = int(line.removeprefix("prompt tokens: ").replace(",", ""))
+        ask(server, "--model", "gpt-4.1-mini")
+    assert counted == pytest.approx(sum(billed), rel=0.02)
+    assert "tokens by tiktoken o200k_base" in done.stdout
+
+
+def test_answers_are_not_looked_for_with_skip_generation(story: Path, monkeypatch) -> None:
+    """Neither the key nor the address makes `--skip-generation` load or call anything."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    code = (
+        "import sys; from tiny_graph_rag.cli import app\n"
+        "try: app(['eval', '--dataset', 'story-eval.jsonl', '--skip-generation'])\n"
+        "except SystemExit as end: print('CODE', end.code)\n"
+        "ours = ('tiny_graph_rag.llm', 'tiny_graph_rag.generation')\n"
+        "rooms = ('openai', 'tiktoken', 'genai_prices', 'httpx2', *ours)\n"
+        "print([each for each in sys.modules if each.startswith(rooms)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=story, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr

@@ -1,0 +1,307 @@
+"""`score`: every form of run and gold set gives the same numbers; bad ones are said in words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+
+import jsonschema
+import pytest
+import pytrec_eval
+
+from tests.conftest import ROOT, write_gold, write_kg
+
+MEASURES = "ndcg@5,recall@{1,5},mrr,map,bpref"
+# q1: d2 (grade 2), d1 (grade 1), d9 judged 0; q2: d3; q3 is not in the run.
+GRADES = {"q1": {"d1": 1, "d2": 2, "d9": 0}, "q2": {"d3": 1}, "q3": {"d1": 1}}
+RUN = {"q1": {"d9": 0.9, "d2": 0.8, "d5": 0.7}, "q2": {"d3": 1.5}}
+# q1: d2 at rank 2: DCG 2/log2(3) over 2 + 1/log2(3); recall@1 0, recall@5 1/2; RR 1/2; AP (1/2)/2;
+# bpref: one of two found, one judged irrelevant above: (1 - 1/1) / 2. q2 is perfect, q3 scores 0.
+EXPECTED = {
+    "ndcg@5": (2 / math.log2(3) / (2 + 1 / math.log2(3)) + 1) / 3,
+    "recall@1": 1 / 3,
+    "recall@5": 1.5 / 3,
+    "mrr": 1.5 / 3,
+    "map": 1.25 / 3,
+    "bpref": 1 / 3,
+}
+
+
+def rows(table: dict, glue: str, *head: str) -> str:
+    lines = [glue.join(head)] if head else []
+    lines += [glue.join((q, d, str(v))) for q, row in table.items() for d, v in row.items()]
+    return "\n".join(lines) + "\n"
+
+
+def parquet(path: Path, table: dict) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    flat = [(q, d, v) for q, row in table.items() for d, v in row.items()]
+    columns = dict(zip(("query_id", "doc_id", "score"), map(list, zip(*flat, strict=True)), strict=True))
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+def write_run(path: Path, form: str) -> Path:
+    if form == "trec":
+        path.write_text("".join(f"{q} Q0 {d} 1 {s} me\n" for q, row in RUN.items() for d, s in row.items()))
+    elif form == "jsonl":
+        entities = {q: [{"name": d, "score": s} for d, s in row.items()] for q, row in RUN.items()}
+        path.write_text("".join(json.dumps({"id": q, "entities": e}) + "\n" for q, e in entities.items()))
+    elif form == "contest":
+        path.write_text("".join(json.dumps({"eval_id": q, "topk": [*r]}) + "\n" for q, r in RUN.items()))
+    elif form == "json":
+        path.write_text(json.dumps({q: [*map(list, row.items())] for q, row in RUN.items()}, indent=1))
+    elif form == "parquet":
+        parquet(path, RUN)
+    else:
+        path.write_text(rows(RUN, {"csv": ",", "tsv": "\t"}[form], "query_id", "doc_id", "score"))
+    return path
+
+
+def write_grades(path: Path, form: str) -> Path:
+    names = ("irrelevant", "relevant", "highly_relevant")
+    if form == "trec":
+        path.write_text("".join(f"{q} 0 {d} {g}\n" for q, row in GRADES.items() for d, g in row.items()))
+    elif form == "jsonl":
+        by = {q: [[d for d, g in row.items() if g == n] for n in (0, 1, 2)] for q, row in GRADES.items()}
+        write_gold(
+            path,
+            *(
+                {"id": q, "query": q, "irrelevant_entities": a, "reference_entities": b}
+                | {"highly_relevant_entities": c}
+                for q, (a, b, c) in by.items()
+            ),
+        )
+    elif form == "rag":
+        made = [
+            {"query_id": q, "query": q, "query_type": "fact", "metadata": {"difficulty": "hard"}}
+            | {f"{names[n]}_chunk_ids": [d for d, g in row.items() if g == n] for n in (0, 1, 2)}
+            for q, row in GRADES.items()
+        ]
+        path.write_text(json.dumps(made, indent=1))
+    elif form == "parquet":
+        parquet(path, GRADES)
+    else:
+        path.write_text(rows(GRADES, {"csv": ",", "tsv": "\t"}[form], "query_id", "doc_id", "score"))
+    return path
+
+
+def scored(run_cli, *arguments: object) -> dict:
+    done = run_cli("score", *arguments, "-o", "./out.json")
+    assert done.exit_code == 0, done.output
+    return json.loads(Path("out.json").read_text(encoding="utf-8"))
+
+
+def means(document: dict) -> dict[str, float]:
+    return {name: each["mean"] for name, each in document["summary"]["measures"].items()}
+
+
+@pytest.mark.parametrize("form", ["trec", "jsonl", "contest", "json", "csv", "tsv", "parquet"])
+def test_every_form_of_run_gives_the_same_numbers(own_folder: Path, run_cli, form: str) -> None:
+    run = write_run(own_folder / "run.txt", form)
+    document = scored(
+        run_cli, "--run", run, "--gold", write_grades(own_folder / "gold", "trec"), "--measures", MEASURES
+    )
+    assert means(document) == pytest.approx(EXPECTED, abs=1e-12)
+    jsonschema.validate(
+        document, json.loads((ROOT / "tiny_graph_rag/report/results.schema.json").read_text(encoding="utf-8"))
+    )
+    assert document["results"][0]["tp"] == ["d2"]
+    assert document["results"][0]["fp"] == ["d9", "d5"]
+    assert document["results"][0]["fn"] == ["d1"]
+
+
+@pytest.mark.parametrize("form", ["trec", "jsonl", "rag", "csv", "tsv", "parquet"])
+def test_every_form_of_gold_gives_the_same_numbers(own_folder: Path, run_cli, form: str) -> None:
+    gold = write_grades(own_folder / "gold.txt", form)
+    document = scored(
+        run_cli, "--run", write_run(own_folder / "run", "trec"), "--gold", gold, "--measures", MEASURES
+    )
+    assert means(document) == pytest.approx(EXPECTED, abs=1e-12)
+    if form == "rag":
+        assert list(document["summary"]["by_tag"]) == ["query_type:fact", "difficulty:hard"]
+
+
+def test_the_contest_gold_with_its_own_rule(own_folder: Path, run_cli) -> None:
+    (own_folder / "gold.json").write_text(json.dumps({"1": ["a", "b"], "2": [], "3": [], "4": ["c"]}))
+    answers = [
+        {"eval_id": 1, "topk": ["a", "x", "b"]},
+        {"eval_id": 2, "topk": []},
+        {"eval_id": 3, "topk": ["a"]},
+    ]
+    (own_folder / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in answers))
+    document = scored(
+        run_cli, "--run", "run.jsonl", "--gold", "gold.json", "--measures", "contest_map@3,no_answer_accuracy"
+    )
+    # (1 + 2/3) / 2, 1 and 0; question 4 has no prediction and is left out.
+    assert means(document) == pytest.approx({"contest_map@3": (5 / 6 + 1 + 0) / 3, "no_answer_accuracy": 0.5})
+
+
+def test_a_split_of_a_table(own_folder: Path, run_cli) -> None:
+    (own_folder / "gold.csv").write_text("query_id,doc_id,score,split\nq1,d2,1,test\nq2,d4,1,train\n")
+    run = write_run(own_folder / "run", "trec")
+    assert scored(run_cli, "--run", run, "--gold", "gold.csv", "--split", "test")["summary"]["questions"] == 1
+    done = run_cli("score", "--run", run, "--gold", "gold.csv", "--split", "dev")
+    assert done.exit_code == 2
+    assert "it has: test, train" in done.stderr
+
+
+def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "g-KG.json", [("Anna", ["Ann"]), "Ben"])
+    write_gold(own_folder / "gold.jsonl", {"id": "q", "query": "?", "reference_entities": ["Anna"]})
+    entities = [{"name": "Nobody"}, {"name": "ann"}, {"id": "Anna", "name": "whatever"}]
+    (own_folder / "run.jsonl").write_text(
+        json.dumps({"id": "q", "entities": entities, "latency_ms": 20}) + "\n"
+    )
+    document = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl", "-g", "./g-KG.json")
+    assert document["results"][0]["metrics"]["mrr"] == 0.5
+    assert [each["name"] for each in document["results"][0]["ranked"]] == ["Nobody", "Anna"]
+    assert document["summary"]["latency"]["p50"] == 0.02
+    assert document["entities"]["Anna"]["name"] == "Anna"
+
+
+@pytest.mark.parametrize(
+    ("match", "recall"), [("text", 0.5), ("rouge1", 1.0), ("rouge2", 1.0), ("rougeL", 1.0)]
+)
+def test_matching_by_text_fills_each_reference_once(
+    own_folder: Path, run_cli, match: str, recall: float
+) -> None:
+    question = {"id": "q", "query": "?", "reference_entities": ["a"]}
+    question["reference_texts"] = ["점순이네 수탉이 싸웠다", "The cat sat on the mat"]
+    write_gold(own_folder / "gold.jsonl", question)
+    texts = ["점순이네 수탉은 싸웠다", "the cat sat on the mat.", "the cat sat on the mat"]
+    entities = [{"name": f"c{n}", "text": text} for n, text in enumerate(texts)]
+    (own_folder / "run.jsonl").write_text(json.dumps({"id": "q", "entities": entities}) + "\n")
+    document = scored(
+        run_cli,
+        "--run",
+        "run.jsonl",
+        "--gold",
+        "gold.jsonl",
+        "--match",
+        match,
+        "--measures",
+        "recall@3,ndcg@3",
+    )
+    # The Korean texts share 8 of 9 syllables (7 of 8 pairs); the third repeats the second.
+    assert means(document)["recall@3"] == recall
+    assert means(document)["ndcg@3"] <= 1
+
+
+def test_ties_are_broken_as_asked(own_folder: Path, run_cli) -> None:
+    # 1 and 1 + 1e-9 are one number in float32.
+    (own_folder / "run").write_text("q Q0 a 1 1.000000001 t\nq Q0 b 2 1.0 t\n")
+    (own_folder / "gold").write_text("q 0 a 1\n")
+    ours = scored(run_cli, "--run", "run", "--gold", "gold", "--measures", "mrr")
+    theirs = scored(run_cli, "--run", "run", "--gold", "gold", "--measures", "mrr", "--ties", "trec")
+    assert (means(ours)["mrr"], means(theirs)["mrr"]) == (1.0, 0.5)
+    peer = pytrec_eval.RelevanceEvaluator({"q": {"a": 1}}, {"recip_rank"})
+    assert peer.evaluate({"q": {"a": 1.000000001, "b": 1.0}})["q"]["recip_rank"] == 0.5
+
+
+def test_where_trec_eval_differs() -> None:
+    evaluator = pytrec_eval.RelevanceEvaluator({"zero": {"a": 0}, "absent": {"a": 1}}, {"recip_rank"})
+    found = evaluator.evaluate({"zero": {"a": 1.0}})
+    assert found == {"zero": {"recip_rank": 0.0}}, "all judged 0 scores 0 there; undefined here"
+    assert "absent" not in found, "a question absent from the run is left out there; 0 here"
+
+
+def test_where_trec_eval_differs_here(own_folder: Path, run_cli) -> None:
+    (own_folder / "run").write_text("zero Q0 a 1 1 t\n")
+    (own_folder / "gold").write_text("zero 0 a 0\nabsent 0 a 1\n")
+    document = scored(run_cli, "--run", "run", "--gold", "gold", "--measures", "mrr")
+    assert [each["metrics"]["mrr"] for each in document["results"]] == [None, 0.0]
+    assert document["summary"]["measures"]["mrr"]["n"] == 1
+
+
+@pytest.mark.parametrize("form", ["trec", "jsonl", "csv", "parquet"])
+def test_a_saved_run_scores_as_eval_did(own_folder: Path, run_cli, form: str) -> None:
+    write_kg(
+        own_folder / "data/kg/s-KG.json",
+        ["Anna Lee", "Ben", "C%20D", "Dora"],
+        [("Anna Lee", "KNOWS", each) for each in ("Ben", "C%20D", "Dora")],
+    )
+    write_gold(
+        own_folder / "data/eval/s-eval.jsonl",
+        {"id": "q 1", "query": "Whom does Anna Lee know?", "reference_entities": ["C%20D", "Dora"]},
+    )
+    done = run_cli("eval", "--dataset", "s-eval.jsonl", "--save-run", f"./run.{form}", "-o", "./e.json")
+    assert done.exit_code == 0, done.output
+    gold = "s-eval.jsonl"
+    document = scored(run_cli, "--run", f"run.{form}", "--gold", gold)
+    assert means(document) == means(json.loads(Path("e.json").read_text()))
+
+
+def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) -> None:
+    names = [f"n{row:02d}" for row in range(30)]
+    write_kg(own_folder / "data/kg/s-KG.json", ["hub", *names], [("hub", "HAS", each) for each in names])
+    write_gold(
+        own_folder / "data/eval/s-eval.jsonl", {"id": "q", "query": "hub?", "reference_entities": ["n03"]}
+    )
+    run_cli(
+        "eval", "--dataset", "s-eval.jsonl", "--save-run", "./run.trec", "-o", "./e.json", "--top-k", "10"
+    )
+    with Path("run.trec").open() as stream:
+        run = pytrec_eval.parse_run(stream)
+    peer = pytrec_eval.RelevanceEvaluator({"q": {"n03": 1}}, {"recip_rank"}).evaluate(run)
+    assert peer["q"]["recip_rank"] == json.loads(Path("e.json").read_text())["summary"]["mean_mrr"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("q1 Q0 d1 1 nan t\n", "run:1: the score must be a number, got 'nan'"),
+        ("q1 Q0 d1 1 high t\n", "run:1: the score must be a number, got 'high'"),
+        (
+            "q1 Q0 d1 1 2 t\nq1 Q0 d2",
+            "run:2: wanted 6 fields (question Q0 document rank score tag), got 3; the file",
+        ),
+        (
+            '{"id": "q1", "entities": [{"name": "a"}, 3]}\n',
+            "run:1: an entity must be an object with 'name' or 'id'",
+        ),
+        (
+            '{"id": "q1", "entities": [{"name": "a", "score": "x"}]}\n',
+            "'score' of an entity must be a number",
+        ),
+        ('{"id": "q1", "entities": [{"name": "a", "score": NaN}]}\n', "has a NaN score"),
+        (
+            '{"id": "q1", "entities": [{"name": "a", "score": 1}, {"name": "b"}]}\n',
+            "1 of 2 entities have a score",
+        ),
+        ('{"id": "q1", "entities": []}\n{"id": "q2", "ent', "run:2:14: not JSON"),
+        ('{"id": "q1", "entities": []}\n{"id": "q1", "entities": []}\n', "stands in the file twice"),
+        ("query_id,doc_id,score\nq1,d1\n", "run:2: wanted 3 fields"),
+        ("what is this", "no known run format"),
+        ("", "no known run format"),
+    ],
+)
+def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expected: str) -> None:
+    (own_folder / "run").write_text(text)
+    write_grades(own_folder / "gold", "trec")
+    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
+    assert (done.exit_code, expected in done.stderr) == (2, True), done.output
+    assert not Path("out.json").exists()
+
+
+def test_what_is_odd_in_a_run_is_counted(own_folder: Path, run_cli) -> None:
+    text = "q1 Q0 d2 1 3 t\nq1 Q0 d2 2 2 t\nq8 Q0 d1 1 1 t\n"
+    (own_folder / "run").write_bytes(gzip.compress(text.encode()))
+    write_grades(own_folder / "gold", "trec")
+    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
+    assert done.exit_code == 0, done.output
+    assert "1 questions of the run are not in the gold set and are ignored (such as q8)" in done.stderr
+    assert "2 questions of the gold set are not in the run and count as nothing retrieved" in done.stderr
+    assert "1 duplicates in rankings are dropped after the first" in done.stderr
+    assert len(json.loads(Path("out.json").read_text())["results"][0]["ranked"]) == 1
+
+
+def test_scores_decide_the_order_and_the_list_where_there_are_none(own_folder: Path, run_cli) -> None:
+    write_grades(own_folder / "gold", "trec")
+    (own_folder / "run").write_text("q1 Q0 d5 1 1 t\nq1 Q0 d1 2 9 t\n")
+    assert scored(run_cli, "--run", "run", "--gold", "gold")["results"][0]["metrics"]["mrr"] == 1
+    (own_folder / "run").write_text('{"id": "q1", "entities": ["d5", "d1"]}\n')
+    assert scored(run_cli, "--run", "run", "--gold", "gold")["results"][0]["metrics"]["mrr"] == 0.5

@@ -1,0 +1,72 @@
+"""Recommendations follow from the numbers, and what was missed shows the walk that would have reached it."""
+
+from __future__ import annotations
+
+import json
+
+from tests.conftest import write_gold, write_kg
+
+
+def evaluated(run_cli, tmp_path, *questions, options=()):
+    # A chain: Anna knows Bert, Bert owns Rex, Rex bites Carl, Carl fears Dora.
+    write_kg(
+        tmp_path / "data/kg/tale-KG.json",
+        ["Anna", "Bert", "Rex", "Carl", "Dora"],
+        [
+            ("Anna", "KNOWS", "Bert"),
+            ("Bert", "OWNS", "Rex"),
+            ("Rex", "BITES", "Carl"),
+            ("Carl", "FEARS", "Dora"),
+        ],
+    )
+    write_gold(tmp_path / "data/eval/tale-eval.jsonl", *questions)
+    done = run_cli(
+        *("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json", "--retriever", "bfs-plain"),
+        *options,
+    )
+    assert done.exit_code == 0, done.stderr
+    return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+
+
+def rules(document) -> dict:
+    return {each["rule"]: each for each in document["summary"]["recommendations"]}
+
+
+def test_what_lies_beyond_the_hops_asks_for_as_many_hops_as_reach_nine_tenths(run_cli, tmp_path):
+    far = [{"query": f"Whom does Anna dread, {n}?", "reference_entities": ["Carl"]} for n in range(9)]
+    farther = {"query": "Whom does Anna meet?", "reference_entities": ["Dora"]}
+    document = evaluated(run_cli, tmp_path, *far, farther, options=("--hops", "1"))
+    found = rules(document)["more hops"]
+    # Nine of ten lie 3 hops away, one 4: three hops reach 90 %.
+    assert found["evidence"] == {"loss": 1.0, "hops": 3, "share": 0.9}
+    assert "3 hops would reach 90 %" in found["text"]
+    assert rules(document)["largest loss"]["evidence"] == {"step": "within hops", "loss": 1.0}
+
+
+def test_a_missed_reference_shows_the_walk_that_would_have_reached_it(run_cli, tmp_path):
+    question = {"query": "Whom does Anna dread?", "reference_entities": ["Carl"]}
+    document = evaluated(run_cli, tmp_path, question, options=("--hops", "1"))
+    (reference,) = document["results"][0]["references"]
+    assert reference["verdict"] == "beyond_hops"
+    assert [(step["from"], step["relation"], step["to"]) for step in reference["path"]] == [
+        ("Anna", "KNOWS", "Bert"),
+        ("Bert", "OWNS", "Rex"),
+        ("Rex", "BITES", "Carl"),
+    ]
+    assert {"Rex", "Carl"} <= set(document["entities"])
+
+
+def test_better_seeds_are_recommended_where_they_would_help(run_cli, tmp_path):
+    question = {"query": "Who is it?", "reference_entities": ["Bert"], "seed_entities": ["Anna"]}
+    found = rules(evaluated(run_cli, tmp_path, question))
+    assert found["better linking"]["evidence"] == {"gain": 1.0, "seed_recall": 0.0}
+
+
+def test_a_perfect_run_needs_no_advice(run_cli, tmp_path):
+    question = {"query": "Who is Anna?", "reference_entities": ["Anna"]}
+    assert rules(evaluated(run_cli, tmp_path, question)) == {}
+
+
+def test_without_references_there_is_nothing_to_recommend(run_cli, tmp_path):
+    question = {"query": "Who is Anna?", "reference_entities": []}
+    assert rules(evaluated(run_cli, tmp_path, question)) == {}

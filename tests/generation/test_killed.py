@@ -1,0 +1,92 @@
+"""Runs that die by SIGKILL at a random moment, and what `--resume` makes of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, write_gold, write_kg
+
+QUESTIONS, CONCURRENCY, KILLS, LATENCY = 200, 16, 20, 0.03
+NAMES = [f"Person{n}" for n in range(QUESTIONS)]
+TIMES = ("latency_seconds", "questions_per_second", "latency")
+
+
+def settled(path: Path) -> dict:
+    """A results file without its times."""
+    document = json.loads(path.read_text("utf-8"))
+    for part in (document["summary"], *document["results"]):
+        for name in TIMES:
+            part.pop(name, None)
+    return document
+
+
+@pytest.mark.slow
+def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_folder: Path) -> None:
+    """20 runs of 200 questions, each killed once at a random moment and resumed, without the answer cache.
+
+    The server logs every answered prompt. Beyond the at most 16 calls under way at the kill nothing may be
+    answered twice, and nothing is missing: 200 different prompts.
+    """
+    write_kg(
+        own_folder / "data/kg/story-KG.json",
+        NAMES,
+        [(a, "KNOWS", b) for a, b in itertools.pairwise(NAMES)],
+    )
+    questions = [
+        {"query": f"Who is {name}?", "reference_entities": [name], "ground_truth": name} for name in NAMES
+    ]
+    write_gold(own_folder / "data/eval/story-eval.jsonl", *questions)
+    (own_folder / "config.yaml").write_text("openai: {prices: {test-model: {input: 1, output: 10}}}\n")
+    log = own_folder / "answered.txt"
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.tools.chat_server", "--latency", str(LATENCY), "--log", str(log)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert server.stdout is not None
+        address = server.stdout.readline().strip()
+        environment = {**os.environ, "OPENAI_BASE_URL": address, "OPENAI_MODEL": "test-model"}
+        command = [
+            *(sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--quiet"),
+            *("--no-answer-cache", "--latency-sample", "0", "--concurrency", str(CONCURRENCY)),
+        ]
+
+        def start(results: str, *more: str) -> subprocess.Popen[bytes]:
+            return subprocess.Popen([*command, "-o", f"./{results}", *more], cwd=own_folder, env=environment)
+
+        assert start("whole.json").wait() == 0
+        expected = settled(own_folder / "whole.json")
+        chance, again = random.Random(7), []
+        for number in range(KILLS):
+            log.write_text("")
+            run = start(f"{number}.json", "--resume")
+            before = chance.randrange(QUESTIONS)
+            while len(log.read_bytes().splitlines()) < before and run.poll() is None:
+                time.sleep(chance.uniform(0.0, 0.01))
+            run.kill()
+            run.wait()
+            assert start(f"{number}.json", "--resume").wait() == 0
+            times = Counter(log.read_text("utf-8").splitlines())
+            assert len(times) == QUESTIONS
+            assert set(times.values()) <= {1, 2}
+            again.append(sum(times.values()) - QUESTIONS)
+            assert again[-1] <= CONCURRENCY, f"killed after {before} answers"
+            assert settled(own_folder / f"{number}.json") == expected
+        print(f"answered twice after each of {KILLS} kills: {again}")
+    finally:
+        server.kill()
+        server.wait()
+        if server.stdout is not None:
+            server.stdout.close()

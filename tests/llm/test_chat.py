@@ -1,0 +1,364 @@
+"""The client against a real server on loopback that behaves and misbehaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.tools.chat_server import Action, ChatServer, Request, answer, error
+from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.llm.base import Call, Message, Outcome, Tokens
+from tiny_graph_rag.llm.cache import AnswerCache
+from tiny_graph_rag.llm.chat import CUT_OFF, EMPTY, NOT_ASKED, Chat, Patience
+from tiny_graph_rag.llm.endpoint import Endpoint
+from tiny_graph_rag.llm.journal import Journal
+from tiny_graph_rag.llm.prices import Price
+from tiny_graph_rag.llm.tokens import TokenCounter
+from tiny_graph_rag.secret import Secret
+
+KEY = Secret("sk-this-key-must-never-be-seen")
+QUICK = Patience(attempts=4, limited=5, first_wait=0.01, longest_wait=0.02, longest_retry_after=2.0)
+PRICE = Price(100.0, 1000.0, 10.0, "test")
+
+
+def call(text: str = "Who?", **more: Any) -> Call:
+    given = {"purpose": "answering", "question": text, "model": "test-model", "max_tokens": 50} | more
+    return Call(messages=(Message("user", text),), **given)
+
+
+def chat(server: ChatServer, *, timeout: float = 5.0, **more: Any) -> Chat:
+    counter = TokenCounter(None, "estimate")
+    given = {"concurrency": 4, "patience": QUICK, "price": lambda model: PRICE} | more
+    return Chat(Endpoint(server.url, KEY, timeout), lambda model: counter, **given)
+
+
+def scripted(*actions: Action | Callable[[Request], Action]) -> Callable[[Request], Action]:
+    """One action a request, the last for all that follow."""
+
+    def script(request: Request) -> Action:
+        action = actions[min(request.number, len(actions) - 1)]
+        return action if isinstance(action, Action) else action(request)
+
+    return script
+
+
+def ask(server: ChatServer, calls: Sequence[Call] = (call(),), **more: Any) -> list[Outcome]:
+    return chat(server, **more).ask(calls)
+
+
+GOOD = answer("Anna [1].")
+
+
+def test_a_good_answer_comes_with_the_providers_own_count() -> None:
+    usage = {
+        "prompt_tokens": 7,
+        "completion_tokens": 5,
+        "total_tokens": 12,
+        "prompt_tokens_details": {"cached_tokens": 4},
+        "completion_tokens_details": {"reasoning_tokens": 2},
+    }
+    with ChatServer(scripted(answer("Anna [1].", usage=usage))) as server:
+        (found,) = ask(server, [call(temperature=0.0, seed=3)])
+    assert found.error is None
+    assert found.reply is not None
+    assert (found.reply.text, found.reply.tokens) == ("Anna [1].", Tokens(7, 5, cached=4, reasoning=2))
+    assert not found.reply.estimated
+    body = server.requests[0].body
+    assert (body["model"], body["temperature"], body["seed"], body["max_tokens"]) == (
+        "test-model",
+        0.0,
+        3,
+        50,
+    )
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY.reveal()}"
+
+
+def test_a_missing_usage_is_counted_here_and_marked() -> None:
+    with ChatServer(scripted(answer("Anna", usage=None))) as server:
+        (found,) = ask(server)
+    # "Who?": a word 1.15 + a sign 0.6 = 1.75 → 2, message 4, start of the reply 3; "Anna": 1.15 → 2
+    assert found.reply is not None
+    assert (found.reply.tokens, found.reply.estimated) == (Tokens(9, 2), True)
+
+
+def test_a_rate_limit_is_obeyed_to_the_second_by_all_calls() -> None:
+    limited = error(429, "slow down", {"retry-after": "0.4"})
+    with ChatServer(scripted(limited, GOOD)) as server:
+        found = ask(server, [call(f"q{n}") for n in range(8)], concurrency=1)
+    assert [each.error for each in found] == [None] * 8
+    assert server.arrived[1] - server.arrived[0] >= 0.4
+    assert len(server.requests) == 9
+
+
+def test_a_rate_limit_lowers_the_number_of_calls_under_way() -> None:
+    """A server that takes four at once: from sixteen the client comes down, and everything is answered."""
+
+    def script(request: Request) -> Action:
+        return replace(GOOD, wait=0.02) if server.at_once <= 4 else error(429, "busy", {"retry-after": "0"})
+
+    with ChatServer(script) as server:
+        found = ask(server, [call(f"q{n}") for n in range(120)], concurrency=16)
+        refused = len(server.requests) - server.answered
+    assert all(each.error is None for each in found)
+    assert refused < 120, "every second call was refused: nothing was learnt"
+
+
+def test_two_server_errors_and_then_success_is_a_success() -> None:
+    with ChatServer(scripted(error(500, "oops"), error(503, "oops"), GOOD)) as server:
+        (found,) = ask(server)
+    assert found.error is None
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (replace(GOOD, wait=1.0), "no answer within 0.2 s (openai.timeout)"),
+        (replace(GOOD, drop_after=40), "broke"),
+        (Action(b'{"id": "chatcmpl-1", "choices": [{'), "not what the protocol says"),
+        (Action(b"<html>gateway</html>", headers={"Content-Type": "text/html"}), "not a chat completion"),
+        (Action(b'{"error": {"message": "overloaded"}}'), "not a chat completion: overloaded"),
+        (Action(b"{}"), "not a chat completion"),
+    ],
+)
+def test_what_fails_in_passing_is_tried_again_and_counted_as_perhaps_charged(bad: Action, words: str) -> None:
+    with ChatServer(scripted(bad, GOOD)) as server:
+        asking = chat(server, timeout=0.2)
+        assert asking.ask([call()])[0].error is None
+    assert asking.budget.doubtful == 1
+    with ChatServer(scripted(bad)) as server:
+        (found,) = ask(server, timeout=0.2)
+    assert found.reply is None
+    assert words in str(found.error)
+    assert "(4 attempts)" in str(found.error)
+    assert len(server.requests) == QUICK.attempts
+
+
+@pytest.mark.parametrize(
+    ("refusal", "before", "after"),
+    [
+        (
+            error(
+                400, "Unsupported parameter: 'max_tokens', use 'max_completion_tokens'", param="max_tokens"
+            ),
+            {"max_tokens": 50},
+            {"max_completion_tokens": 50},
+        ),
+        (
+            error(400, "Unsupported value: 'temperature' does not support 0", param="temperature"),
+            {"temperature": 0.0},
+            {},
+        ),
+        (Action(b'{"detail": "seed: extra inputs are not permitted"}', 422), {"seed": 1}, {}),
+    ],
+)
+def test_a_refused_parameter_is_settled_once_for_the_run(refusal, before, after) -> None:
+    (name,) = before
+
+    def script(request: Request) -> Action:
+        return refusal if name in request.body else GOOD
+
+    with ChatServer(script) as server:
+        found = ask(server, [call(f"q{n}", temperature=0.0, seed=1) for n in range(40)], concurrency=4)
+    assert all(each.error is None for each in found)
+    refused = [each for each in server.requests if name in each.body]
+    assert 1 <= len(refused) <= 4, "only calls that were under way together may meet the refusal"
+    assert all(server.requests[-1].body.get(key) == value for key, value in after.items())
+
+
+def test_a_schema_falls_back_to_json_and_then_to_words() -> None:
+    def script(request: Request) -> Action:
+        kind = request.body.get("response_format", {}).get("type")
+        return error(400, f"response_format {kind} is not supported") if kind else answer('{"ok": true}')
+
+    with ChatServer(script) as server:
+        (found,) = ask(server, [call(schema={"type": "object"}, schema_name="verdict", check=json.loads)])
+    assert found.error is None
+    kinds = [each.body.get("response_format", {}).get("type") for each in server.requests]
+    assert kinds == ["json_schema", "json_object", None]
+
+
+def test_an_answer_that_fails_its_check_is_asked_for_once_more_and_both_are_paid() -> None:
+    with ChatServer(scripted(answer("no json", usage=None), answer('{"ok": true}', usage=None))) as server:
+        (found,) = ask(server, [call(check=json.loads)])
+    assert found.error is None
+    with ChatServer(scripted(answer("no json"))) as server:
+        (found,) = ask(server, [call(check=json.loads)])
+    assert "can't be used" in str(found.error)
+    assert found.reply is not None
+    assert (found.reply.tokens.prompt, len(server.requests)) == (20, 2)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (answer(""), EMPTY),
+        (answer(None), EMPTY),
+        (answer("", finish_reason="length"), CUT_OFF),
+        (error(400, "this model's maximum context length is 10 tokens"), "refuses the request (400)"),
+    ],
+)
+def test_what_cannot_get_better_fails_once_with_its_reason(bad: Action, words: str) -> None:
+    with ChatServer(scripted(bad)) as server:
+        (found,) = ask(server)
+    assert words in str(found.error)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "setting"),
+    [
+        (error(401, f"Incorrect API key provided: {KEY.reveal()}"), "Set OPENAI_API_KEY"),
+        (error(403, "no access"), "Check OPENAI_API_KEY"),
+        (error(404, "The model does not exist"), "Check openai.model"),
+        (error(429, "quota", code="insufficient_quota"), "no credit left"),
+        (error(429, "come back tomorrow", {"retry-after": "86400"}), "asks to wait 86,400 s"),
+    ],
+)
+def test_what_no_call_can_survive_ends_the_run_at_once_and_shows_no_key(bad: Action, setting: str) -> None:
+    with ChatServer(scripted(bad)) as server, pytest.raises(ServiceError) as raised:
+        ask(server, [call(f"q{n}") for n in range(100)])
+    assert setting in str(raised.value)
+    assert KEY.reveal() not in str(raised.value)
+    assert raised.value.__suppress_context__
+    assert len(server.requests) <= 4
+
+
+def test_no_server_ends_the_run_and_names_the_setting() -> None:
+    with ChatServer(scripted(GOOD)) as server:
+        pass
+    with pytest.raises(ServiceError, match=r"can't reach .* Check openai\.base_url"):
+        ask(server, [call(f"q{n}") for n in range(100)])
+
+
+def test_answers_come_in_the_order_of_the_questions() -> None:
+    def script(request: Request) -> Action:
+        return answer(f"to {request.prompt}", wait=0.05 if request.number % 2 == 0 else 0.0)
+
+    with ChatServer(script) as server:
+        found = ask(server, [call(f"q{n}") for n in range(20)])
+    assert [each.reply.text for each in found if each.reply] == [f"to q{n}" for n in range(20)]
+
+
+def test_a_journal_answers_for_calls_that_finished(tmp_path: Path) -> None:
+    path, calls = tmp_path / "j.jsonl", [call(f"q{n}") for n in range(10)]
+    with ChatServer(scripted(GOOD)) as server:
+        for resume, expected in ((False, 5), (True, 10), (True, 10), (False, 20)):
+            journal = Journal.open(path, resume=resume)
+            chat(server, journal=journal).ask(calls[:5] if expected == 5 else calls)
+            journal.close()
+            assert len(server.requests) == expected
+
+
+def test_a_changed_question_is_a_new_call(tmp_path: Path) -> None:
+    cache_of = AnswerCache(tmp_path / "answers")
+    with ChatServer(scripted(GOOD)) as server:
+        for changed in ({}, {"seed": 1}, {"max_tokens": 51}, {"model": "other"}, {"temperature": 0.5}, {}):
+            chat(server, cache=cache_of).ask([call(**changed)])
+    assert len(server.requests) == 5
+
+
+def test_a_torn_last_line_is_cut_off_and_the_call_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with ChatServer(scripted(GOOD)) as server:
+        journal = Journal.open(path, resume=False)
+        chat(server, journal=journal, concurrency=1).ask([call("a"), call("b")])
+        journal.close()
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-20])
+        journal = Journal.open(path, resume=True)
+        assert len(journal.finished) == 1
+        chat(server, journal=journal).ask([call("a"), call("b")])
+        journal.close()
+    assert len(server.requests) == 3
+    assert path.read_bytes() == whole
+
+
+def test_two_runs_on_one_journal_are_refused(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+    with pytest.raises(UsageError, match="another process is writing this journal"):
+        Journal.open(tmp_path / "j.jsonl", resume=True)
+    journal.close()
+
+
+def test_only_failed_calls_are_retried_and_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+
+    def script(request: Request) -> Action:
+        return answer("") if request.prompt == "bad" and request.number < 2 else GOOD
+
+    with ChatServer(script) as server:
+        for retry, errors in ((False, 1), (False, 1), (True, 0)):
+            journal = Journal.open(path, resume=True)
+            found = chat(server, journal=journal, concurrency=1, retry_failed=retry).ask(
+                [call("good"), call("bad")]
+            )
+            journal.close()
+            assert sum(each.error is not None for each in found) == errors
+    assert [each.prompt for each in server.requests] == ["good", "bad", "bad"]
+
+
+def test_the_cap_holds_under_concurrency_32() -> None:
+    """Each call is 10 prompt and at most 50 answer tokens: 8.5e-5·… the server bills the most allowed."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
+    cost = PRICE.cost(Tokens(10, 50))
+    with ChatServer(scripted(answer("Anna", usage=usage, wait=0.01))) as server:
+        asking = chat(server, concurrency=32, cap_usd=cost * 40)
+        found = asking.ask([call(f"question {n}") for n in range(500)])
+    billed = server.answered * cost
+    assert billed <= cost * 40
+    assert server.answered >= 38, "the cap stops the run long before it must"
+    assert asking.budget.spent_usd == pytest.approx(billed)
+    assert [each.error for each in found].count(NOT_ASKED) == 500 - server.answered
+
+
+def test_what_may_have_been_charged_counts_against_the_cap() -> None:
+    cost = PRICE.cost(Tokens(16, 50))  # "q": 1 byte and twice 4 for the format is 9 at worst, below 16
+    with ChatServer(scripted(replace(GOOD, drop_after=20))) as server:
+        ask(server, [call(f"q{n}") for n in range(50)], cap_usd=cost * 10)
+    assert len(server.requests) <= 10
+
+
+def test_a_resumed_run_counts_what_was_paid_before(tmp_path: Path) -> None:
+    cost, path = PRICE.cost(Tokens(10, 50)), tmp_path / "j.jsonl"
+    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
+    with ChatServer(scripted(answer("Anna", usage=usage))) as server:
+        for _ in range(3):
+            journal = Journal.open(path, resume=True)
+            chat(server, journal=journal, cap_usd=cost * 10).ask([call(f"q{n}") for n in range(50)])
+            journal.close()
+    assert server.answered <= 10
+
+
+@cache
+def places_where_a_key_could_be(folder: Path) -> str:
+    return "".join(each.read_text("utf-8") for each in folder.rglob("*") if each.is_file())
+
+
+def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
+    leaking = error(400, f"bad request by {KEY.reveal()} at http://user:hunter22@host")
+    with ChatServer(scripted(GOOD, leaking)) as server:
+        url = server.url.replace("http://", "http://user:hunter22@")
+        counter = TokenCounter(None, "estimate")
+        journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+        asking = Chat(
+            Endpoint(url, KEY, 5.0),
+            lambda model: counter,
+            lambda model: None,
+            1,
+            journal=journal,
+            cache=AnswerCache(tmp_path / "cache"),
+        )
+        found = asking.ask([call("a"), call("b")])
+        journal.close()
+    written = places_where_a_key_could_be(tmp_path) + str(found) + repr(asking)
+    assert "refuses the request" in written
+    assert KEY.reveal() not in written
+    assert "hunter22" not in written
+    assert server.requests[0].headers["authorization"].startswith("Basic ")

@@ -1,0 +1,145 @@
+"""`score`: anyone's run against anyone's gold set."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import (
+    Chosen,
+    Common,
+    Folders,
+    Graph,
+    Measured,
+    comma_list,
+    command,
+    from_config,
+)
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+
+
+@command(app, "score")
+def score(
+    run: Annotated[Path, typer.Option("--run", help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet.")],
+    gold: Annotated[
+        Path, typer.Option("--gold", help="Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.")
+    ],
+    folders: Folders,
+    chosen: Chosen,
+    common: Common,
+    graph: Annotated[
+        Path | None,
+        typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", show_default="none"),
+    ] = None,
+    run_format: Annotated[
+        str | None,
+        typer.Option("--run-format", help="trec, jsonl, contest, json or table.", show_default="by content"),
+    ] = None,
+    gold_format: Annotated[
+        str | None,
+        typer.Option("--gold-format", help="jsonl, rag, contest, trec or table.", show_default="by content"),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="Only this split of a gold table.", show_default="all")
+    ] = None,
+    measures: Measured = None,
+    top_k: Annotated[int | None, from_config("--top-k")] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            "--match",
+            help="When a retrieved item is a reference: name, id, text, rouge1, rouge2, rougeL.",
+            show_default="id or name",
+        ),
+    ] = None,
+    rouge_threshold: Annotated[
+        float, typer.Option("--rouge-threshold", help="ROUGE F1 from which a text is a reference.")
+    ] = 0.5,
+    ties: Annotated[
+        str,
+        typer.Option("--ties", help="Equal scores: list (file order) or trec (float32, then id descending)."),
+    ] = "list",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o", "--output", help="Results file; - for standard output.", show_default="RUN-results.json"
+        ),
+    ] = None,
+) -> None:
+    """Score a run that any program made against a gold set in any of the common formats."""
+    from tiny_graph_rag.dataset.gold import gold_name
+    from tiny_graph_rag.evaluation.foreign import Request, open_run
+    from tiny_graph_rag.evaluation.scoring import Collected
+    from tiny_graph_rag.files import check_writable, find_input, output_path, sha256_of, write_atomically
+    from tiny_graph_rag.metrics import default_measures, parse_measures
+    from tiny_graph_rag.metrics.textual import TextMatch
+    from tiny_graph_rag.report.console import print_summary
+    from tiny_graph_rag.report.results_json import SCHEMA_VERSION, SHOWN_RANKS
+    from tiny_graph_rag.report.score_json import document_parts
+    from tiny_graph_rag.version import __version__
+
+    if ties not in ("list", "trec"):
+        raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
+    if match is not None and graph is not None:
+        raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
+    to_stdout = output == "-"
+    session = Session.open(common, folders, to_stdout=to_stdout, top_k=top_k)
+    config = session.config
+    cutoff = config.evaluation.top_k
+    wanted = parse_measures(measures) if measures else default_measures(cutoff)
+    run_path = find_input(run, Path(config.storage.results_dir), "run")
+    gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
+    target = output_path(output or f"{gold_name(run_path)}-results.json", Path(config.storage.results_dir))
+    if not to_stdout:
+        check_writable(target)
+    knowledge = session.graph(Graph(graph)) if graph is not None else None
+    request = Request(
+        run_path,
+        gold_path,
+        run_format,
+        gold_format,
+        split,
+        ties,
+        chosen.limit,
+        comma_list(chosen.tags),
+        comma_list(chosen.ids),
+    )
+    opened = open_run(request, knowledge, TextMatch(match, rouge_threshold) if match else None)
+    for line in opened.notes:
+        session.warn(f"{run_path.name}: {line}")
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "kind": "score",
+        "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
+        "dataset": {"name": opened.gold_name, "sha256": sha256_of(gold_path), "selection": opened.selection},
+        "run": {"name": run_path.name, "sha256": sha256_of(run_path), "format": opened.run_format},
+        "config": config.as_dict(),
+    }
+    collected = Collected(wanted)
+    parts = document_parts(
+        head,
+        opened.stretches,
+        collected,
+        knowledge,
+        cutoff=cutoff,
+        shown=max(cutoff, SHOWN_RANKS),
+        usage=opened.usage,
+        seed=config.evaluation.seed,
+    )
+    if to_stdout:
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(target, parts)
+    for line in opened.late_notes:
+        session.warn(f"{run_path.name}: {line}")
+    print_summary(collected.found(config.evaluation.seed), session.console)
+    if not to_stdout:
+        session.say(f"results: {target}")

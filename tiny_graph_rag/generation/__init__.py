@@ -1,0 +1,1 @@
+"""Retrieved subgraph → prompt → answer → scores, with what it cost."""

@@ -1,0 +1,159 @@
+"""The journal: every finished call, on disk before it counts as finished.
+
+One JSON object a line. A header line starts a run; lines after the last header belong to it. A line that
+was torn by a crash is cut off when the journal is opened again. Only one process may hold a journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.llm.base import Call, Outcome
+from tiny_graph_rag.llm.prices import Price
+
+HEADER = {"tiny-graph-rag-journal": 1}
+ENDING = ".journal.jsonl"
+
+
+def journal_path(results: Path) -> Path:
+    """`NAME-results.journal.jsonl` beside `NAME-results.json`."""
+    return results.with_name(results.name.removesuffix(".json") + ENDING)
+
+
+class Journal:
+    """Open with `Journal.open`; close when the run ends.
+
+    finished: key → outcome of the calls of this run, those that are resumed too; models: key → model.
+    """
+
+    def __init__(
+        self, path: Path, descriptor: int, finished: dict[str, Outcome], models: dict[str, str]
+    ) -> None:
+        self.path, self.finished, self.models = path, finished, models
+        self._descriptor = descriptor
+        self._disk = ThreadPoolExecutor(1, thread_name_prefix="journal")
+        self._waiting: list[asyncio.Future[None]] = []
+        self._syncer: asyncio.Task[None] | None = None
+
+    @classmethod
+    def open(cls, path: Path, *, resume: bool) -> Journal:
+        """resume: take over what the last run finished; otherwise a new run begins below it.
+
+        Raises UsageError where another process holds the journal, InputError where it can't be used.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        except OSError as error:
+            raise InputError(f"{path}: the journal can't be opened: {error.strerror}") from error
+        try:
+            _lock(descriptor, path)
+            finished, models = _recovered(descriptor, path)
+            if not resume or not os.fstat(descriptor).st_size:
+                finished, models = {}, {}
+                os.write(descriptor, json.dumps(HEADER).encode() + b"\n")
+                os.fsync(descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(path, descriptor, finished, models)
+
+    async def record(self, key: str, call: Call, outcome: Outcome) -> None:
+        """Append one finished call and return once it is on disk.
+
+        The line is written at once, so that a killed process loses nothing; one sync by a thread of its own
+        serves all lines that were written before it began, so that no call waits for another's sync.
+        """
+        self.finished[key], self.models[key] = outcome, call.model
+        about = {"key": key, "purpose": call.purpose, "question": call.question, "model": call.model}
+        line = json.dumps(about | outcome.as_dict(), ensure_ascii=False)
+        _write_all(self._descriptor, line.encode() + b"\n")
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(done)
+        if self._syncer is None or self._syncer.done():
+            self._syncer = asyncio.create_task(self._sync_all())
+        await done
+
+    async def _sync_all(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            batch, self._waiting = self._waiting, []
+            problem = None
+            try:
+                await loop.run_in_executor(self._disk, os.fsync, self._descriptor)
+            except OSError as error:
+                problem = InputError(f"{self.path}: the journal can't be written: {error.strerror}")
+            for each in batch:
+                if each.done():  # its call was cancelled while it waited
+                    continue
+                if problem is None:
+                    each.set_result(None)
+                else:
+                    each.set_exception(problem)
+
+    def paid_usd(self, price: Callable[[str], Price | None]) -> float:
+        """What the finished calls cost at today's prices; 0 for models without one."""
+        total = 0.0
+        for key, model in self.models.items():
+            reply, its_price = self.finished[key].reply, price(model)
+            if reply is not None and its_price is not None:
+                total += its_price.cost(reply.tokens)
+        return total
+
+    def close(self) -> None:
+        self._disk.shutdown()
+        os.close(self._descriptor)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _lock(descriptor: int, path: Path) -> None:
+    """Held until the process ends, however it ends. Where the platform has no flock nothing is guarded."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise UsageError(
+            f"{path}: another process is writing this journal. Wait for it, or choose other results with -o"
+        ) from error
+
+
+def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], dict[str, str]]:
+    """What the last run finished, and by which model; a torn last line is cut off the file."""
+    finished: dict[str, Outcome] = {}
+    models: dict[str, str] = {}
+    whole = 0
+    with os.fdopen(os.dup(descriptor), "rb") as stream:
+        stream.seek(0)
+        for number, line in enumerate(stream, 1):
+            if not line.endswith(b"\n"):
+                break
+            whole += len(line)
+            try:
+                entry = json.loads(line)
+                if entry == HEADER:
+                    finished, models = {}, {}
+                else:
+                    finished[str(entry["key"])] = Outcome.from_dict(entry)
+                    models[str(entry["key"])] = str(entry["model"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"{path}:{number}: not a line of a journal. Move the file away, or choose other "
+                    "results with -o"
+                ) from error
+    if whole != os.fstat(descriptor).st_size:
+        os.ftruncate(descriptor, whole)
+    return finished, models

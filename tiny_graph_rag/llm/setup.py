@@ -1,0 +1,79 @@
+"""From settings to a Chat: whether a model can be asked at all, at which price, counted by what."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from tiny_graph_rag.config import Config, cache_folder, tokenizer_folder
+from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.llm.cache import AnswerCache
+from tiny_graph_rag.llm.chat import Chat
+from tiny_graph_rag.llm.endpoint import Endpoint
+from tiny_graph_rag.llm.journal import Journal
+from tiny_graph_rag.llm.prices import Price, find_price, how_to_price
+from tiny_graph_rag.llm.tokens import TokenCounter
+
+HOW_TO_TURN_ON = (
+    "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without keys (docs/generation-and-cost.md)"
+)
+ANSWERS = "answers-1"  # folder of the answer cache, with the version of what lies in it
+
+
+def can_ask(config: Config) -> bool:
+    """Whether there is a key or a server of one's own."""
+    return bool(config.api_key) or bool(config.openai.base_url)
+
+
+def models(config: Config, *, judging: bool) -> tuple[str, ...]:
+    """The models that a run calls."""
+    judge = (config.openai.judge_model or config.openai.model,) if judging else ()
+    return tuple(dict.fromkeys((config.openai.model, *judge)))
+
+
+class Tariff:
+    """Prices and token counters of the models of one run, each looked up once."""
+
+    def __init__(self, config: Config) -> None:
+        try:
+            import genai_prices  # noqa: F401
+            import tiktoken  # noqa: F401
+        except ImportError as error:
+            raise MissingExtraError("counting tokens and cost", str(error.name), "llm") from error
+        settings = config.openai
+        self.price = cache(lambda model: find_price(model, settings.base_url, settings.prices))
+        self.counter = cache(lambda model: TokenCounter.for_model(model, tokenizer_folder()))
+
+    def require_prices(self, models: tuple[str, ...]) -> None:
+        """A cap needs prices. Raises UsageError for a model without one."""
+        for model in models:
+            if self.price(model) is None:
+                raise UsageError(f"--max-cost needs a price and {model!r} has none: {how_to_price(model)}")
+
+    def describe(self, model: str) -> str:
+        price: Price | None = self.price(model)
+        return str(price) if price else f"price unknown: {how_to_price(model)}"
+
+
+def open_chat(
+    config: Config,
+    tariff: Tariff,
+    journal: Path | None,
+    *,
+    resume: bool = False,
+    retry_failed: bool = False,
+    cap_usd: float | None = None,
+) -> Chat:
+    """A Chat with its journal open. journal: None keeps none. Close the journal when the run ends."""
+    settings = config.openai
+    endpoint = Endpoint(settings.base_url, config.api_key, settings.timeout)
+    return Chat(
+        endpoint,
+        tariff.counter,
+        tariff.price,
+        settings.concurrency,
+        journal=Journal.open(journal, resume=resume) if journal else None,
+        cache=AnswerCache(cache_folder() / ANSWERS) if config.running.answer_cache else None,
+        cap_usd=cap_usd,
+        retry_failed=retry_failed,
+    )

@@ -1,0 +1,82 @@
+"""Answers in the results file: text, scores, tokens and cost, a question and in sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
+from tiny_graph_rag.generation.base import Answer, Answers, Spent, total
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.llm.base import PURPOSES, Tokens
+from tiny_graph_rag.report.explained_json import mean_fields, number
+
+
+def answer(answers: Answers, row: int, graph: KnowledgeGraph) -> dict[str, Any]:
+    """`results[].answer`."""
+    found: Answer = answers.rows[row]
+    whole = found.total
+    return {
+        "text": found.text,
+        "error": found.error,
+        "abstained": found.abstained,
+        "cited_facts": list(found.cited),
+        "citations": [graph.entities.ids[entity] for entity in found.citations],
+        "scores": {name: number(value) for name, value in found.scores.items()},
+        "verdicts": found.verdicts,
+        "context": {"facts": found.facts, "tokens": found.context_tokens, "left_out": found.left_out},
+        "tokens": whole.tokens.as_dict(),
+        "cost_usd": whole.cost_usd,
+        "estimated": whole.estimated,
+        "usage": {purpose: spent(each) for purpose, each in found.spent.items()},
+    }
+
+
+def usage(answers: Answers, rows: Sequence[int] | None = None) -> dict[str, Any]:
+    """Calls, tokens and cost by purpose and in all."""
+    by_purpose = answers.spent(rows)
+    return {
+        **{purpose: spent(by_purpose[purpose]) for purpose in PURPOSES},
+        "total": spent(total(by_purpose.values())),
+    }
+
+
+def spent(each: Spent) -> dict[str, Any]:
+    return {
+        "calls": each.calls,
+        **each.tokens.as_dict(),
+        "cost_usd": each.cost_usd,
+        "estimated": each.estimated,
+    }
+
+
+def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
+    """`summary.answers` and `summary.by_tag[tag].answers`."""
+    return {
+        "answered": part.answered,
+        "failed": part.failed,
+        "abstained": part.abstained,
+        "scores": {name: mean_fields(mean) for name, mean in part.scores.items()},
+        "usage": usage(answers, part.rows),
+    }
+
+
+def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
+    """`summary` with the answers' fields, overall and by tag."""
+    part = answer_slice(answered.answers, answered.overall)
+    whole = part["usage"]["total"]
+    by_tag = {
+        tag: each
+        | {
+            "failed": answered.by_tag[tag].failed,
+            "answers": answer_slice(answered.answers, answered.by_tag[tag]),
+        }
+        for tag, each in head["by_tag"].items()
+    }
+    return head | {
+        "total_token_usage": {name: whole[name] for name in Tokens().as_dict()},
+        "estimated_cost_usd": whole["cost_usd"],
+        "failed": answered.overall.failed,
+        "by_tag": by_tag,
+        "answers": part | {"complete": answered.answers.complete, "notes": list(answered.answers.notes)},
+    }

@@ -1,0 +1,123 @@
+"""The results file of `score`, written while the run passes by: the same fields as `eval`'s.
+
+Questions come first and the summary last, because nothing but columns of scores is kept in memory.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tiny_graph_rag.evaluation.scoring import Collected, Stretch
+from tiny_graph_rag.evaluation.summary import Summary
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.metrics import Measure
+from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.report.explained_json import number
+from tiny_graph_rag.report.results_json import entities, headline, slice_document
+from tiny_graph_rag.retrieval.base import NO_HOP
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def document_parts(
+    head: dict[str, Any],
+    passing: Iterable[Stretch],
+    collected: Collected,
+    graph: KnowledgeGraph | None,
+    *,
+    cutoff: int,
+    shown: int,
+    usage: dict[str, int],
+    seed: int,
+) -> Iterator[bytes]:
+    """The file, piece by piece; `collected` is filled on the way. cutoff: of tp, fp and fn."""
+    yield _ENCODER.encode(head).removesuffix(b"}") + b',\n"results": ['
+    mentioned: dict[str, None] = {}
+    first = True
+    for stretch in passing:
+        lines = []
+        for each in question_rows(stretch, collected.add(stretch), cutoff, shown):
+            if graph is not None:
+                mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
+                for reference in each["references"]:
+                    mentioned.update(dict.fromkeys(reference["entity_ids"]))
+            lines.append(_ENCODER.encode(each))
+        if lines:
+            yield (b"\n" if first else b",\n") + b",\n".join(lines)
+            first = False
+    known = entities(graph, mentioned) if graph is not None else {}
+    found = {"summary": summary(collected, collected.found(seed), cutoff, usage), "entities": known}
+    yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
+
+
+def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
+    seconds = np.array(collected.latencies)
+    latency = {
+        "mean": float(seconds.mean()) if len(seconds) else None,
+        "p50": float(np.quantile(seconds, 0.5)) if len(seconds) else None,
+        "p95": float(np.quantile(seconds, 0.95)) if len(seconds) else None,
+        "n": len(seconds),
+    }
+    return {
+        "k": cutoff,
+        **headline(found.overall.measures, cutoff),
+        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage},
+        "estimated_cost_usd": None if usage else 0.0,
+        **slice_document(found.overall),
+        "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},
+        "latency": latency,
+    }
+
+
+def question_rows(
+    stretch: Stretch, columns: dict[Measure, Column], cutoff: int, shown: int
+) -> Iterator[dict[str, Any]]:
+    """One object of `results` a question."""
+    judged = stretch.judged
+    rows = judged.rows[:, :shown]
+    labelled = iter(stretch.labels(rows[rows != NO_ROW]))
+    counts = np.minimum(judged.retrieved, shown).tolist()
+    hit = (judged.grades[:, :cutoff] > 0).tolist()
+    items = judged.items[:, :cutoff].tolist()
+    first_item = np.concatenate([[0], np.cumsum(judged.relevant)]).tolist()
+    spellings = [str(each) for each in columns]
+    values = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(stretch.ids)
+    for place, question in enumerate(stretch.ids):
+        ranked = [next(labelled) for _ in range(counts[place])]
+        names = [name for _, name, _ in ranked[:cutoff]]
+        filled = {item - first_item[place] for item in items[place] if item != NO_ITEM}
+        references = stretch.references[place]
+        seconds = stretch.latency_seconds.get(question)
+        yield {
+            "id": question,
+            "query": stretch.queries[place] if stretch.queries else "",
+            "tags": list(stretch.tags[place]) if stretch.tags else [],
+            "linked": [],
+            "ranked": [
+                {"id": key, "name": name, "score": points if math.isfinite(points) else None, "hop": NO_HOP}
+                for key, name, points in ranked
+            ],
+            "references": [
+                {
+                    "name": name,
+                    "grade": grade,
+                    "entity_ids": ids,
+                    "resolved_by": level,
+                    "ambiguous": len(ids) > 1,
+                    "shares_entity": sum(other[4] == item for other in references) > 1,
+                }
+                for name, grade, ids, level, item in references
+            ],
+            "metrics": dict(zip(spellings, map(number, values[place]), strict=True)),
+            "answer": None,
+            "tp": [name for name, relevant in zip(names, hit[place], strict=False) if relevant],
+            "fp": [name for name, relevant in zip(names, hit[place], strict=False) if not relevant],
+            "fn": [name for name, *_, item in references if item not in filled],
+            "latency_seconds": seconds,
+        }
