@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -307,7 +308,7 @@ def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None
             assert at in ends
             at = ends[0] if at == ends[1] else ends[1]
         assert names[at] in seeds
-        assert all(one != other for one, other in zip(steps, steps[1:], strict=False))
+        assert all(one != other for one, other in pairwise(steps))
 
 
 @given(case=cases(), theta=st.sampled_from([0, 300, 1700]))

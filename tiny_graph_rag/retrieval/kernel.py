@@ -88,7 +88,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 if evidence[3][v] == base:
                     mine |= evidence[4][v]
             energy = left[mine] + (groups - 1) * price[OTHER_SEED]
-            if asks and mine == 0:
+            if asks and (mine == 0 or (head and not mine & head)):
                 energy += price[OFF_FOCUS]
             keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(masses[i], 1 << 16))
             chosen[count] = -1 - v
