@@ -9,7 +9,11 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+<<<<<<< HEAD
 from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
+=======
+from tiny_graph_rag.dataset.examples import EvalSet
+>>>>>>> main
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -29,7 +33,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "package_version": __version__,
         "kind": "eval",
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
-        "dataset": _dataset(evaluation),
+        "dataset": dataset_json(evaluation.examples),
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
@@ -217,8 +221,8 @@ def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
     return found
 
 
-def _dataset(evaluation: Evaluation) -> dict[str, Any]:
-    examples = evaluation.examples
+def dataset_json(examples: EvalSet) -> dict[str, Any]:
+    """`dataset` of a results file: which gold set, and what was left of it."""
     chosen = examples.selection
     return {
         "name": examples.name,

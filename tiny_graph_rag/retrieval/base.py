@@ -7,7 +7,7 @@ foreign ones return the same Run, so everything after it (measures, diagnosis, r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -125,6 +125,18 @@ class Retriever(ABC):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
 
+<<<<<<< HEAD
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         """What the place of row `row` of a run for this question is made of; empty where it has no parts."""
         return ()
+=======
+    def retrieve_within(
+        self, questions: Sequence[LinkedQuestion], hops: Sequence[int]
+    ) -> Iterator[Run] | None:
+        """One run for each hop limit, none above this retriever's own, from shared work.
+
+        Each equals `retrieve` of a retriever made with that limit (its walks may be padded wider). None where
+        there is nothing to share: the caller then makes a retriever for each limit.
+        """
+        return None
+>>>>>>> main

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -50,6 +50,11 @@ class PlainBfsRetriever(Retriever):
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return Run.concatenated([self._ranked(question) for question in questions])
+
+    def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
+        """Nearest first: what lies within fewer hops stands in front."""
+        deepest = self.retrieve(questions)
+        return (deepest.where(deepest.hops <= each) for each in hops)
 
     def _ranked(self, question: LinkedQuestion) -> Run:
         adjacency, rank = self.graph.adjacency, self.graph.name_rank
