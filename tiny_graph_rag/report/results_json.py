@@ -9,11 +9,8 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-<<<<<<< HEAD
-from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
-=======
 from tiny_graph_rag.dataset.examples import EvalSet
->>>>>>> main
+from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -125,11 +125,10 @@ class Retriever(ABC):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
 
-<<<<<<< HEAD
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         """What the place of row `row` of a run for this question is made of; empty where it has no parts."""
         return ()
-=======
+
     def retrieve_within(
         self, questions: Sequence[LinkedQuestion], hops: Sequence[int]
     ) -> Iterator[Run] | None:
@@ -139,4 +138,3 @@ class Retriever(ABC):
         there is nothing to share: the caller then makes a retriever for each limit.
         """
         return None
->>>>>>> main
