@@ -12,8 +12,9 @@ import pytest
 from hypothesis import settings
 from typer.testing import CliRunner, Result
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, load
 
+load()
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 

@@ -62,7 +62,9 @@ class Ranking:
     """Prices of `bfs`: an entity costs what its cheapest explanation costs (docs/retrieval.md)."""
 
     step: float = setting(0.1, "a step: of two equal explanations the shorter wins", low=0.001, high=10)
-    against: float = setting(0.1, "more, for a step against the direction that its words name", low=0, high=10)
+    against: float = setting(
+        0.1, "more, for a step against the direction that its words name", low=0, high=10
+    )
     unexplained: float = setting(1.0, "more, for a step that no word speaks for", low=0, high=10)
     unexplained_least: float = setting(0.2, "that price in a long question, at least", low=0, high=10)
     short_question: int = setting(3, "words of content with which a question asks about one step", low=0)
@@ -94,6 +96,7 @@ class Evaluation:
     """How a run is scored."""
 
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
+    save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
     seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
 
@@ -149,6 +152,7 @@ class Generation:
 
     context_tokens: int = setting(2000, "tokens of graph facts in a prompt at most", low=1)
     prompt: str = setting("", "file with a prompt of your own; empty for the built-in one")
+    bleu: bool = setting(False, "sentence BLEU beside the other answer scores (package sacrebleu)")
     judge: str = setting("", "correctness, faithfulness, quality, retrieval, factuality; empty for none")
     fail_on_error: float = setting(
         1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1

@@ -240,7 +240,7 @@ def test_answers_are_not_looked_for_with_skip_generation(story: Path, monkeypatc
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     code = (
-        "import sys; from tiny_graph_rag.cli import app\n"
+        "import sys; from tiny_graph_rag.cli import app, load; load()\n"
         "try: app(['eval', '--dataset', 'story-eval.jsonl', '--skip-generation'])\n"
         "except SystemExit as end: print('CODE', end.code)\n"
         "ours = ('tiny_graph_rag.llm', 'tiny_graph_rag.generation')\n"

@@ -47,7 +47,7 @@ def test_the_three_ways_to_start_it_are_one_program(tmp_path: Path) -> None:
 
 def test_the_main_job_imports_nothing_heavy(tmp_path: Path) -> None:
     code = (
-        "import sys; from tiny_graph_rag.cli import app\n"
+        "import sys; from tiny_graph_rag.cli import app, load; load()\n"
         f"try: app({[*MAIN_JOB, '--results-dir', str(tmp_path)]!r})\n"
         f"except SystemExit: print('HEAVY', [each for each in {FORBIDDEN!r} if each in sys.modules])"
     )

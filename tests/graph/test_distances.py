@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.evaluation.small import graph_of
 from tiny_graph_rag.graph import distances
-from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
+from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
 
 
 @settings(max_examples=300, deadline=None)
@@ -37,6 +37,10 @@ def test_hops_are_networkx_shortest_paths(edges, seeds, closed) -> None:
             away = networkx.multi_source_dijkstra_path_length(walkable, set(each)) if each else {}
             expected += [away.get(entity, NOT_REACHED) for entity in range(12)]
         assert hops_between(adjacency, columns, wanted, mask).tolist() == expected
+        sizes = sizes_within(adjacency, columns, len(seeds), 3, mask)
+        apart = np.array(expected).reshape(-1, 12)
+        for hops in range(4):
+            assert sizes[:, hops].tolist() == ((apart >= 0) & (apart <= hops)).sum(axis=1).tolist()
 
 
 def test_more_questions_than_a_block_holds(monkeypatch) -> None:

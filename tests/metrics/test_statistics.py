@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.metrics.statistics import RESAMPLED_UP_TO, bootstrap, expansion, means, wilson
+from tiny_graph_rag.metrics.statistics import (
+    RESAMPLED_UP_TO,
+    _percentiles,
+    bootstrap,
+    expansion,
+    means,
+    wilson,
+)
 
 
 def one(values: list[float], **options):
@@ -99,3 +106,13 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(n: int, least: float) 
         found = means({"m": rng.beta(2, 1, n)})["m"]
         held += found.low <= 2 / 3 <= found.high  # the mean of Beta(2, 1)
     assert held / 400 >= least
+
+
+@given(
+    st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), min_size=1, max_size=30), st.integers(0, 30)
+)
+def test_percentiles_are_those_of_numpy(rows: list[list[float]], holes: int) -> None:
+    values = np.array(rows)
+    values[: min(holes, len(values) - 1), 1] = np.nan
+    expected = np.nanquantile(values, (0.025, 0.975), axis=0).T
+    np.testing.assert_allclose(_percentiles(np.sort(values, axis=0), (0.025, 0.975)), expected, atol=1e-15)

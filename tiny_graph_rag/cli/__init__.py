@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from typing import Annotated
 
 import typer
@@ -34,19 +36,18 @@ def root(
     """The options that stand before the command."""
 
 
-from tiny_graph_rag.cli import (  # noqa: E402 - each registers its command
-    compare,  # noqa: F401
-    eval,  # noqa: F401
-    init,  # noqa: F401
-    measures,  # noqa: F401
-    query,  # noqa: F401
-    report,  # noqa: F401
-    score,  # noqa: F401
-    stats,  # noqa: F401
-    validate,  # noqa: F401
-)
+# Each is a module of this folder that registers the command of its name.
+COMMANDS = ("compare", "eval", "init", "measures", "query", "report", "score", "stats", "sweep", "validate")
+
+
+def load(*names: str) -> None:
+    """Register these commands, all of them where none is named."""
+    for name in names or COMMANDS:
+        import_module(f"tiny_graph_rag.cli.{name}")
 
 
 def main() -> None:
     """Entry point of `tiny-graph-rag`, `python -m tiny_graph_rag` and main.py."""
+    asked = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
+    load(*([asked] if asked in COMMANDS else []))  # the other commands would only slow the start
     app()

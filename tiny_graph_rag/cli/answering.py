@@ -147,7 +147,15 @@ class Answering:
         contexts = ContextMaker(
             evaluation.graph, self.tariff.counter(config.openai.model), config.generation.context_tokens
         )
-        return Asked(evaluation.examples, evaluation.linked, evaluation.run, contexts, self.template, config)
+        return Asked(
+            evaluation.examples,
+            evaluation.linked,
+            evaluation.run,
+            contexts,
+            self.template,
+            config,
+            evaluation.judgments.references,
+        )
 
     def _close(self) -> None:
         if self.chat.journal is not None:

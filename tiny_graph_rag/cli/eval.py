@@ -49,6 +49,7 @@ def evaluate_command(
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
     save_run: Annotated[
         str | None,
         typer.Option("--save-run", help="Write the whole run: .trec, .jsonl, .csv or .parquet."),
@@ -77,6 +78,7 @@ def evaluate_command(
         to_stdout=to_stdout,
         **flags(retrieving),
         top_k=top_k,
+        save_reasons=save_reasons,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )

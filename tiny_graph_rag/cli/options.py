@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
@@ -84,6 +84,15 @@ class Retrieving:
     retriever: Annotated[str | None, from_config("--retriever")] = None
     hops: Annotated[int | None, from_config("--hops")] = None
     depth: Annotated[int | None, from_config("--depth")] = None
+    exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds")] = None
+    direction: Annotated[str | None, from_config("--direction")] = None
+    relations: Annotated[str | None, from_config("--relations")] = None
+    not_relations: Annotated[str | None, from_config("--not-relations")] = None
+    types: Annotated[str | None, from_config("--types")] = None
+    min_weight: Annotated[float | None, from_config("--min-weight")] = None
+    max_degree: Annotated[int | None, from_config("--max-degree")] = None
+    min_score: Annotated[float | None, from_config("--min-score")] = None
+    vocabulary: Annotated[str | None, from_config("--vocabulary")] = None
     threads: Annotated[int | None, from_config("--threads")] = None
 
 
@@ -113,11 +122,20 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
+    bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
     answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
 
 
-GENERATION_SETTINGS = ("model", "prompt", "context_tokens", "concurrency", "fail_on_error", "answer_cache")
+GENERATION_SETTINGS = (
+    "model",
+    "prompt",
+    "context_tokens",
+    "concurrency",
+    "bleu",
+    "fail_on_error",
+    "answer_cache",
+)
 
 
 def flags(group: Any) -> dict[str, Any]:
@@ -169,6 +187,13 @@ def comma_list(text: str | None) -> tuple[str, ...]:
     return items
 
 
+@dataclass(frozen=True, slots=True)
+class Without:
+    """`Annotated[Group, Without(("hops",))]`: a group less options that the command has in its own form."""
+
+    names: tuple[str, ...]
+
+
 def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command whose parameters may be option groups, and report its errors in words."""
 
@@ -176,12 +201,18 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
         hints = get_type_hints(function, include_extras=True)
         parameters: dict[str, inspect.Parameter] = {}
         groups: dict[str, type] = {}
+        left_out: dict[str, tuple[str, ...]] = {}
         for parameter in inspect.signature(function).parameters.values():
             hint = hints[parameter.name]
+            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Without):
+                left_out[parameter.name] = hint.__metadata__[0].names
+                hint = get_args(hint)[0]
             if is_dataclass(hint) and isinstance(hint, type):
                 groups[parameter.name] = hint
                 field_hints = get_type_hints(hint, include_extras=True)
                 for each in fields(hint):
+                    if each.name in left_out.get(parameter.name, ()):
+                        continue
                     parameters[each.name] = inspect.Parameter(
                         each.name,
                         inspect.Parameter.KEYWORD_ONLY,
@@ -196,7 +227,13 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
         @functools.wraps(function)
         def run(**values: Any) -> None:
             given = {
-                name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+                name: group(
+                    **{
+                        each.name: values.pop(each.name)
+                        for each in fields(group)
+                        if each.name not in left_out.get(name, ())
+                    }
+                )
                 for name, group in groups.items()
             }
             debug = any(getattr(group, "debug", False) for group in given.values())

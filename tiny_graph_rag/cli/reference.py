@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, load
 
 
 def reference() -> str:
     """Every command with its arguments and options, as Markdown."""
+    load()
     root = typer.main.get_command(app)
     lines = [
         "# Commands",

@@ -78,13 +78,20 @@ def farthest_hops(
 
 
 def item_hops(
-    adjacency: Adjacency, judgments: Judgments, seeds: Seeds, asked: NDArray[np.bool_]
+    adjacency: Adjacency,
+    judgments: Judgments,
+    seeds: Seeds,
+    asked: NDArray[np.bool_],
+    passable: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
-    """(items,): hops of the nearest bearer, NOT_REACHED where there is none or the question is not asked."""
+    """(items,): hops of the nearest bearer, NOT_REACHED where there is none or the question is not asked.
+
+    passable: (slots,) that may be walked, None for all.
+    """
     universe = max(judgments.universe, 1)
     question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
     pairs = np.flatnonzero(asked[question])
-    hops = hops_between(adjacency, seeds, (question[pairs], entity[pairs]))
+    hops = hops_between(adjacency, seeds, (question[pairs], entity[pairs]), passable)
     far = np.iinfo(np.int32).max
     nearest = np.full(len(judgments.grades), far, dtype=np.int32)
     np.minimum.at(nearest, judgments.pair_items[pairs], np.where(hops == NOT_REACHED, far, hops))

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.dataset.resolve import Reference
 from tiny_graph_rag.generation.base import Answer, Answers, Spent
 from tiny_graph_rag.generation.context import Context, ContextMaker
 from tiny_graph_rag.generation.prompt import Template, question_text
+from tiny_graph_rag.generation.scores import (
+    abstention_score,
+    agreement_scores,
+    citation_scores,
+    failed_scores,
+)
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import Call, Outcome
 from tiny_graph_rag.llm.chat import NOT_ASKED, Chat
@@ -38,6 +45,7 @@ class Asked:
     contexts: ContextMaker
     template: Template
     config: Config
+    references: Sequence[tuple[Reference, ...]]
 
     def context(self, row: int) -> Context:
         seeds = [seed.entity for seed in self.linked[row].seeds]
@@ -67,7 +75,8 @@ def answer_all(asked: Asked, chat: Chat, done: Callable[[Outcome], None] = lambd
     for row, outcome in enumerate(outcomes):
         context = asked.context(row)
         spent = Spent() if outcome.error == NOT_ASKED else Spent.on(outcome, price)
-        rows.append(_answer(outcome, context, spent))
+        found = _answer(outcome, context, spent)
+        rows.append(replace(found, scores=_scores(found, asked, row, context)))
     return Answers(tuple(rows), complete=all(each.error != NOT_ASKED for each in outcomes))
 
 
@@ -86,6 +95,16 @@ def _answer(outcome: Outcome, context: Context, spent: Spent) -> Answer:
         context_tokens=context.tokens,
         left_out=context.left_out,
     )
+
+
+def _scores(answer: Answer, asked: Asked, row: int, context: Context) -> dict[str, float]:
+    example = asked.examples[row]
+    scores = (
+        agreement_scores(without_citations(answer.text), example, bleu=asked.config.generation.bleu)
+        | citation_scores([context.entities(number) for number in answer.cited], asked.references[row])
+        | abstention_score(answer.abstained, example)
+    )
+    return scores if answer.error is None else failed_scores(scores)
 
 
 def cited_facts(text: str) -> tuple[int, ...]:

@@ -6,6 +6,8 @@ own, for all questions at once, and stops when every wanted entity that can be r
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,11 +27,11 @@ def twins(adjacency: Adjacency) -> NDArray[np.int64]:
     return twin
 
 
+Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
 def hops_between(
-    adjacency: Adjacency,
-    seeds: tuple[NDArray[np.int64], NDArray[np.int64]],
-    wanted: tuple[NDArray[np.int64], NDArray[np.int64]],
-    passable: NDArray[np.bool_] | None = None,
+    adjacency: Adjacency, seeds: Columns, wanted: Columns, passable: NDArray[np.bool_] | None = None
 ) -> NDArray[np.int32]:
     """Fewest relations from the nearest seed of the same question, for each wanted entity.
 
@@ -37,23 +39,48 @@ def hops_between(
     may not leave an entity by that slot. Returns (wanted,), 0 for a seed, NOT_REACHED where no walk leads.
     """
     hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
-    if not len(hops):
-        return hops
-    indptr, neighbours = _incoming(adjacency, passable)
-    questions, _ = distinct(wanted[0])
-    block = WORD_BITS * max(1, BLOCK_BYTES // max(8 * (len(indptr) - 1), 1))
+    steps = _incoming(adjacency, passable)
+    for chosen, sources, words in _blocks(seeds, distinct(wanted[0])[0], len(steps[0]) - 1):
+        rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
+        question, entity = np.searchsorted(chosen, wanted[0][rows]), wanted[1][rows]
+        open_rows, found = np.arange(len(question)), hops[rows]
+        for hop, reached in enumerate(_levels(*steps, sources, words)):
+            bits = reached[entity[open_rows], question[open_rows] // WORD_BITS] & _bit(question[open_rows])
+            found[open_rows[bits > 0]] = hop
+            open_rows = open_rows[bits == 0]
+            if not len(open_rows):
+                break
+    return hops
+
+
+def sizes_within(
+    adjacency: Adjacency,
+    seeds: Columns,
+    questions: int,
+    hops: int,
+    passable: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int64]:
+    """(questions, hops + 1): how many entities lie within 0, 1, … hops of the question's seeds."""
+    sizes = np.zeros((questions, hops + 1), dtype=np.int64)
+    steps = _incoming(adjacency, passable)
+    for chosen, sources, words in _blocks(seeds, np.arange(questions), len(steps[0]) - 1):
+        for hop, reached in enumerate(_levels(*steps, sources, words)):
+            bits = np.unpackbits(reached.view(np.uint8), axis=1, bitorder="little")
+            sizes[chosen, hop:] = bits.sum(axis=0, dtype=np.int64)[: len(chosen), None]
+            if hop == hops:
+                break
+    return sizes
+
+
+def _blocks(
+    seeds: Columns, questions: NDArray[np.int64], entities: int
+) -> Iterator[tuple[NDArray[np.int64], Columns, int]]:
+    """Questions in blocks that fit the cache: (questions, seeds with questions counted from 0, words)."""
+    block = WORD_BITS * max(1, BLOCK_BYTES // max(8 * entities, 1))
     for start in range(0, len(questions), block):
         chosen = questions[start : start + block]
-        rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
         held = found_in(chosen, seeds[0])
-        hops[rows] = _search(
-            indptr,
-            neighbours,
-            (np.searchsorted(chosen, seeds[0][held]), seeds[1][held]),
-            (np.searchsorted(chosen, wanted[0][rows]), wanted[1][rows]),
-            -(-len(chosen) // WORD_BITS),
-        )
-    return hops
+        yield chosen, (np.searchsorted(chosen, seeds[0][held]), seeds[1][held]), -(-len(chosen) // WORD_BITS)
 
 
 def _incoming(
@@ -67,33 +94,21 @@ def _incoming(
     return before[adjacency.indptr], adjacency.neighbours[kept]
 
 
-def _search(
-    indptr: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
-    seeds: tuple[NDArray[np.int64], NDArray[np.int64]],
-    wanted: tuple[NDArray[np.int64], NDArray[np.int64]],
-    words: int,
-) -> NDArray[np.int32]:
-    """One block; questions count from 0 here."""
+def _levels(
+    indptr: NDArray[np.int64], neighbours: NDArray[np.int32], seeds: Columns, words: int
+) -> Iterator[NDArray[np.uint64]]:
+    """(entities, words) bits of what is reached within 0, 1, … hops, until nothing new is. One array, which
+    grows from step to step."""
     reached = np.zeros((len(indptr) - 1, words), dtype=np.uint64)
     np.bitwise_or.at(reached, (seeds[1], seeds[0] // WORD_BITS), _bit(seeds[0]))
+    yield reached
     linked = np.flatnonzero(indptr[1:] > indptr[:-1])  # reduceat has no empty rows
-    hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
-    open_rows = np.arange(len(hops))
-    hop = 0
-    while True:
-        question, entity = wanted[0][open_rows], wanted[1][open_rows]
-        found = (reached[entity, question // WORD_BITS] & _bit(question)) > 0
-        hops[open_rows[found]] = hop
-        open_rows = open_rows[~found]
-        if not len(open_rows) or not len(linked):
-            return hops
-        stepped = np.bitwise_or.reduceat(reached[neighbours], indptr[linked], axis=0)
-        grown = reached[linked] | stepped
+    while len(linked):
+        grown = reached[linked] | np.bitwise_or.reduceat(reached[neighbours], indptr[linked], axis=0)
         if np.array_equal(grown, reached[linked]):
-            return hops
+            return
         reached[linked] = grown
-        hop += 1
+        yield reached
 
 
 def _bit(question: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -132,8 +132,21 @@ def bootstrap(values: NDArray[np.float64], weights: NDArray[np.float64], *, seed
         counts = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
         with np.errstate(invalid="ignore"):
             parts.append((counts @ above) / (counts @ below))
-    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    return np.asarray(np.nanquantile(np.concatenate(parts), ends, axis=0).T)
+    return _percentiles(np.sort(np.concatenate(parts), axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+
+
+def _percentiles(ascending: NDArray[np.float64], shares: tuple[float, ...]) -> Column:
+    """Linear between neighbours, NaN (sorted last) left out; (rows, columns) → (columns, shares).
+
+    numpy's own nanquantile goes column by column and loads numpy.ma.
+    """
+    last = np.maximum((~np.isnan(ascending)).sum(axis=0) - 1, 0)
+    place = last[:, None] * np.array(shares)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, last[:, None])
+    column = np.arange(ascending.shape[1])[:, None]
+    low, high = ascending[below, column], ascending[above, column]
+    return np.asarray(low + (high - low) * (place - below))
 
 
 def _on_grid(values: NDArray[np.float64]) -> NDArray[np.float64]:

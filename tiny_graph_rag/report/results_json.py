@@ -9,6 +9,8 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -19,7 +21,6 @@ from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
 SCHEMA_VERSION = 1
-SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
@@ -29,7 +30,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "package_version": __version__,
         "kind": "eval",
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
-        "dataset": _dataset(evaluation),
+        "dataset": dataset_json(evaluation.examples),
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
@@ -208,12 +209,17 @@ def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
         }
         if run.walks is not None:
             each["walk"] = walk_steps(graph, entity, run.walks[place].tolist())
+        if evaluation.reasons is not None and place - start < len(evaluation.reasons[row]):
+            each["reasons"] = [
+                {"what": part.what, "words": list(part.words), "price": part.price}
+                for part in evaluation.reasons[row][place - start]
+            ]
         found.append(each)
     return found
 
 
-def _dataset(evaluation: Evaluation) -> dict[str, Any]:
-    examples = evaluation.examples
+def dataset_json(examples: EvalSet) -> dict[str, Any]:
+    """`dataset` of a results file: which gold set, and what was left of it."""
     chosen = examples.selection
     return {
         "name": examples.name,

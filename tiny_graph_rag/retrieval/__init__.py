@@ -13,7 +13,7 @@ from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Retriever, Run, Task
+from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Reason, Retriever, Run, Task
 
 ENTRY_POINTS = "tiny_graph_rag.retrievers"
 BUILT_IN = {  # name → where its class is, so that asking for one does not import the others
@@ -31,6 +31,7 @@ __all__ = [
     "BUILT_IN",
     "NO_HOP",
     "NO_STEP",
+    "Reason",
     "Retriever",
     "Run",
     "Task",

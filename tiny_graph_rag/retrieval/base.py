@@ -7,7 +7,7 @@ foreign ones return the same Run, so everything after it (measures, diagnosis, r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -78,6 +78,19 @@ class Run:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A part of what an entity's place is made of. what: a step of its walk in words, or a rule.
+
+    words: of the question, which it explains or leaves unexplained. price: all of an entity's add up to its
+    energy, and its score is 1 / (1 + energy).
+    """
+
+    what: str
+    words: tuple[str, ...]
+    price: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What a retriever may be made from.
@@ -115,3 +128,17 @@ class Retriever(ABC):
     def notes(self) -> list[str]:
         """What a user should hear after it was asked, such as what was paid."""
         return []
+
+    def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
+        """What the place of row `row` of a run for this question is made of; empty where it has no parts."""
+        return ()
+
+    def retrieve_within(
+        self, questions: Sequence[LinkedQuestion], hops: Sequence[int]
+    ) -> Iterator[Run] | None:
+        """One run for each hop limit, none above this retriever's own, from shared work.
+
+        Each equals `retrieve` of a retriever made with that limit (its walks may be padded wider). None where
+        there is nothing to share: the caller then makes a retriever for each limit.
+        """
+        return None

@@ -13,7 +13,7 @@ from tiny_graph_rag.compiled import worth_compiling
 from tiny_graph_rag.config import Ranking
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
-from tiny_graph_rag.retrieval.base import Retriever, Run, Task
+from tiny_graph_rag.retrieval.base import Reason, Retriever, Run, Task
 from tiny_graph_rag.retrieval.evidence import Texts, TypeNames, milli
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.slots import Reader
@@ -63,6 +63,15 @@ class BfsRetriever(Retriever):
 
         with ThreadPoolExecutor(threads) as pool:
             return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
+
+    def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
+        from tiny_graph_rag.retrieval.explain import reasons
+
+        key = round(UNIT / float(run.scores[row]) - UNIT)
+        walk = [] if run.walks is None else run.walks[row].tolist()
+        energy = key >> kernel.TIE_BITS
+        reading = self.reader.read(question)
+        return tuple(reasons(self.graph, reading, self.ranking, int(run.entities[row]), walk, energy))
 
     def _walker(self, each: int, fast: bool) -> Walker:
         walkers = self._walkers[fast]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -33,3 +33,8 @@ class PlainBfsRetriever(Retriever):
             run = self.candidates.ranked(question, reached.entities, scores, hops)
             parts.append(replace(run, walks=self.candidates.walks(reached, run.entities)))
         return Run.concatenated(parts)
+
+    def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
+        """Nearest first: what lies within fewer hops stands in front."""
+        deepest = self.retrieve(questions)
+        return (deepest.where(deepest.hops <= each) for each in hops)

@@ -131,18 +131,12 @@ def house_order(
 def _walkable(graph: KnowledgeGraph, filters: Filters) -> tuple[Adjacency | None, Adjacency]:
     """(for the first step, for the others); None where both are the same."""
     adjacency = graph.adjacency
-    keep = np.ones(len(adjacency.neighbours), dtype=bool)
-    if filters.relations is not None:
-        keep &= filters.relations[adjacency.relations]
-    if not filters.out:
-        keep &= ~adjacency.forward
-    if not filters.against:
-        keep &= adjacency.forward
-    walked = adjacency if keep.all() else _kept(adjacency, keep)
+    slots = filters.slots(graph)
+    walked = adjacency if slots is None else _kept(adjacency, slots)
     if filters.crossed is None:
         return None, walked
-    owner = np.repeat(np.arange(len(graph)), adjacency.degrees)
-    return walked, _kept(adjacency, keep & filters.crossed[owner])
+    owner = np.repeat(np.arange(len(graph)), walked.degrees)
+    return walked, _kept(walked, filters.crossed[owner])
 
 
 def _kept(adjacency: Adjacency, keep: NDArray[np.bool_]) -> Adjacency:

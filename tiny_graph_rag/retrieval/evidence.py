@@ -41,7 +41,7 @@ def milli(value: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A word speaks for a type: weight in thousandths; place: of the word of the type's name it stands for."""
+    """A word speaks for a type. weight: in thousandths; place: the word of its name that it stands for."""
 
     type: int
     weight: int
@@ -120,7 +120,7 @@ class Found:
 
 
 class Texts:
-    """Words of descriptions, entity names, aliases and types, looked up by stem; read at the first question."""
+    """Words of descriptions, entity names, aliases and types by stem; read at the first question."""
 
     def __init__(
         self, graph: KnowledgeGraph, vocabulary: Mapping[str, Sequence[str]], ranking: Ranking
@@ -158,7 +158,8 @@ class Texts:
     def _find(self, word: str) -> Found:
         if self._relations is None:
             self._read()
-        assert self._relations is not None and self._type_keys is not None
+        assert self._relations is not None
+        assert self._type_keys is not None
         relations: set[int] = set()
         entities: set[int] = set()
         types: set[int] = set()

@@ -31,7 +31,7 @@ class Filters:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, settings: Retrieval) -> Filters:
-        """Raises UsageError for an unknown direction, relation type or entity type, with the nearest names."""
+        """Raises UsageError for an unknown direction or type, with the nearest names."""
         if settings.direction not in DIRECTIONS:
             raise UsageError(
                 f"--direction must be {', '.join(DIRECTIONS[:-1])} or {DIRECTIONS[-1]}, "
@@ -57,6 +57,28 @@ class Filters:
             against=settings.direction != "out",
         )
 
+    def passable(self, graph: KnowledgeGraph) -> NDArray[np.bool_] | None:
+        """(slots,), False where a walk may not leave an entity by that slot; None where all may."""
+        may = self.slots(graph)
+        if self.crossed is None:
+            return may
+        crossed = np.repeat(self.crossed, graph.adjacency.degrees)
+        return crossed if may is None else may & crossed
+
+    def slots(self, graph: KnowledgeGraph) -> NDArray[np.bool_] | None:
+        """(slots,), False where the slot's relation may not be walked that way; None where all may."""
+        if self.relations is None and self.out and self.against:
+            return None
+        adjacency = graph.adjacency
+        may = np.ones(len(adjacency.relations), dtype=bool)
+        if self.relations is not None:
+            may &= self.relations[adjacency.relations]
+        if not self.out:
+            may &= ~adjacency.forward
+        if not self.against:
+            may &= adjacency.forward
+        return may
+
 
 def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]:
     names = [name.strip() for name in listed.split(",") if name.strip()]
@@ -66,7 +88,9 @@ def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]
         place = known.index(name) if name in known else by_fold.get(name.casefold())
         if place is None:
             more = ", …" if len(known) > LISTED else ""
-            choices = f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
+            choices = (
+                f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
+            )
             raise UsageError(f"{flag}: no {what} {name!r}{nearest(name, known) or choices}")
         found.append(place)
     return found

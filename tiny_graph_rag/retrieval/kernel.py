@@ -12,6 +12,7 @@ walks that came by another relation, so that no walk goes straight back over the
 from __future__ import annotations
 
 # mypy: ignore-errors
+# ruff: noqa: RUF059
 # Lists in one mode, arrays in the other: types here would say less than the names do.
 
 FAR = 1 << 29  # more than any energy, and still an int32
@@ -65,6 +66,8 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength[r_ent[z]]))
                 chosen[count] = best
                 count += 1
+            else:
+                clock[4] = min(clock[4], energy)
         if count >= wanted or clock[4] >= FAR:
             break
         theta = max(theta + 500, clock[4])
@@ -85,7 +88,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 if evidence[3][v] == base:
                     mine |= evidence[4][v]
             energy = left[mine] + (groups - 1) * price[OTHER_SEED]
-            if asks and mine == 0:
+            if asks and (mine == 0 or (head and not mine & head)):
                 energy += price[OFF_FOCUS]
             keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(masses[i], 1 << 16))
             chosen[count] = -1 - v
@@ -119,7 +122,9 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
 def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops, theta, slack):
     """Walk from one mention's seeds and record each entity's cheapest explanation from there."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
-    (type_slots, relation_mark, relation_slots, entity_mark, entity_slots, entity_type, entity_type_slots) = evidence
+    (type_slots, relation_mark, relation_slots, entity_mark, entity_slots, entity_type, entity_type_slots) = (
+        evidence
+    )
     (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
     (states, records, marks, temp, clock) = scratch
     (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
@@ -638,3 +643,6 @@ def write(rows, hops, entities, states, records, keys, chosen, rest, out):
             else:
                 o_walk[i * hops + place] = s_e1[s]
                 source = s_p1[s]
+
+
+CALLED = (spread, live, merge, settle, damped, border, sort, levels, hop_of, write)

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -192,6 +192,7 @@ class Reader:
 
 def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The text with each seed's words as one SEED; Korean particles after it go with it."""
+    text = text.replace(SEED, " ")
     parts = []
     at = 0
     for start, end in spans:
@@ -223,17 +224,18 @@ def _question_word(words: dict[int, str], seeds: list[int]) -> int | None:
     return asking[-1] if asking else None
 
 
-def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Iterable[int]) -> _Mention | None:
-    """The mention nearest to the question word with no seed between; without one, the farthest from a seed."""
-    best: tuple[tuple[int, int], _Mention] | None = None
-    for each in mentions if asking is not None else ():
-        for place in each.places:
-            low, high = sorted((place, asking))
-            if not any(low < seed < high for seed in seeds):
-                distance = (high - low, -each.to_seed)
-                if best is None or distance < best[0]:
-                    best = (distance, each)
-    return best[1] if best else max(mentions, key=lambda each: each.to_seed, default=None)
+def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int]) -> _Mention | None:
+    """The mention nearest to the question word, no seed between; without one, the farthest from a seed."""
+    near: list[tuple[int, int, int]] = []
+    if asking is not None:
+        for index, each in enumerate(mentions):
+            for place in each.places:
+                low, high = min(place, asking), max(place, asking)
+                if not any(low < seed < high for seed in seeds):
+                    near.append((high - low, -each.to_seed, index))
+    if near:
+        return mentions[min(near)[2]]
+    return max(mentions, key=lambda each: each.to_seed, default=None)
 
 
 def _noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:

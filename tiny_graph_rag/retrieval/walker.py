@@ -51,37 +51,40 @@ class Runs:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, filters: Filters) -> Runs:
-        adjacency, entities = graph.adjacency, len(graph)
-        starts = np.repeat(np.arange(entities), adjacency.degrees)
-        kinds = 2 * graph.relations.types.codes[adjacency.relations].astype(np.int64) + ~adjacency.forward
-        keep = np.ones(len(starts), dtype=bool)
-        if filters.relations is not None:
-            keep &= filters.relations[adjacency.relations]
-        if not filters.out:
-            keep &= ~adjacency.forward
-        if not filters.against:
-            keep &= adjacency.forward
-        width = 2 * max(len(graph.relations.types.names), 1)
-        order = np.argsort(starts * width + kinds, kind="stable")
-        order = order[keep[order]]
-        starts, kinds = starts[order], kinds[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
-        begins = np.flatnonzero(fresh)
-        units = unit_weights(graph.relations.weights)
-        relations = adjacency.relations[order]
-        strength = np.zeros(entities, dtype=np.int64)
-        np.add.at(strength, starts, units[relations])
-        return cls(
-            np.searchsorted(starts[begins], np.arange(entities + 1)).astype(np.int64),
-            np.append(begins, len(order)).astype(np.int64),
-            kinds[begins].astype(np.int32),
-            adjacency.neighbours[order],
-            relations,
-            strength,
-            units,
-            filters.out and filters.against,
-        )
+        passable = filters.slots(graph)
+        if passable is None:
+            arrays = graph.derived("runs", lambda: runs_of(graph, None))
+        else:
+            arrays = runs_of(graph, passable)
+        return cls(**arrays, symmetric=filters.out and filters.against)
+
+
+def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
+    """The arrays of Runs; walked: (slots,), None for all."""
+    adjacency, entities = graph.adjacency, len(graph)
+    starts = np.repeat(np.arange(entities), adjacency.degrees)
+    kinds = 2 * graph.relations.types.codes[adjacency.relations].astype(np.int64) + ~adjacency.forward
+    width = 2 * max(len(graph.relations.types.names), 1)
+    order = np.argsort(starts * width + kinds, kind="stable")
+    if walked is not None:
+        order = order[walked[order]]
+    starts, kinds = starts[order], kinds[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
+    begins = np.flatnonzero(fresh)
+    units = unit_weights(graph.relations.weights)
+    relations = adjacency.relations[order]
+    strength = np.zeros(entities, dtype=np.int64)
+    np.add.at(strength, starts, units[relations])
+    return {
+        "run_ptr": np.searchsorted(starts[begins], np.arange(entities + 1)).astype(np.int64),
+        "run_start": np.append(begins, len(order)).astype(np.int64),
+        "kind": kinds[begins].astype(np.int32),
+        "neighbours": adjacency.neighbours[order],
+        "relations": relations,
+        "strength": strength,
+        "units": units,
+    }
 
 
 def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -211,7 +214,7 @@ class Walker:
             flags = (reading.focus, reading.head, back, bool(words), self.exclude_seeds, reading.asks)
             kept = reading, ((*tables, *flags), self._row(price), near)
             self._tables[id(reading)] = kept
-        return kept[1]  # type: ignore[return-value]
+        return kept[1]
 
     def _mark(self, reading: Reading) -> None:
         """Write the slots that types, relations and entities fill where the kernel reads them."""
@@ -245,7 +248,7 @@ class Walker:
         self._records = tuple(self._zeros(states, np.int64) for _ in range(11))
         self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
 
-    def _given(self, array: NDArray[Any]) -> Any:
+    def _given(self, array: Any) -> Any:
         return array.tolist() if self.lists else array
 
     def _zeros(self, length: int, kind: type) -> Any:
@@ -265,7 +268,7 @@ def _add(rows: Iterable[int], bit: int, base: int, marks: Any, slots: Any) -> No
 
 def _packed(mentions: Sequence[Mention]) -> tuple[list[int], list[int], list[int]]:
     """Pointers into seeds, one a mention; seeds; their masses. The last of too many mentions are one."""
-    pointers, seeds, masses = [0], [], []
+    pointers, seeds, masses = [0], list[int](), list[int]()
     for place, each in enumerate(mentions):
         seeds += each.seeds
         masses += [int(kernel.MASS * share) for share in each.shares]
@@ -299,9 +302,7 @@ def least_left(weights: tuple[int, ...], words: int, steps: int) -> tuple[int, .
     table = []
     for more in range(steps):
         for mask in range(1 << len(weights)):
-            empty = sorted(
-                weight for place, weight in enumerate(weights) if not (mask | words) >> place & 1
-            )
+            empty = sorted(weight for place, weight in enumerate(weights) if not (mask | words) >> place & 1)
             table.append(sum(empty[: max(0, len(empty) - more)]))
     return tuple(table)
 
@@ -311,6 +312,6 @@ def compiled_rank() -> Callable[..., int]:
     """`kernel.rank` as machine code, and with it every kernel that it calls."""
     from numba.extending import register_jitable
 
-    for name in ("spread", "live", "merge", "settle", "damped", "border", "sort", "levels", "hop_of", "write"):
-        register_jitable(getattr(kernel, name))
+    for each in kernel.CALLED:
+        register_jitable(each)
     return compiled(kernel.rank)

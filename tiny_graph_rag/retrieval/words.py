@@ -23,48 +23,61 @@ SHORTEST_STEM = 3  # letters that a light stem keeps
 SHARED_PREFIX = 4  # letters that two English words share at least to count as related
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
-ENGLISH_FUNCTION_WORDS = frozenset(
-    "a an the of in on at by to for from with as into onto upon about over under out up down off after before "
-    "behind between during through against within without and or but nor so because while if then than is was "
-    "were are be been being am has have had having do does did done will would shall should can could may "
-    "might must not no i me my we us our you your he him his she her hers it its they them their theirs this "
-    "that these those there here s who whom whose what which when where how why one ones some any all each "
-    "every both other others another few more most much many own same such too very just now once again only "
-    "got get gets let lets".split()
+
+def _in_order(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+ENGLISH_FUNCTION_WORDS = _set_of(
+    "a an the of in on at by to for from with as into onto upon about over under out up down off "
+    "after before behind between during through against within without and or but nor so because "
+    "while if then than is was were are be been being am has have had having do does did done "
+    "will would shall should can could may might must not no i me my we us our you your he him "
+    "his she her hers it its they them their theirs this that these those there here s who whom "
+    "whose what which when where how why one ones some any all each every both other others "
+    "another few more most much many own same such too very just now once again only got get gets "
+    "let lets"
 )
-KOREAN_FUNCTION_WORDS = frozenset(
-    "그 이 저 것 거 때 두 한 세 네 이런 그런 저런 것을 것은 것이 것이지 것인가 것이다 가운데 중 등 및 또 더 안 못 "
-    "못한 있는 있던 있어 있다 없던 없는 되어 된 되던 하러 할 하던 했던 하는 이가 이의 이들".split()
+KOREAN_FUNCTION_WORDS = _set_of(
+    "그 이 저 것 거 때 두 한 세 네 이런 그런 저런 것을 것은 것이 것이지 것인가 것이다 가운데 중 "
+    "등 및 또 더 안 못 못한 있는 있던 있어 있다 없던 없는 되어 된 되던 하러 할 하던 했던 하는 "
+    "이가 이의 이들"
 )
-ENGLISH_QUESTION_WORDS = frozenset("who whom whose what which when where how why".split())
+ENGLISH_QUESTION_WORDS = _set_of("who whom whose what which when where how why")
 KOREAN_QUESTION_WORDS = (
     "누구", "누가", "무엇", "뭐", "뭘", "무슨", "어디", "어느", "어떤", "언제", "왜", "몇", "얼마",
 )  # fmt: skip
-ENGLISH_RETURN_WORDS = frozenset("also same share shares shared sharing together co common".split())
+ENGLISH_RETURN_WORDS = _set_of("also same share shares shared sharing together co common")
 KOREAN_RETURN_WORDS = ("같은", "함께", "같이", "서로", "공통")
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
 
 KINDS = {
-    "who": frozenset("person people human character man woman family group organization 인물 사람".split()),
-    "where": frozenset("place location city town country region site address 장소 위치 곳 지역".split()),
-    "when": frozenset("time date year day month century period era 시간 날짜 연도 시기 때".split()),
+    "who": _set_of("person people human character man woman family group organization 인물 사람"),
+    "where": _set_of("place location city town country region site address 장소 위치 곳 지역"),
+    "when": _set_of("time date year day month century period era 시간 날짜 연도 시기 때"),
 }
 ASKED_KIND = {
     "who": "who", "whom": "who", "whose": "who", "누구": "who", "누가": "who",
     "where": "where", "어디": "where", "when": "when", "언제": "when",
 }  # fmt: skip
 
-ENGLISH_SUFFIXES = tuple(
-    "ments ment ions ion ings ing ress ers ors ies ied er or ed es en e s y".split()
+ENGLISH_SUFFIXES = _in_order(
+    "ments ment ions ion ings ing ress ers ors ies ied er or ed es en e s y"
 )  # longest first where one ends in another
-KOREAN_PARTICLES = tuple(
-    "으로부터 에게서는 에게서 한테서 에게는 에서는 이라는 이라고 에게 한테 에서 으로 까지 부터 마다 처럼 보다 이나 이랑 "
-    "라는 라고 하고 은 는 이 가 을 를 와 과 의 에 로 도 만 랑 나 야 아 께".split()
+KOREAN_PARTICLES = _in_order(
+    "으로부터 에게서는 에게서 한테서 에게는 에서는 이라는 이라고 에게 한테 에서 으로 까지 부터 "
+    "마다 처럼 보다 이나 이랑 라는 라고 하고 은 는 이 가 을 를 와 과 의 에 로 도 만 랑 나 야 아 "
+    "께"
 )
-KOREAN_ENDINGS = tuple(
-    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 하는 하던 하여 해서 "
-    "하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 으면 려고 지만 는데 인가 일까 인지 이다 에는 "
-    "는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 해 기 된 될 됨 음".split()
+KOREAN_ENDINGS = _in_order(
+    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
+    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
+    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
+    "해 기 된 될 됨 음"
 )
 
 
@@ -90,7 +103,7 @@ def folded_word(word: str) -> str:
 
 
 def words_of_name(name: str) -> list[str]:
-    """The words of a type's name: `place_of_birth`, `PlaceOfBirth` and `place of birth` have the same three."""
+    """The words of a type's name, the same for `place_of_birth`, `PlaceOfBirth` and `place of birth`."""
     return [folded_word(word) for part in WORD.findall(name) for word in CAMEL_HUMP.split(part) if word]
 
 

@@ -1,0 +1,153 @@
+"""`sweep`: which --hops, --top-k and retriever."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import (
+    Chosen,
+    Common,
+    Folders,
+    Graph,
+    Measured,
+    Retrieving,
+    Without,
+    comma_list,
+    command,
+    flags,
+)
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.metrics import Measure
+
+MOST_HOPS = 50  # the diameter of no graph that anyone would walk
+
+
+@command(app, "sweep")
+def sweep_command(
+    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    graph: Graph,
+    folders: Folders,
+    retrieving: Annotated[Retrieving, Without(("hops", "retriever"))],
+    chosen: Chosen,
+    common: Common,
+    hops: Annotated[str, typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.")] = "0-4",
+    top_k: Annotated[
+        str | None,
+        typer.Option("--top-k", help="Ranks at which measures cut, such as 1,3,5,10.", show_default="5"),
+    ] = None,
+    retriever: Annotated[
+        str | None, typer.Option("--retriever", help="Retrievers to try (a,b).", show_default="bfs")
+    ] = None,
+    measures: Measured = None,
+    decide_by: Annotated[
+        str | None,
+        typer.Option(
+            "--decide-by", help="Measure that decides what is recommended.", show_default="ndcg at --top-k"
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", help="Loss in that measure, against the best, that is no matter.")
+    ] = 0.02,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Sweep file (a CSV goes beside it); - for standard output.",
+            show_default="NAME-sweep.json",
+        ),
+    ] = None,
+) -> None:
+    """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
+    from tiny_graph_rag.evaluation.sweep import Plan, sweep
+    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.metrics import Measure, default_measures, parse_measures
+    from tiny_graph_rag.report.sweep_console import print_sweep
+    from tiny_graph_rag.report.sweep_json import sweep_csv, sweep_parts
+
+    to_stdout = output == "-"
+    limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
+    session = Session.open(
+        common,
+        folders,
+        to_stdout=to_stdout,
+        **{**flags(retrieving), "hops": max(limits), "latency_sample": 0},
+    )
+    config = session.config
+    cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
+    if max(cutoffs) > config.retrieval.depth:
+        raise UsageError(
+            f"--top-k {max(cutoffs)} can't be more than --depth {config.retrieval.depth}: "
+            "measures would cut where nothing is retrieved"
+        )
+    if not 0 <= tolerance <= 1:
+        raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
+    named = parse_measures(measures) if measures else ()
+    deciding = (
+        Measure.parse(decide_by) if decide_by else Measure("ndcg", cutoffs[-1] if 5 not in cutoffs else 5)
+    )
+    if deciding.kind.weight is not None:
+        raise UsageError(
+            f"--decide-by {deciding}: it pools its counts over questions; a question has no value"
+        )
+
+    def measures_at(cutoff: int) -> tuple[Measure, ...]:
+        return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
+
+    plan = Plan(
+        hops=limits,
+        cutoffs=cutoffs,
+        retrievers=comma_list(retriever) or (config.retrieval.retriever,),
+        measures=measures_at,
+        decide_by=deciding,
+        tolerance=tolerance,
+    )
+    examples = session.eval_set(dataset, chosen)
+    target = output_path(output or f"{examples.name}-sweep.json", Path(config.storage.results_dir))
+    table = target.with_suffix(".csv")
+    if not to_stdout:
+        check_writable(target)
+        check_writable(table)
+    knowledge = session.graph(graph, examples)
+    session.say(
+        f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
+        f"gold set {examples.name}: {len(examples):,} questions"
+    )
+    runs = len(plan.retrievers) * len(plan.hops)
+    with session.progress("sweeping", runs * len(examples)) as progress:
+        found = sweep(knowledge, examples, config, plan, progress)
+    print_sweep(found, session.console)
+    if to_stdout:
+        for part in sweep_parts(found):
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(target, sweep_parts(found))
+        write_atomically(table, [sweep_csv(found)])
+        session.say(f"sweep: {target}\ntable: {table}")
+
+
+def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:
+    """`0-3,6` → (0, 1, 2, 3, 6), ascending, each once. Raises UsageError for anything else."""
+    found: set[int] = set()
+    for part in comma_list(text):
+        bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
+        if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
+            raise UsageError(f"{option}: wanted numbers such as 0-6 or 1,2,4, got {part!r}")
+        first, last = int(bounds[1]), int(bounds[2] or bounds[1])
+        if first < low or (high is not None and last > high):
+            allowed = f"from {low} to {high}" if high is not None else f"{low} or more"
+            raise UsageError(f"{option} must be {allowed}, got {part!r}")
+        if last - first > 1000:
+            raise UsageError(f"{option}: {part!r} are too many")
+        found.update(range(first, last + 1))
+    return tuple(sorted(found))

@@ -1,0 +1,263 @@
+"""Which --hops: every setting scored on the same linked questions, and the reach that limits each."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.dataset.resolve import Judgments, resolve
+from tiny_graph_rag.evaluation.diagnosis import Limits, seed_columns
+from tiny_graph_rag.evaluation.explanation import limits_of
+from tiny_graph_rag.evaluation.hop_tags import Seeds, item_hops
+from tiny_graph_rag.evaluation.recommend import Recommendation, recommend
+from tiny_graph_rag.evaluation.runner import BATCH, Progress
+from tiny_graph_rag.evaluation.summary import Mean, summarise
+from tiny_graph_rag.evaluation.waterfall import rows_by_tag
+from tiny_graph_rag.graph.distances import NOT_REACHED, sizes_within
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion, make_linker
+from tiny_graph_rag.metrics import Measure, judge, score
+from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.metrics.paired import EQUAL
+from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is swept. decide_by: the measure that recommends; tolerance: the loss in it that is no matter."""
+
+    hops: tuple[int, ...]
+    cutoffs: tuple[int, ...]
+    retrievers: tuple[str, ...]
+    measures: Callable[[int], tuple[Measure, ...]]
+    decide_by: Measure
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the hops allow over a slice; NaN without gold.
+
+    oracle_recall: mean share of references within them; oracle_all: share of questions all of whose are.
+    """
+
+    oracle_recall: float
+    oracle_all: float
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSlice:
+    questions: int
+    measures: dict[Measure, Mean]
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
+
+    reached_mean, reached_p95: entities within the hops a question, before depth cuts. seconds: of retrieving
+    for all questions with this setting, linking and loading apart; shared by the cutoffs.
+    """
+
+    retriever: str
+    hops: int | None
+    top_k: int
+    overall: SettingSlice
+    by_tag: dict[str, SettingSlice]
+    reached_mean: float
+    reached_p95: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HopFlips:
+    """Ids of the questions whose deciding measure rose or fell from one hop limit to the next one swept."""
+
+    retriever: str
+    before: int
+    after: int
+    won: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """settings: by retriever, hops, cutoff. recommended: "" for the whole, then by tag."""
+
+    graph: KnowledgeGraph
+    examples: EvalSet
+    config: Config
+    plan: Plan
+    settings: tuple[Setting, ...]
+    recommended: dict[str, Recommendation]
+    flips: tuple[HopFlips, ...]
+    seconds: float
+
+
+def sweep(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    config: Config,
+    plan: Plan,
+    progress: Progress = lambda done: None,
+) -> Sweep:
+    """Score every retriever at every hop limit and cutoff of the plan.
+
+    progress is told how many questions are done, over all runs.
+    """
+    started = time.perf_counter()
+    names = NameIndex.of(graph)
+    judgments = resolve(examples, names, len(graph))
+    linked = make_linker(names, config).link(examples.examples)
+    tags = [example.tags for example in examples]
+    by_tag = rows_by_tag(tags)
+    settings: list[Setting] = []
+    deciding: list[Column] = []
+    first_of: list[int] = []
+    for name in plan.retrievers:
+        deepest = config.override(retriever=name, hops=max(plan.hops))
+        retriever = make_retriever(graph, deepest, examples, judgments)
+        limits = limits_of(retriever, deepest)
+
+        def remade(hops: int, config: Config = deepest) -> Retriever:
+            return make_retriever(graph, config.override(hops=hops), examples, judgments)
+
+        reach = _Reaches.of(graph, judgments, linked, limits, plan.hops)
+        each_hops = plan.hops if limits.walks else (None,)
+        for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
+            first_of.append(len(settings))
+            judged = judge(run, judgments)
+            deciding.append(plan.decide_by.compute(judged))
+            for cutoff in plan.cutoffs:
+                scores = score(judged, plan.measures(cutoff))
+                summary = summarise(scores, judged, tags, seed=config.evaluation.seed)
+                slices = {"": summary.overall, **summary.by_tag}
+                rows = {"": np.arange(len(judgments)), **by_tag}
+                parts = {
+                    tag: SettingSlice(each.questions, each.measures, reach.of_slice(hops, rows[tag]))
+                    for tag, each in slices.items()
+                }
+                mean, p95 = reach.reached(hops)
+                settings.append(Setting(name, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
+            progress(len(first_of) * len(linked))
+    recommended = {
+        tag: recommend(
+            [column[rows] for column in deciding],
+            [settings[each].hops for each in first_of],
+            first_of,
+            tolerance=plan.tolerance,
+            higher_is_better=plan.decide_by.kind.higher_is_better,
+            seed=config.evaluation.seed,
+        )
+        for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
+    }
+    labels = [(settings[each].retriever, settings[each].hops) for each in first_of]
+    ids = [example.id for example in examples]
+    flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
+    elapsed = time.perf_counter() - started
+    return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, elapsed)
+
+
+def _runs(
+    retriever: Retriever,
+    remade: Callable[[int], Retriever],
+    linked: Sequence[LinkedQuestion],
+    hops: Sequence[int | None],
+) -> Iterator[tuple[int | None, Run, float]]:
+    """Each hop limit with its run and the seconds that it took; work that limits share counts for the first.
+
+    Walks are not kept: nothing here shows them.
+    """
+    limited = [each for each in hops if each is not None]
+    others: dict[int, Retriever] = {}
+    parts: dict[int | None, list[Run]] = {each: [] for each in hops}
+    seconds = dict.fromkeys(hops, 0.0)
+    for start in range(0, len(linked), BATCH):
+        batch = linked[start : start + BATCH]
+        shared = retriever.retrieve_within(batch, limited) if limited else None
+        for each in hops:
+            before = time.perf_counter()
+            if shared is not None:
+                run = next(shared)
+            elif each is None:
+                run = retriever.retrieve(batch)
+            else:
+                if each not in others:
+                    others[each] = remade(each)
+                run = others[each].retrieve(batch)
+            parts[each].append(replace(run, walks=None))
+            seconds[each] += time.perf_counter() - before
+    for each in hops:
+        yield each, Run.concatenated(parts.pop(each)), seconds[each]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reaches:
+    """items: int32, hops to each relevant item, None where the retriever does not walk; sizes: (questions,
+    hops + 1) entities reached."""
+
+    judgments: Judgments
+    items: NDArray[np.int32] | None
+    sizes: NDArray[np.int64] | None
+
+    @classmethod
+    def of(
+        cls,
+        graph: KnowledgeGraph,
+        judgments: Judgments,
+        linked: Sequence[LinkedQuestion],
+        limits: Limits,
+        hops: Sequence[int],
+    ) -> _Reaches:
+        if not limits.walks:
+            return cls(judgments, None, None)
+        seeds: Seeds = seed_columns(linked)
+        asked = np.ones(len(judgments), dtype=bool)
+        return cls(
+            judgments,
+            item_hops(graph.adjacency, judgments, seeds, asked, limits.passable),
+            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), limits.passable),
+        )
+
+    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> Reach:
+        relevant = self.judgments.relevant
+        rows = rows[relevant[rows] > 0]
+        if hops is None or self.items is None or not len(rows):
+            return Reach(float("nan"), float("nan"))
+        near = (self.items != NOT_REACHED) & (self.items <= hops)
+        before = np.concatenate([[0], np.cumsum(near)])
+        offsets = self.judgments.item_offsets
+        found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
+        return Reach(float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean()))
+
+    def reached(self, hops: int | None) -> tuple[float, float]:
+        if hops is None or self.sizes is None or not len(self.sizes):
+            return float("nan"), float("nan")
+        column = self.sizes[:, hops]
+        return float(column.mean()), float(np.quantile(column, 0.95))
+
+
+def _flips(
+    labels: Sequence[tuple[str, int | None]], deciding: Sequence[Column], ids: Sequence[str], higher: bool
+) -> Iterator[HopFlips]:
+    for place in range(1, len(labels)):
+        (name, before), (other, after) = labels[place - 1], labels[place]
+        if name != other or before is None or after is None:
+            continue
+        change = deciding[place] - deciding[place - 1]
+        change = np.where(np.abs(change) <= EQUAL, 0.0, change if higher else -change)
+        yield HopFlips(
+            name,
+            before,
+            after,
+            tuple(ids[row] for row in np.flatnonzero(change > 0).tolist()),
+            tuple(ids[row] for row in np.flatnonzero(change < 0).tolist()),
+        )

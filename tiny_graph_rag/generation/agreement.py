@@ -1,0 +1,124 @@
+"""Whether an answer says what the ground truth says: exact match and token F1.
+
+English follows SQuAD's official evaluation to the letter: lower case, no punctuation, no articles, single
+spaces. Where Hangul is in either text, spaces don't count, particles don't, and F1 counts syllables instead
+of words (as KorQuAD's does), for a Korean word is name and particle in one.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from tiny_graph_rag.text import nfc
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = frozenset(string.punctuation)
+_HANGUL = re.compile(r"[가-힣]")
+# Particles, and the forms of 이다 with which an answer in a sentence ends.
+_ENDINGS = (
+    *("은", "는", "이", "가", "을", "를", "의", "에", "도", "만", "와", "과", "로", "으로", "랑", "이랑"),
+    *("에게", "에게서", "한테", "한테서", "께", "에서", "까지", "부터", "처럼", "보다", "이라고", "라고"),
+    *("이다", "입니다", "이에요", "예요", "이었다", "였다", "이었습니다", "였습니다"),
+)
+MOST_READINGS = 256  # of a Korean answer; a longer one is compared as it stands and without any particle
+
+
+def normalised(text: str) -> str:
+    """SQuAD's normal form. Source: evaluate-v2.0.py, Rajpurkar et al. (2018)."""
+    kept = "".join(each for each in text.lower() if each not in _PUNCTUATION)
+    return " ".join(_ARTICLES.sub(" ", kept).split())
+
+
+def exact_match(prediction: str, truths: Iterable[str]) -> float:
+    """1.0 where the answer is one of the true ones, else 0.0."""
+    return max((float(_same(prediction, truth)) for truth in truths), default=0.0)
+
+
+def token_f1(prediction: str, truths: Iterable[str]) -> float:
+    """The best F1 against one of the true answers, in [0, 1]."""
+    return max((_f1_of(prediction, truth) for truth in truths), default=0.0)
+
+
+def _same(prediction: str, truth: str) -> bool:
+    if not _korean(prediction, truth):
+        return normalised(prediction) == normalised(truth)
+    return not _readings(_words(prediction)).isdisjoint(_readings(_words(truth)))
+
+
+def _f1_of(prediction: str, truth: str) -> float:
+    if not _korean(prediction, truth):
+        return _f1(normalised(prediction).split(), normalised(truth).split())
+    said, meant = _words(prediction), _words(truth)
+    # A particle that only one side has is taken off; what belongs to a word is on both sides. Where spaces
+    # part the words differently no stem is shared, and all particles are taken off.
+    shared = _all_stems(said) & _all_stems(meant)
+    by_shared = _f1(*(_units(_common(word, shared) for word in words) for words in (said, meant)))
+    by_bare = _f1(*(_units(_bare(word) for word in words) for words in (said, meant)))
+    return max(by_shared, by_bare)
+
+
+def _f1(prediction: Sequence[str], truth: Sequence[str]) -> float:
+    """Of two bags of tokens; where one is empty, whether both are (SQuAD 2.0)."""
+    if not prediction or not truth:
+        return float(prediction == truth)
+    common = sum((Counter(prediction) & Counter(truth)).values())
+    if not common:
+        return 0.0
+    precision, recall = common / len(prediction), common / len(truth)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _korean(*texts: str) -> bool:
+    return any(_HANGUL.search(nfc(text)) for text in texts)
+
+
+def _words(text: str) -> list[str]:
+    """Normalised words, without the punctuation of other scripts (「동백꽃」 → 동백꽃)."""
+    plain = "".join(each for each in nfc(text) if unicodedata.category(each)[0] != "P")
+    return normalised(plain).split()
+
+
+def _readings(words: Sequence[str]) -> set[str]:
+    """The text without spaces, with and without each particle."""
+    stems = [_stems(word) for word in words]
+    count = 1
+    for each in stems:
+        count *= len(each)
+    if count > MOST_READINGS:
+        return {"".join(words), "".join(_bare(word) for word in words)}
+    return {"".join(each) for each in product(*stems)}
+
+
+def _all_stems(words: Sequence[str]) -> set[str]:
+    return {stem for word in words for stem in _stems(word)}
+
+
+def _common(word: str, shared: set[str]) -> str:
+    return max((stem for stem in _stems(word) if stem in shared), key=len, default=word)
+
+
+def _bare(word: str) -> str:
+    return min(_stems(word), key=len)
+
+
+def _units(words: Iterable[str]) -> list[str]:
+    """Syllables of Korean words, other words whole."""
+    return [unit for word in words for unit in (word if _HANGUL.search(word) else (word,))]
+
+
+def _stems(word: str) -> tuple[str, ...]:
+    """The word, and what is left of it without one or two particles at its end; longest first."""
+    stems = {word}
+    for _ in range(2):
+        stems |= {
+            stem[: -len(ending)]
+            for stem in stems
+            for ending in _ENDINGS
+            if stem.endswith(ending) and len(stem) > len(ending) and _HANGUL.search(stem)
+        }
+    return tuple(sorted(stems, key=lambda stem: (-len(stem), stem)))

@@ -1,0 +1,115 @@
+"""A sweep as a file (kind "sweep" of the results schema) and as a table in CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tiny_graph_rag.evaluation.recommend import Recommendation, rule
+from tiny_graph_rag.evaluation.sweep import Setting, SettingSlice, Sweep
+from tiny_graph_rag.report.explained_json import mean_fields, number
+from tiny_graph_rag.report.results_json import SCHEMA_VERSION, dataset_json
+from tiny_graph_rag.version import __version__
+
+WHOLE = "all"  # how CSV calls the slice of all questions
+_CSV = ("retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n")
+_CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
+
+
+def sweep_parts(found: Sweep) -> Iterator[bytes]:
+    """The file, piece by piece, one setting a line."""
+    plan = found.plan
+    head = {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "kind": "sweep",
+        "graph": {"name": found.graph.name, "sha256": found.graph.sha256},
+        "dataset": dataset_json(found.examples),
+        "config": found.config.as_dict(),
+        "questions": len(found.examples),
+        "decide_by": str(plan.decide_by),
+        "tolerance": plan.tolerance,
+        "rule": rule(str(plan.decide_by), plan.tolerance),
+        "seconds": found.seconds,
+        "recommended": {
+            "overall": _recommended(found, found.recommended[""]),
+            "by_tag": {tag: _recommended(found, each) for tag, each in found.recommended.items() if tag},
+        },
+        "flips": [
+            {
+                "retriever": each.retriever,
+                "from_hops": each.before,
+                "to_hops": each.after,
+                "won": list(each.won),
+                "lost": list(each.lost),
+            }
+            for each in found.flips
+        ],
+    }
+    yield json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False).removesuffix("\n}").encode()
+    yield b',\n  "settings": ['
+    for place, each in enumerate(found.settings):
+        line = json.dumps(_setting(each), ensure_ascii=False, allow_nan=False)
+        yield (",\n    " if place else "\n    ").encode() + line.encode()
+    yield b"\n  ]\n}\n"
+
+
+def _setting(each: Setting) -> dict[str, Any]:
+    return {
+        "retriever": each.retriever,
+        "hops": each.hops,
+        "top_k": each.top_k,
+        **_slice(each.overall),
+        "by_tag": {tag: _slice(part) for tag, part in each.by_tag.items()},
+        "subgraph": {"mean": number(each.reached_mean), "p95": number(each.reached_p95)},
+        "seconds": each.seconds,
+    }
+
+
+def _slice(part: SettingSlice) -> dict[str, Any]:
+    return {
+        "questions": part.questions,
+        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
+        "oracle_recall": number(part.reach.oracle_recall),
+        "oracle_all": number(part.reach.oracle_all),
+    }
+
+
+def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
+    setting = None if each.setting is None else found.settings[each.setting]
+    best = None if each.best is None else found.settings[each.best]
+    return {
+        "setting": each.setting,
+        "retriever": setting.retriever if setting else None,
+        "hops": setting.hops if setting else None,
+        "best": each.best,
+        "best_hops": best.hops if best else None,
+        "loss": number(each.loss),
+        "upper": number(each.upper),
+        "questions": each.questions,
+        "reason": each.reason,
+    }
+
+
+def sweep_csv(found: Sweep) -> bytes:
+    """One row a setting, slice and measure; with a byte order mark, which spreadsheets want for Korean."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([*_CSV, *_CSV_REACH])
+    for each in found.settings:
+        for tag, part in ((WHOLE, each.overall), *each.by_tag.items()):
+            whole = tag == WHOLE and part is each.overall
+            for measure, mean in part.measures.items():
+                sizes = (each.reached_mean, each.reached_p95, each.seconds) if whole else (None, None, None)
+                row = (each.retriever, each.hops, each.top_k, tag, part.questions, str(measure))
+                figures = (mean.mean, mean.low, mean.high)
+                oracle = (part.reach.oracle_recall, part.reach.oracle_all)
+                writer.writerow([*row, *map(_cell, figures), mean.n, *map(_cell, oracle), *map(_cell, sizes)])
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: float | None) -> float | str:
+    return "" if value is None or value != value else value
