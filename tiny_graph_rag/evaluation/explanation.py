@@ -24,6 +24,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.metrics import Judged, Measure
 from tiny_graph_rag.retrieval import Retriever, Run
+from tiny_graph_rag.retrieval.filters import Filters
 
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
@@ -45,9 +46,23 @@ class Explanation:
     missed: dict[int, list[int]] = field(default_factory=dict)
 
 
-def limits_of(retriever: Retriever, config: Config) -> Limits:
+def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Limits:
     """What the retriever was allowed, for telling what it could not have found."""
-    return Limits(walks=retriever.walks, hops=config.retrieval.hops)
+    settings = config.retrieval
+    filters = Filters.of(graph, settings) if retriever.walks else Filters()
+    first, onward = filters.slots(graph), None
+    if filters.crossed is not None:  # a seed may always be left, whatever its degree
+        onward = filters.passable(graph)
+        first = np.ones(len(graph.adjacency.neighbours), dtype=bool) if first is None else first
+    return Limits(
+        walks=retriever.walks,
+        hops=settings.hops,
+        passable=first,
+        onward=onward,
+        returnable=filters.returned,
+        excludes_seeds=settings.exclude_seeds,
+        scores_cut=settings.min_score > 0,
+    )
 
 
 def explain(
@@ -63,7 +78,7 @@ def explain(
     measures: Sequence[Measure],
 ) -> Explanation:
     """All in the same question order; `retriever` is asked again for questions whose gold seeds differ."""
-    cutoff, limits = config.evaluation.top_k, limits_of(retriever, config)
+    cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     distances = FreeHops(graph.adjacency, judgments)
     by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant
