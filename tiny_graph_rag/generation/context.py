@@ -22,7 +22,7 @@ _FENCE = re.compile(r"<(?=\s*/?\s*graph\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """text: one line without its number. entities: the rows that it speaks of, one or two. tokens: of text."""
+    """text: one line without its number. entities: the one or two rows that it speaks of. tokens: of text."""
 
     text: str
     entities: tuple[int, ...]
