@@ -81,6 +81,7 @@ class Retrieving:
     """Linking and retrieval."""
 
     linker: Annotated[str | None, from_config("--linker")] = None
+    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None
     retriever: Annotated[str | None, from_config("--retriever")] = None
     hops: Annotated[int | None, from_config("--hops")] = None
     depth: Annotated[int | None, from_config("--depth")] = None
@@ -153,7 +154,9 @@ class Reporting:
     report: Annotated[
         str | None,
         typer.Option(
-            "--report", help="Reports to write beside the results: html, md, csv.", show_default="none"
+            "--report",
+            help="Reports to write beside the results: html, md, csv, png, svg.",
+            show_default="none",
         ),
     ] = None
 
