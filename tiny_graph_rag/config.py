@@ -43,6 +43,9 @@ class Retrieval:
     """From the question to ranked entities."""
 
     linker: str = setting("names", "how a question's entities are found: names, gold or none")
+    fuzzy: float | None = setting(
+        None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
+    )
     retriever: str = setting("bfs", "how entities are found and ranked")
     hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0)
     depth: int = setting(100, "entities returned a question at most", low=1)
@@ -76,7 +79,6 @@ class OpenAI:
     )
     model: str = setting("gpt-4.1-mini", "model that answers (environment: OPENAI_MODEL)", env="OPENAI_MODEL")
     judge_model: str = setting("", "model that judges answers; empty for the same")
-    embedding_model: str = setting("", "model behind the judge's ACC, such as text-embedding-3-small")
     temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
     max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
     timeout: float = setting(60.0, "seconds until a call is given up and tried again", low=0.001)

@@ -14,17 +14,18 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.explanation import Explanation, explain
+from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
-from tiny_graph_rag.metrics import Judged, Measure, judge, score
+from tiny_graph_rag.metrics import Judged, Measure, score
 from tiny_graph_rag.metrics.base import Column
-from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
 from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.answers import Answered
+    from tiny_graph_rag.evaluation.perturb import Perturbed
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
@@ -58,6 +59,7 @@ class Evaluation:
     latency: Latency
     explanation: Explanation
     answered: Answered | None = None
+    perturbed: tuple[Perturbed, ...] = ()
 
 
 def evaluate(
@@ -73,24 +75,14 @@ def evaluate(
     """
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = make_linker(names, config)
+    linker = make_linker(graph, names, config)
+    linker.check(examples)
     retriever = make_retriever(graph, config, examples, judgments)
     started = time.perf_counter()
     linked, run = _retrieved(linker, retriever, examples, progress)
     elapsed = time.perf_counter() - started
     latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
-    facts = graph_facts(
-        graph,
-        run,
-        judgments,
-        seeds=[frozenset(seed.entity for seed in each.seeds) for each in linked],
-        expected_types=[each.expected_types for each in examples],
-        relationships=[
-            [RelationReference.of(each.source, each.target, each.type, names) for each in row]
-            for row in (example.reference_relationships for example in examples)
-        ],
-    )
-    judged = judge(run, judgments, facts=facts)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))

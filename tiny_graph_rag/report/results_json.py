@@ -18,7 +18,13 @@ from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
+from tiny_graph_rag.report.explained_json import (
+    explained_summary,
+    mean_fields,
+    number,
+    perturbed_json,
+    reference_evidence,
+)
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
@@ -55,6 +61,8 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
 
 def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
+    if evaluation.perturbed:
+        head = {**head, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
     if evaluation.answered is None:
         return head
     from tiny_graph_rag.report.answers_json import add_answers
