@@ -51,6 +51,7 @@ def evaluate_command(
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
     perturb: Annotated[
         str | None,
         typer.Option(
@@ -86,6 +87,7 @@ def evaluate_command(
         to_stdout=to_stdout,
         **flags(retrieving),
         top_k=top_k,
+        save_reasons=save_reasons,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
@@ -125,6 +127,8 @@ def evaluate_command(
         questions = [each.id for each in examples]
         write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
+    for line in evaluation.notes:
+        session.say(line)
     if kinds:
         from tiny_graph_rag.evaluation.perturb import perturb as perturbed
         from tiny_graph_rag.report.explained_console import print_perturbed

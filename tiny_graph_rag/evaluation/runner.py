@@ -21,12 +21,13 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
 from tiny_graph_rag.metrics import Judged, Measure, score
 from tiny_graph_rag.metrics.base import Column
-from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
+from tiny_graph_rag.retrieval import Reason, Retriever, Run, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.answers import Answered
     from tiny_graph_rag.evaluation.perturb import Perturbed
 
+SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
 Progress = Callable[[int], None]
@@ -59,6 +60,9 @@ class Evaluation:
     latency: Latency
     explanation: Explanation
     answered: Answered | None = None
+    notes: tuple[str, ...] = ()
+    reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
+    """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
 
 
@@ -86,7 +90,37 @@ def evaluate(
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
-    return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency, why)
+    reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
+    return Evaluation(
+        graph,
+        examples,
+        config,
+        linked,
+        run,
+        judgments,
+        judged,
+        scores,
+        summary,
+        latency,
+        why,
+        reasons=reasons,
+        notes=tuple(retriever.notes()),
+    )
+
+
+def _reasons(
+    retriever: Retriever, linked: Sequence[LinkedQuestion], run: Run, config: Config
+) -> tuple[tuple[tuple[Reason, ...], ...], ...]:
+    most = max(config.evaluation.top_k, SHOWN_RANKS)
+    return tuple(
+        tuple(
+            retriever.reasons(each, run, row)
+            for row in range(
+                run.rows(question).start, min(run.rows(question).stop, run.rows(question).start + most)
+            )
+        )
+        for question, each in enumerate(linked)
+    )
 
 
 def _retrieved(

@@ -128,7 +128,7 @@ def sweep(
     for name in plan.retrievers:
         deepest = config.override(retriever=name, hops=max(plan.hops))
         retriever = make_retriever(graph, deepest, examples, judgments)
-        limits = limits_of(retriever, deepest)
+        limits = limits_of(graph, retriever, deepest)
 
         def remade(hops: int, config: Config = deepest) -> Retriever:
             return make_retriever(graph, config.override(hops=hops), examples, judgments)
