@@ -120,7 +120,6 @@ class OpenAI:
     )
     model: str = setting("gpt-4.1-mini", "model that answers (environment: OPENAI_MODEL)", env="OPENAI_MODEL")
     judge_model: str = setting("", "model that judges answers; empty for the same")
-    embedding_model: str = setting("", "model behind the judge's ACC, such as text-embedding-3-small")
     temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
     max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
     timeout: float = setting(60.0, "seconds until a call is given up and tried again", low=0.001)

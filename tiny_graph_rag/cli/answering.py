@@ -6,7 +6,7 @@ Nothing of the API's libraries is imported unless answers are asked for.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +20,10 @@ from tiny_graph_rag.errors import FoundProblems, ServiceError, UsageError
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.runner import Evaluation
     from tiny_graph_rag.generation.answering import Asked
+    from tiny_graph_rag.generation.base import Answer
+    from tiny_graph_rag.generation.judge import Judging
     from tiny_graph_rag.generation.prompt import Template
+    from tiny_graph_rag.generation.rubrics import Rubric
     from tiny_graph_rag.llm.base import Outcome
     from tiny_graph_rag.llm.chat import Chat
     from tiny_graph_rag.llm.setup import Tariff
@@ -48,11 +51,13 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
         session.say(f"answers are not generated: no API is set; {HOW_TO_TURN_ON}")
         return None
     from tiny_graph_rag.generation.prompt import Template
+    from tiny_graph_rag.generation.rubrics import parse_judges
     from tiny_graph_rag.llm.journal import journal_path
     from tiny_graph_rag.llm.setup import Tariff, models, open_chat
 
     template, tariff = Template.read(config.generation.prompt), Tariff(config)
-    used = models(config, judging=False)
+    judges = parse_judges(config.generation.judge)
+    used = models(config, judging=bool(judges))
     for model in used:
         session.say(f"answers: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
     if options.max_cost is not None:
@@ -67,7 +72,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
         retry_failed=options.retry_failed,
         cap_usd=options.max_cost,
     )
-    return Answering(session, template, tariff, chat)
+    return Answering(session, template, judges, tariff, chat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +81,52 @@ class Answering:
 
     session: Session
     template: Template
+    judges: tuple[Rubric, ...]
     tariff: Tariff
     chat: Chat
 
     def forecast(self, evaluation: Evaluation) -> None:
         """--dry-run: calls, tokens, cost."""
+        from tiny_graph_rag.generation.base import Answer
         from tiny_graph_rag.generation.forecast import forecast
         from tiny_graph_rag.report.answers_console import print_forecast
 
-        asked, model = self._asked(evaluation), evaluation.config.openai.model
+        settings, asked = evaluation.config.openai, self._asked(evaluation)
         known = (self.chat.is_known(call) for call in asked.calls())
-        found = forecast(asked.calls(), self.tariff.counter(model), known)
-        print_forecast(found, found.cost_usd(self.tariff.price(model)), self.session.console)
+        found = forecast(asked.calls(), self.tariff.counter(settings.model), known)
+        rows = [("answering", found, found.cost_usd(self.tariff.price(settings.model)))]
+        if self.judges:
+            # What will be judged is not known yet: answers of no length, then of the greatest.
+            unwritten = [Answer("", None) for _ in evaluation.examples]
+            calls = self._judging(evaluation, asked, unwritten).calls()
+            judge = settings.judge_model or settings.model
+            found = forecast(calls, self.tariff.counter(judge), more_prompt=settings.max_tokens)
+            rows.append(("judging", found, found.cost_usd(self.tariff.price(judge))))
+        print_forecast(rows, self.session.console)
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
         """The evaluation with its answers."""
         from tiny_graph_rag.evaluation.answers import summarise_answers
         from tiny_graph_rag.generation.answering import answer_all
+        from tiny_graph_rag.generation.judge import judge_all
+        from tiny_graph_rag.llm.setup import models
         from tiny_graph_rag.report.answers_console import print_answers
 
         asked = self._asked(evaluation)
-        model = evaluation.config.openai.model
         try:
-            with self._progress(len(evaluation.examples)) as done:
+            with self._progress("answering", len(evaluation.examples)) as done:
                 answers = answer_all(asked, self.chat, done)
+            if self.judges:
+                judging = self._judging(evaluation, asked, answers.rows)
+                with self._progress("judging", sum(1 for _ in judging.pairs())) as done:
+                    answers = judge_all(judging, self.chat, answers, done)
         finally:
             self._close()
-        notes = (f"{model}: {self.tariff.describe(model)}", f"tokens by {self.tariff.counter(model).name}")
+        notes = tuple(
+            f"{model}: {self.tariff.describe(model)}; tokens where the API gives none by "
+            f"{self.tariff.counter(model).name}"
+            for model in models(evaluation.config, judging=bool(self.judges))
+        )
         answered = summarise_answers(
             replace(answers, notes=notes),
             [each.tags for each in evaluation.examples],
@@ -124,7 +148,8 @@ class Answering:
         if not answers.complete:
             raise FoundProblems(
                 f"the run stopped before --max-cost {self.chat.cap_usd:g}: {len(failed):,} of "
-                f"{len(examples):,} questions have no answer and score 0. --resume with a higher cap goes on"
+                f"{len(examples):,} questions have no answer and score 0"
+                f"{', verdicts are missing' if self.judges else ''}. --resume with a higher cap goes on"
             )
         if not failed:
             return
@@ -157,6 +182,11 @@ class Answering:
             evaluation.judgments.references,
         )
 
+    def _judging(self, evaluation: Evaluation, asked: Asked, answers: Sequence[Answer]) -> Judging:
+        from tiny_graph_rag.generation.judge import Judging
+
+        return Judging(asked, answers, self.judges, evaluation.config.evaluation.top_k)
+
     def _close(self) -> None:
         if self.chat.journal is not None:
             self.chat.journal.close()
@@ -171,7 +201,7 @@ class Answering:
         self.session.say(", ".join(parts))
 
     @contextmanager
-    def _progress(self, questions: int) -> Iterator[Callable[[Outcome], None]]:
+    def _progress(self, what: str, calls: int) -> Iterator[Callable[[Outcome], None]]:
         """Questions done, tokens, money, failures and time left, where somebody can see it."""
         if self.session.quiet or not sys.stderr.isatty():
             yield lambda outcome: None
@@ -181,14 +211,14 @@ class Answering:
 
         tokens = 0
         columns = (
-            TextColumn("answering"),
+            TextColumn(what),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[spent]}"),
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=questions, spent="")
+            task = bar.add_task("", total=calls, spent="")
 
             def done(outcome: Outcome) -> None:
                 nonlocal tokens

@@ -122,6 +122,7 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
+    judge: Annotated[str | None, from_config("--judge")] = None
     bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
     answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
@@ -132,6 +133,7 @@ GENERATION_SETTINGS = (
     "prompt",
     "context_tokens",
     "concurrency",
+    "judge",
     "bleu",
     "fail_on_error",
     "answer_cache",
@@ -160,7 +162,9 @@ class Reporting:
     report: Annotated[
         str | None,
         typer.Option(
-            "--report", help="Reports to write beside the results: html, md, csv.", show_default="none"
+            "--report",
+            help="Reports to write beside the results: html, md, csv, png, svg.",
+            show_default="none",
         ),
     ] = None
 

@@ -16,12 +16,14 @@ from tiny_graph_rag.cli.options import (
     Folders,
     Graph,
     Measured,
+    Reporting,
     Retrieving,
     Without,
     comma_list,
     command,
     flags,
 )
+from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -38,6 +40,7 @@ def sweep_command(
     folders: Folders,
     retrieving: Annotated[Retrieving, Without(("hops", "retriever"))],
     chosen: Chosen,
+    reporting: Reporting,
     common: Common,
     hops: Annotated[str, typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.")] = "0-4",
     top_k: Annotated[
@@ -75,6 +78,7 @@ def sweep_command(
     from tiny_graph_rag.report.sweep_json import sweep_csv, sweep_parts
 
     to_stdout = output == "-"
+    reports = reporting.names(to_stdout=to_stdout)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     session = Session.open(
         common,
@@ -134,6 +138,7 @@ def sweep_command(
         write_atomically(target, sweep_parts(found))
         write_atomically(table, [sweep_csv(found)])
         session.say(f"sweep: {target}\ntable: {table}")
+        report_on(session, target, reports)
 
 
 def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:

@@ -14,16 +14,18 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.explanation import Explanation, explain
+from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
-from tiny_graph_rag.metrics import Judged, Measure, judge, score
+from tiny_graph_rag.metrics import Judged, Measure, score
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.retrieval import Reason, Retriever, Run, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.answers import Answered
+    from tiny_graph_rag.evaluation.perturb import Perturbed
 
 SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 BATCH = 512  # questions retrieved between two looks at the progress bar
@@ -60,6 +62,7 @@ class Evaluation:
     answered: Answered | None = None
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
+    perturbed: tuple[Perturbed, ...] = ()
 
 
 def evaluate(
@@ -81,7 +84,7 @@ def evaluate(
     linked, run = _retrieved(linker, retriever, examples, progress)
     elapsed = time.perf_counter() - started
     latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
-    judged = judge(run, judgments)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))

@@ -19,9 +19,11 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.metrics import Judged, Measure, judge, score, weights
 from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.metrics.facts import Facts, RelationReference, graph_facts
 from tiny_graph_rag.metrics.textual import TextMatch, filled_by_text
 from tiny_graph_rag.retrieval.base import NO_HOP, Run
 from tiny_graph_rag.retrieval.runs import Retrieved, WrittenRun
+from tiny_graph_rag.text import fold
 
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
@@ -217,7 +219,20 @@ def _on_graph(
             return extra[code - len(graph)], extra[code - len(graph)]
         return graph.entities.ids[code], graph.entities.names[code]
 
-    return _stretch(questions, run, rankings, judgments, label)
+    def facts(table: Run) -> Facts:
+        return graph_facts(
+            graph,
+            table,
+            judgments,
+            seeds=[frozenset(e for name in each.seeds for e in index.resolve(name)[0]) for each in questions],
+            expected_types=[each.expected_types for each in questions],
+            relationships=[
+                [RelationReference.of(*each, index) for each in question.relationships]
+                for question in questions
+            ],
+        )
+
+    return _stretch(questions, run, rankings, judgments, label, facts)
 
 
 def _stretch(
@@ -226,6 +241,7 @@ def _stretch(
     rankings: list[list[int]],
     judgments: Judgments,
     label: Callable[[int], tuple[str, str]],
+    facts: Callable[[Run], Facts] | None = None,
 ) -> Stretch:
     entities = np.fromiter((code for row in rankings for code in row), dtype=np.int32)
     offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
@@ -233,9 +249,15 @@ def _stretch(
     scores = np.array([0.0 if each.score is None else each.score for each in places])
     answered = np.array([each.id in run.rankings for each in questions])
     table = Run(offsets, entities, scores, np.full(len(entities), NO_HOP, dtype=np.int32))
+    # Without a graph, types and sources are what the run says of each place.
+    written = Facts(
+        [frozenset(map(fold, each.expected_types)) for each in questions],
+        lambda row: fold(places[row].type),
+        lambda row: (places[row].source,) if places[row].source else (),
+    )
     return Stretch(
         ids=[each.id for each in questions],
-        judged=judge(table, judgments, answered=answered),
+        judged=judge(table, judgments, answered=answered, facts=facts(table) if facts else written),
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [

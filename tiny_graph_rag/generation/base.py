@@ -73,6 +73,14 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Agreement:
+    """The judge of retrieval against the gold set: Cohen's κ over n graded entities."""
+
+    kappa: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """One answer a question, in order. complete: False where --max-cost left questions unasked.
 
@@ -82,6 +90,7 @@ class Answers:
     rows: tuple[Answer, ...]
     complete: bool = True
     notes: tuple[str, ...] = ()
+    agreement: Agreement | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

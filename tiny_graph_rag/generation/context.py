@@ -77,7 +77,7 @@ class ContextMaker:
         returned = set(ranked)
         order = [*dict.fromkeys(seed for seed in seeds if seed not in returned), *dict.fromkeys(ranked)]
         for place, entity in enumerate(order):
-            yield self._entity(entity), (entity,)
+            yield self.entity(entity), (entity,)
             for relation in self._relations(entity, np.array(order[:place], dtype=np.int32)):
                 source, target = (
                     int(self.graph.relations.sources[relation]),
@@ -93,7 +93,8 @@ class ContextMaker:
         rows = sorted({*found, *self._loops.get(entity, ())})
         return rows if self.allowed is None else [row for row in rows if self.allowed[row]]
 
-    def _entity(self, entity: int) -> str:
+    def entity(self, entity: int) -> str:
+        """One line: name, type, description."""
         known = self.graph.entities
         kind = f" ({known.types[entity]})" if known.types[entity] else ""
         description = f": {known.descriptions[entity]}" if known.descriptions[entity] else ""

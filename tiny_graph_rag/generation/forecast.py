@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 
 from tiny_graph_rag.llm.base import Call, Tokens
 from tiny_graph_rag.llm.prices import Price
@@ -18,6 +19,7 @@ class Forecast:
     calls: int
     known: int
     prompt_tokens: int
+    most_prompt_tokens: int
     most_completion_tokens: int
     exact: bool
 
@@ -27,18 +29,21 @@ class Forecast:
             return None
         return (
             price.cost(Tokens(self.prompt_tokens, 0)),
-            price.cost(Tokens(self.prompt_tokens, self.most_completion_tokens)),
+            price.cost(Tokens(self.most_prompt_tokens, self.most_completion_tokens)),
         )
 
 
-def forecast(calls: Iterable[Call], counter: TokenCounter, known: Iterable[bool]) -> Forecast:
-    """known: for each call, whether it is already answered and would not be made."""
+def forecast(
+    calls: Iterable[Call], counter: TokenCounter, known: Iterable[bool] | None = None, *, more_prompt: int = 0
+) -> Forecast:
+    """known: for each call, whether it is already answered and would not be made. more_prompt: tokens that
+    each prompt may have more than now (a judge's, of an answer that is not written yet)."""
     count = answered = prompt = completion = 0
-    for call, is_known in zip(calls, known, strict=False):
+    for call, is_known in zip(calls, repeat(False) if known is None else known, strict=False):
         if is_known:
             answered += 1
             continue
         count += 1
         prompt += counter.prompt(call.messages)
         completion += call.max_tokens
-    return Forecast(count, answered, prompt, completion, counter.exact)
+    return Forecast(count, answered, prompt, prompt + count * more_prompt, completion, counter.exact)

@@ -20,6 +20,7 @@ from tiny_graph_rag.metrics.judged import Judged
 Column = NDArray[np.float64]
 Compute = Callable[[Judged, int | None], Column]
 CutoffUse = Literal["required", "optional", "none"]
+Need = Literal["", "types", "sources", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class MeasureKind:
     """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
 
     low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
+    needs: what it must know beyond ranks and grades, "" for nothing.
     """
 
     name: str
@@ -38,6 +40,7 @@ class MeasureKind:
     definition: str
     source: str
     weight: Compute | None = None
+    needs: Need = ""
 
 
 KINDS: dict[str, MeasureKind] = {}
@@ -52,6 +55,7 @@ def measure(
     high: float = 1.0,
     higher_is_better: bool = True,
     weight: Compute | None = None,
+    needs: Need = "",
 ) -> Callable[[Compute], Compute]:
     """Register a measure; its definition is the first paragraph of its docstring."""
 
@@ -67,6 +71,7 @@ def measure(
             " ".join(paragraph.split()),
             source,
             weight,
+            needs,
         )
         return compute
 

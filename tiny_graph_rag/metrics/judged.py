@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
+from tiny_graph_rag.metrics.facts import Facts
 from tiny_graph_rag.metrics.matching import matched_in_order
 from tiny_graph_rag.retrieval.base import Run
 
@@ -29,6 +30,7 @@ class Judged:
     entities judged 0, found or not. ideal: int32 (questions, most), grades of all relevant items, best first,
     filled up with 0. submitted: bool (questions, longest list), what was relevant in the list as it came,
     duplicates and all. answered: bool (questions,), False where the run has no entry for the question.
+    facts: what some measures need beyond these, None where nobody gave it.
     """
 
     grades: NDArray[np.int32]
@@ -41,12 +43,15 @@ class Judged:
     ideal: NDArray[np.int32]
     submitted: NDArray[np.bool_]
     answered: NDArray[np.bool_]
+    facts: Facts | None = None
 
     def __len__(self) -> int:
         return len(self.relevant)
 
 
-def judge(run: Run, judgments: Judgments, *, answered: NDArray[np.bool_] | None = None) -> Judged:
+def judge(
+    run: Run, judgments: Judgments, *, answered: NDArray[np.bool_] | None = None, facts: Facts | None = None
+) -> Judged:
     """Both in the same question order. answered: default, every question.
 
     Raises ValueError where run and judgments differ in length.
@@ -87,6 +92,7 @@ def judge(run: Run, judgments: Judgments, *, answered: NDArray[np.bool_] | None 
         ideal=_ideal(judgments),
         submitted=submitted,
         answered=np.ones(len(run), dtype=bool) if answered is None else answered,
+        facts=facts,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -36,6 +37,9 @@ def print_answers(answered: Answered, console: Console) -> None:
         scores = [shown(mean.mean) for mean in part.scores.values()]
         table.add_row(label, *scores, *_spent(answered.answers, part), style="bold" if label == "all" else "")
     console.print(table)
+    found = answered.answers.agreement
+    if found is not None:
+        console.print(f"judge and gold set on {found.n:,} retrieved entities: Cohen's κ {shown(found.kappa)}")
 
 
 def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:
@@ -49,11 +53,16 @@ def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:
     )
 
 
-def print_forecast(found: Forecast, cost: tuple[float, float] | None, console: Console) -> None:
-    sign = "" if found.exact else "≈ "
-    console.print(f"calls: {found.calls:,} ({found.known:,} more are answered already)")
-    console.print(f"prompt tokens: {sign}{found.prompt_tokens:,}")
-    console.print(f"answer tokens: at most {found.most_completion_tokens:,}")
-    shown = "unknown" if cost is None else f"{sign}${cost[0]:.4f} to {sign}${cost[1]:.4f}"
-    console.print(f"cost: {shown}")
+def print_forecast(
+    rows: Sequence[tuple[str, Forecast, tuple[float, float] | None]], console: Console
+) -> None:
+    """What a run would call: by purpose, prompts counted, answers and so the cost from least to most."""
+    for what, found, cost in rows:
+        sign = "" if found.exact else "≈ "
+        console.print(f"{what}: {found.calls:,} calls ({found.known:,} more are answered already)")
+        more = f" to {found.most_prompt_tokens:,}" if found.most_prompt_tokens > found.prompt_tokens else ""
+        console.print(f"  prompt tokens: {sign}{found.prompt_tokens:,}{more}")
+        console.print(f"  answer tokens: at most {found.most_completion_tokens:,}")
+        shown = "unknown" if cost is None else f"{sign}${cost[0]:.4f} to {sign}${cost[1]:.4f}"
+        console.print(f"  cost: {shown}")
     console.print("nothing was called and nothing written")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
-from tiny_graph_rag.generation.base import Answer, Answers, Spent, total
+from tiny_graph_rag.generation.base import Agreement, Answer, Answers, Spent, total
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.report.explained_json import mean_fields, number
@@ -78,5 +78,11 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
         "estimated_cost_usd": whole["cost_usd"],
         "failed": answered.overall.failed,
         "by_tag": by_tag,
-        "answers": part | {"complete": answered.answers.complete, "notes": list(answered.answers.notes)},
+        "answers": part
+        | {"complete": answered.answers.complete, "notes": list(answered.answers.notes)}
+        | _agreement(answered.answers.agreement),
     }
+
+
+def _agreement(found: Agreement | None) -> dict[str, Any]:
+    return {} if found is None else {"judge_agreement": {"kappa": number(found.kappa), "n": found.n}}

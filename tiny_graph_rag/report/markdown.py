@@ -49,10 +49,12 @@ def _result(document: Document, level: int) -> list[str]:
 
 
 def _facts(content: Json) -> str:
-    asked = content["config"].get("retrieval", {})
+    asked = content["config"].get("retrieval", {}) if content["kind"] == "eval" else {}
+    run = content.get("run") or {}
     graph = content.get("graph") or {}
     parts = [
         f"graph {markdown_text(graph['name'])}" if graph.get("name") else "",
+        f"run {markdown_text(run['name'])}" if run.get("name") else "",
         f"{content['summary']['questions']:,} questions",
         f"{asked['retriever']}, {asked['hops']} hops" if {"retriever", "hops"} <= asked.keys() else "",
         f"k = {content['summary']['k']}",
@@ -148,7 +150,7 @@ def _worst(content: Json, level: int) -> list[str]:
     table = [
         [
             markdown_text(each["id"], 40),
-            markdown_text(each["query"], 80),
+            markdown_text(each["query"] or "–", 80),
             three(each["metrics"][measure]),
             verdict_words(each),
         ]

@@ -43,7 +43,19 @@ def _csv(documents: Sequence[Document]) -> Files:
         yield from csv_files(each)
 
 
-REPORTS: dict[str, Report] = {"html": _html, "md": _markdown, "csv": _csv}
+def _png(documents: Sequence[Document]) -> Files:
+    from tiny_graph_rag.report.plots import picture_files
+
+    return picture_files(documents, "png")
+
+
+def _svg(documents: Sequence[Document]) -> Files:
+    from tiny_graph_rag.report.plots import picture_files
+
+    return picture_files(documents, "svg")
+
+
+REPORTS: dict[str, Report] = {"html": _html, "md": _markdown, "csv": _csv, "png": _png, "svg": _svg}
 
 
 def check_reports(names: Sequence[str]) -> None:

@@ -9,6 +9,9 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
 from tiny_graph_rag.evaluation.runner import Evaluation
@@ -16,7 +19,13 @@ from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
+from tiny_graph_rag.report.explained_json import (
+    explained_summary,
+    mean_fields,
+    number,
+    perturbed_json,
+    reference_evidence,
+)
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
@@ -52,6 +61,8 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
 
 def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
+    if evaluation.perturbed:
+        head = {**head, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
     if evaluation.answered is None:
         return head
     from tiny_graph_rag.report.answers_json import add_answers
@@ -103,6 +114,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
         **explained_summary(evaluation.explanation),
+        "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
     }
 
@@ -116,6 +128,15 @@ def headline(found: Mapping[Measure, Mean], cutoff: int) -> dict[str, float | No
         "mean_ndcg_at_k": Measure("ndcg", cutoff),
     }
     return {name: number(found[each].mean) for name, each in fixed.items() if each in found}
+
+
+def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
+    """Seconds a question, over those that were timed."""
+    timed = seconds[~np.isnan(seconds)]
+    if not len(timed):
+        return {"mean": None, "p50": None, "p95": None, "n": 0}
+    p50, p95 = np.quantile(timed, [0.5, 0.95]).tolist()
+    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
 
 
 def slice_document(part: Slice) -> dict[str, Any]:

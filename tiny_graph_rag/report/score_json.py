@@ -19,7 +19,7 @@ from tiny_graph_rag.metrics import Measure
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.explained_json import number
-from tiny_graph_rag.report.results_json import entities, headline, slice_document
+from tiny_graph_rag.report.results_json import entities, headline, latency_document, slice_document
 from tiny_graph_rag.retrieval.base import NO_HOP
 
 _ENCODER = msgspec.json.Encoder()
@@ -57,13 +57,6 @@ def document_parts(
 
 
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
-    seconds = np.array(collected.latencies)
-    latency = {
-        "mean": float(seconds.mean()) if len(seconds) else None,
-        "p50": float(np.quantile(seconds, 0.5)) if len(seconds) else None,
-        "p95": float(np.quantile(seconds, 0.95)) if len(seconds) else None,
-        "n": len(seconds),
-    }
     return {
         "k": cutoff,
         **headline(found.overall.measures, cutoff),
@@ -71,7 +64,7 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         "estimated_cost_usd": None if usage else 0.0,
         **slice_document(found.overall),
         "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},
-        "latency": latency,
+        "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
     }
 
 

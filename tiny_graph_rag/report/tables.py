@@ -41,9 +41,9 @@ def csv_files(document: Document) -> Iterator[tuple[str, bytes]]:
         yield f"{document.name}-questions.csv", _written(*_questions(content))
         yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
     elif document.kind == "sweep":
-        yield f"{document.name}.csv", _written(SETTING, _settings(content))
+        yield f"{document.name}-slices.csv", _written(SETTING, _settings(content))
     else:
-        yield f"{document.name}.csv", _written(COMPARED, _compared(content))
+        yield f"{document.name}-slices.csv", _written(COMPARED, _compared(content))
 
 
 def _questions(content: Json) -> tuple[list[str], list[Row]]:

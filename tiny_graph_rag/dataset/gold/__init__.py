@@ -22,7 +22,7 @@ from tiny_graph_rag.text import nfc
 class GoldQuestion:
     """grades: document (a name or an id) → grade in file order; 0 is judged irrelevant, below 0 not judged.
 
-    texts: what to match by text. relationships: (source, target, type). example: where the file was ours.
+    texts: what to match by text. relationships: (source, target, type). seeds: what the question names.
     """
 
     id: str
@@ -32,6 +32,7 @@ class GoldQuestion:
     expected_types: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     relationships: tuple[tuple[str, str, str], ...] = ()
+    seeds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

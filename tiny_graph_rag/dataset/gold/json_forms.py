@@ -33,6 +33,7 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
             relationships=tuple(
                 (each.source, each.target, each.type) for each in example.reference_relationships
             ),
+            seeds=example.seed_entities or (),
         )
         for example in read_eval_set(path)
     ]

@@ -89,7 +89,7 @@ function listSection(data, state) {
     const value = index.measures[state.measure]?.[number] ?? null;
     const mine = index.verdictNames.filter((_, bit) => index.verdicts[number] & (1 << bit));
     const option = el("div", { class: "row", role: "option", id: `row-${at}`, "aria-selected": String(at === active), "aria-setsize": found.length, "aria-posinset": at + 1, onclick: () => open(at, true) },
-      el("span", { class: "asked" }, el("bdi", {}, cut(index.queryOf(number), 200))),
+      el("span", { class: "asked" }, el("bdi", {}, cut(index.queryOf(number) || index.idOf(number), 200))),
       el("span", { class: "of" }, mine.map((each) => el("span", { class: `dot-word ${verdictClass(each)}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
       el("span", { class: `value ${value === null ? "" : value === 0 ? "zero" : value === 1 ? "full" : ""}` }, figure(value)));
     option.style.top = `${at * ROW}px`;
@@ -143,7 +143,7 @@ function listSection(data, state) {
   const section = el("section", { "aria-labelledby": "questions", class: "questions" },
     el("h2", { id: "questions" }, "Questions"),
     el("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() },
-      el("label", { class: "grow" }, el("span", {}, "search"), search), Object.values(controls).map((each) => each.element)),
+      el("label", { class: "grow" }, el("span", {}, "search"), search), Object.values(controls).filter((each) => each.select.options.length > 1).map((each) => each.element)),
     shown,
     el("div", { class: "panes" }, box, place));
   return { section, start: () => { filter(); if (found.length && !matchMedia("(max-width: 860px)").matches) open(0); } };

@@ -34,7 +34,7 @@ function verdictSection(data, state) {
 function colophon(data) {
   const { head } = data;
   return el("footer", {}, el("p", {}, `Tiny-Graph-RAG eval ${head.package_version ?? ""}. This page is complete in itself and loads nothing.`),
-    el("p", { class: "hashes" }, head.graph?.sha256 && `graph ${head.graph.sha256.slice(0, 16)}`, head.dataset?.sha256 && ` · gold set ${head.dataset.sha256.slice(0, 16)} (SHA-256)`));
+    el("p", { class: "hashes" }, [["graph", head.graph], ["gold set", head.dataset]].filter(([, file]) => file?.sha256).map(([what, file]) => `${what} ${file.sha256.slice(0, 16)}`).join(" · "), " (SHA-256)"));
 }
 
 async function main() {

@@ -5,7 +5,7 @@ const LABEL = 12, RELATION = 10;  // px
 function walkPicture(question, data, width) {
   const k = data.head.summary?.k ?? 10;
   const { nodes, edges, leftOut } = walkGraph(question, k);
-  if (!nodes.length) return null;
+  if (!nodes.some((each) => each.hop < Infinity)) return null;  // nothing walked: a run from elsewhere, or no seed
   const narrow = width < 560;
   for (const each of nodes) {
     each.name = data.entityRow.has(each.id) ? data.nameOf(each.id) : each.reference?.name ?? question.ranked.find((row) => row.id === each.id)?.name ?? each.id;

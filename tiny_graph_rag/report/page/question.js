@@ -11,7 +11,7 @@ function questionView(data, row, back) {
     el("p", { class: "facts" }, el("span", {}, name(question.id)), question.tags.map((tag) => el("span", { class: "tag-word" }, name(tag, 40)))),
     el("dl", { class: "scores" }, Object.entries(question.metrics).map(([measure, value]) => el("div", {}, el("dt", {}, measure), el("dd", {}, figure(value))))),
     el("div", { class: "walk-place" }),
-    linkedElsewhere(question),
+    linkedElsewhere(question, data.head.kind === "score"),
     rankingTable(question, data, wanted, k, (id) => picture?.choose(id)),
     referenceTable(question, data),
     answerView(question.answer, data));
@@ -20,13 +20,13 @@ function questionView(data, row, back) {
   const draw = () => {
     const place = view.querySelector(".walk-place");
     picture = walkPicture(question, data, Math.max(300, Math.floor(place.clientWidth) || 640));
-    place.replaceChildren(...(picture ? [el("h3", {}, "The walk"), picture.element] : [el("p", { class: "nothing" }, "Nothing was linked or retrieved: there is no walk to draw.")]));
+    place.replaceChildren(...(picture ? [el("h3", {}, "The walk"), picture.element] : [el("p", { class: "nothing" }, question.ranked.length ? "This run came without walks: there is no picture to draw." : "Nothing was linked or retrieved: there is no walk to draw.")]));
   };
   return { view, draw };
 }
 
 function queryMarked(question) {
-  const { query } = question;
+  const query = question.query || question.id;
   const places = question.linked.filter((each) => each.start !== null && each.end > each.start).sort((a, b) => a.start - b.start);
   // Offsets count characters as Python does (code points); JavaScript counts UTF-16 units.
   const signs = Array.from(query);
@@ -41,7 +41,8 @@ function queryMarked(question) {
   return el("bdi", {}, parts.filter((each) => each !== ""));
 }
 
-function linkedElsewhere(question) {
+function linkedElsewhere(question, walkless) {
+  if (walkless) return null;
   const others = question.linked.filter((each) => each.start === null);
   if (question.linked.length === 0) return el("p", { class: "nothing" }, "No entity of the graph was found in the question.");
   if (!others.length) return null;
@@ -73,7 +74,13 @@ function referenceTable(question, data) {
   return el("section", {}, el("h3", {}, "References"),
     el("ul", { class: "references" }, question.references.map((each) =>
       el("li", {}, el("div", {}, el("strong", {}, name(each.name)), each.grade > 1 && el("span", { class: "small" }, `grade ${each.grade}`)),
-        badge(each.verdict), el("div", { class: "evidence" }, evidence(each, question, data))))));
+        each.verdict ? badge(each.verdict) : el("span", { class: "small" }, rankShown(each, question)), el("div", { class: "evidence" }, evidence(each, question, data))))));
+}
+
+// Where nothing was diagnosed: what the ranking itself shows.
+function rankShown(each, question) {
+  const place = question.ranked.findIndex((row) => each.entity_ids.includes(row.id));
+  return place >= 0 ? `rank ${place + 1}` : "not among those shown";
 }
 
 function evidence(each, question, data) {
@@ -87,7 +94,7 @@ function evidence(each, question, data) {
   if (each.nearest?.length) parts.push(list("nearest names", each.nearest));
   if (each.above?.length) parts.push(list("above it", each.above.slice(0, 5).map(data.nameOf)));
   if (typeof each.matched === "string" && each.matched !== each.name) parts.push(list("matched by", [each.matched]));
-  if (each.resolved_by && each.resolved_by !== "name") parts.push(el("p", { class: "small" }, `resolved by ${each.resolved_by}`));
+  if (each.resolved_by && !["name", "id"].includes(each.resolved_by)) parts.push(el("p", { class: "small" }, `resolved by ${each.resolved_by}`));
   if (each.ambiguous) parts.push(el("p", { class: "small" }, `${each.entity_ids.length} entities bear this name; the first in the ranking counts`));
   if (each.shares_entity) parts.push(el("p", { class: "small" }, "another reference means the same entity; they count once"));
   return parts;

@@ -9,48 +9,47 @@ function sweepSection(sweep) {
   const { settings, recommended } = sweep;
   const measures = [...new Set(settings.flatMap((each) => Object.keys(each.measures)))];
   const tags = [...new Set(settings.flatMap((each) => Object.keys(each.by_tag ?? {})))];
-  const cutoffs = [...new Set(settings.map((each) => each.top_k))];
-  const chosen = { measure: measures.find((each) => each.startsWith("ndcg")) ?? measures[0], tag: "", k: String(cutoffs[0]) };
+  const chosen = { measure: measures.includes(sweep.decide_by) ? sweep.decide_by : measures[0], tag: "" };
   const body = el("div");
-  const part = (each) => (chosen.tag ? each.by_tag?.[chosen.tag] : each);
   const draw = () => {
     const best = chosen.tag ? recommended?.by_tag?.[chosen.tag] : recommended?.overall;
-    const mine = settings.map((each, at) => ({ each, at, part: part(each) })).filter(({ each, part }) => part && String(each.top_k) === chosen.k);
-    const curve = (name, rows, value, dashed = false) => ({ name, dashed, points: rows.map(({ each, part }) => ({ x: each.hops, ...value(part) })).filter(({ y }) => y !== null && y !== undefined) });
-    const retrievers = [...new Set(mine.map(({ each }) => each.retriever))];
-    const lines = retrievers.map((retriever) => curve(retriever, mine.filter(({ each }) => each.retriever === retriever), (part) => { const mean = part.measures?.[chosen.measure]; return { y: mean?.mean, low: mean?.low, high: mean?.high }; }));
-    const first = mine.filter(({ each }) => each.retriever === retrievers[0]);
-    lines.push(curve("oracle recall", first, (part) => ({ y: part.oracle_recall }), true), curve("oracle, all found", first, (part) => ({ y: part.oracle_all }), true));
-    const drawn = lines.filter((line) => line.points.length);
+    const seen = new Set();
+    // A measure without a cutoff stands in the settings of every k; it is shown once.
+    const rows = settings.map((each, at) => ({ each, at, part: chosen.tag ? each.by_tag?.[chosen.tag] : each }))
+      .filter(({ each, part }) => part?.measures?.[chosen.measure] && !seen.has(`${each.retriever}\n${each.hops}`) && seen.add(`${each.retriever}\n${each.hops}`));
+    const curve = (name, mine, value, dashed = false) => ({ name, dashed, points: mine.map(({ each, part }) => ({ x: each.hops, ...value(part) })).filter(({ x, y }) => x !== null && y !== null && y !== undefined) });
+    const retrievers = [...new Set(rows.map(({ each }) => each.retriever))];
+    const first = rows.filter(({ each }) => each.retriever === retrievers[0]);
+    const lines = [
+      ...retrievers.map((retriever) => curve(cut(retriever, 20), rows.filter(({ each }) => each.retriever === retriever), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
+      curve("oracle recall", first, (part) => ({ y: part.oracle_recall }), true),
+      curve("all within reach", first, (part) => ({ y: part.oracle_all }), true),
+    ].filter((line) => line.points.length);
     body.replaceChildren(...[
-      drawn.length ? lineChart(drawn, "hops") : null,
-      best ? el("p", { class: "advice-line" }, `Recommended: ${settingWords(settings, best)}. `, best.reason ?? "") : null,
-      el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Settings" }, settingTable(mine, measures, best)),
+      lines.length ? lineChart(lines, "hops") : null,
+      best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, `${plural(best.hops, "hop")}: `) : null, best.reason) : null,
+      el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Settings" }, settingTable(rows, chosen.measure, best)),
+      sweep.rule ? el("p", { class: "small note" }, sweep.rule) : null,
     ].filter(Boolean));
   };
   const controls = [
     choice("measure", chosen.measure, measures.map((each) => [each, each]), (measure) => { chosen.measure = measure; draw(); }),
     tags.length && choice("tag", "", [["", "all questions"], ...tags.map((each) => [each, cut(each, 40)])], (tag) => { chosen.tag = tag; draw(); }),
-    cutoffs.length > 1 && choice("k", chosen.k, cutoffs.map((each) => [String(each), String(each)]), (k) => { chosen.k = k; draw(); }),
   ].filter(Boolean);
   draw();
   return [el("section", { "aria-labelledby": "sweep" },
     el("h2", { id: "sweep" }, "By hops"), el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, controls.map((each) => each.element)), body)];
 }
 
-function settingWords(settings, best) {
-  const found = settings[best.setting] ?? best;
-  return [found.retriever, found.hops !== undefined && found.hops !== null && plural(found.hops, "hop")].filter(Boolean).join(", ");
-}
-
-function settingTable(rows, measures, best) {
+function settingTable(rows, measure, best) {
+  const share = (value) => el("td", { class: "number" }, figure(value));
+  const size = (value) => el("td", { class: "number" }, value === null || value === undefined ? "–" : count(Math.round(value)));
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["retriever", "hops", ...measures, "oracle recall", "retrieved"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each)))),
-    el("tbody", {}, rows.map(({ each, at, part }) => el("tr", { class: best && (best.setting === at || (best.setting === undefined && best.hops === each.hops)) ? "best" : "" },
-      el("th", { scope: "row" }, each.retriever), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
-      measures.map((measure) => el("td", { class: "number" }, figure(part.measures?.[measure]?.mean), el("span", { class: "small" }, part.measures?.[measure] ? intervalWords(part.measures[measure]) : ""))),
-      el("td", { class: "number" }, figure(part.oracle_recall)),
-      el("td", { class: "number" }, each.subgraph?.mean === undefined || each.subgraph?.mean === null ? "–" : `${each.subgraph.mean.toFixed(0)}`)))));
+    el("thead", {}, el("tr", {}, ["retriever", "hops", measure, "oracle recall", "all within reach", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each)))),
+    el("tbody", {}, rows.map(({ each, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === each.hops && (best.retriever ?? each.retriever) === each.retriever ? "best" : "" },
+      el("th", { scope: "row" }, name(each.retriever, 40)), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
+      el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
+      share(part.oracle_recall), share(part.oracle_all), size(each.subgraph?.mean), size(each.subgraph?.p95)))));
 }
 
 function comparisonSection(comparison) {

@@ -11,12 +11,13 @@ const STEPS = {
 
 function masthead(data) {
   const { head } = data;
-  const asked = head.config?.retrieval;
+  const asked = head.kind === "score" ? null : head.config?.retrieval;  // a foreign run was not made by these settings
   const facts = [
     head.graph && ["graph ", name(head.graph.name)],
+    head.run?.name && ["run ", name(head.run.name)],
     head.summary && [plural(head.summary.questions, "question")],
-    asked?.retriever && [`${asked.retriever}, ${plural(asked.hops, "hop")}`],
-    asked?.linker && [`linked by ${asked.linker}`],
+    head.summary && asked?.retriever && [`${asked.retriever}, ${plural(asked.hops, "hop")}`],
+    head.summary && asked?.linker && [`linked by ${asked.linker}`],
     head.summary?.k && [`k = ${head.summary.k}`],
   ].filter(Boolean);
   return el("header", { class: "masthead" },
@@ -40,7 +41,8 @@ function themeButton() {
 
 function summarySection(data) {
   const { summary } = data.head;
-  const stats = Object.entries(summary.measures).map(([measure, mean]) =>
+  const answers = Object.entries(summary.answers?.scores ?? {});
+  const stats = [...Object.entries(summary.measures), ...answers].map(([measure, mean]) =>
     el("div", { class: "stat" },
       el("dt", {}, measure),
       el("dd", {},
@@ -95,12 +97,17 @@ function lossSection(data, state) {
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((each) =>
-    el("li", {}, el("span", {}, each.text), each.rule && el("span", { class: "small" }, each.rule)));
+    el("li", {}, el("span", {}, ticked(each.text)), each.rule && el("span", { class: "small" }, each.rule)));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, "Where recall is lost"),
     el("div", { class: advice.length ? "split" : "" },
       el("div", {}, body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
       advice.length > 0 && el("div", {}, el("h3", {}, "What the numbers recommend"), el("ol", { class: "advice" }, advice))));
+}
+
+// `words in ticks` are commands.
+function ticked(text) {
+  return text.split("`").map((part, at) => (at % 2 ? el("code", {}, part) : part)).filter((part) => part !== "");
 }
 
 // What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.

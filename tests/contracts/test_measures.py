@@ -1,0 +1,191 @@
+"""What every registered measure promises: range, direction, best and worst list, indifference to order."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from tests.conftest import ROOT, kg
+from tests.metrics.test_judged import run_of
+from tiny_graph_rag.dataset.resolve import Judgments, Reference
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.metrics import KINDS, Judged, Measure, judge, means, weights
+from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
+
+NAMES = [f"n{number:02d}" for number in range(12)]
+EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]
+DEFINED_WITHOUT_GOLD = {"contest_map", "no_answer_accuracy", "source_diversity", "type_coverage"}
+NO_BEST_LIST = {"source_diversity", "no_answer_accuracy", "relation_precision"}
+
+
+@pytest.fixture
+def graph(tmp_path):
+    """A chain n00 → n01 → … → n11; even ones are of type A, odd ones of B; three chunks."""
+    import json
+
+    document = kg(NAMES, [(a, "NEXT", b) for a, b in pairwise(NAMES)])
+    for number, name in enumerate(NAMES):
+        document["entities"][name]["entity_type"] = "AB"[number % 2]
+        document["entities"][name]["source_chunks"] = [f"c{number % 3}"]
+    (tmp_path / "g-KG.json").write_text(json.dumps(document))
+    return read_graph(tmp_path / "g-KG.json")
+
+
+def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
+    """golds: entity → grade of each question; each gold entity is the end of a wanted relationship."""
+    names = NameIndex.of(graph)
+    references = [
+        tuple(Reference(NAMES[e], grade, (e,), "name", item) for item, (e, grade) in enumerate(gold.items()))
+        for gold in golds
+    ]
+    judgments = Judgments.of(references, len(graph), bad or [()] * len(golds))
+    run = run_of(*rankings)
+    facts = graph_facts(
+        graph,
+        run,
+        judgments,
+        seeds=[frozenset({seed})] * len(golds),
+        expected_types=[["A", "B"] if gold else [] for gold in golds],
+        relationships=[
+            [RelationReference.of(NAMES[e - 1], NAMES[e], "NEXT", names) for e in sorted(gold) if e]
+            for gold in golds
+        ],
+    )
+    return judge(run, judgments, facts=facts)
+
+
+def material(graph, chance: random.Random, questions: int = 12) -> tuple[list, list, list]:
+    rankings = [chance.sample(range(12), chance.choice((0, 2, 5, 12))) for _ in range(questions)]
+    golds = [
+        {e: chance.choice((1, 2)) for e in chance.sample(range(12), chance.choice((0, 1, 3, 5)))}
+        for _ in range(questions)
+    ]
+    bad = [chance.sample([e for e in range(12) if e not in gold], 2) for gold in golds]
+    return rankings, golds, bad
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_values_and_means_stay_in_range(graph, measure: Measure) -> None:
+    for seed in range(30):
+        judged = judged_of(graph, *material(graph, random.Random(seed)))
+        column = measure.compute(judged)
+        assert column.shape == (12,)
+        assert column.dtype == np.float64
+        known = column[~np.isnan(column)]
+        assert ((known >= measure.kind.low - 1e-12) & (known <= measure.kind.high + 1e-12)).all()
+        mean = means({measure: column}, weights=weights(judged, [measure]))[measure]
+        if mean.n:
+            assert known.min() - 1e-12 <= mean.mean <= known.max() + 1e-12
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
+    judged = judged_of(graph, [[1, 2], [1, 2]], [{}, {1: 1}], [(), (5,)])
+    value = measure.compute(judged)[0]
+    if measure.name not in DEFINED_WITHOUT_GOLD:
+        assert math.isnan(value)
+    if measure.kind.needs:
+        assert np.isnan(measure.compute(replace(judged, facts=None))).all()
+
+
+@pytest.mark.parametrize("measure", [each for each in EVERY if each.name not in NO_BEST_LIST], ids=str)
+def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, measure: Measure) -> None:
+    gold, bad = {1: 2, 2: 1, 3: 1}, (9, 10, 11)
+    best, worst = (
+        float(measure.compute(judged_of(graph, [ranking], [gold], [bad]))[0])
+        for ranking in ([1, 2, 3], [9, 10, 11])
+    )
+    ends = (measure.kind.high, measure.kind.low)
+    expected = ends if measure.kind.higher_is_better else ends[::-1]
+    if measure.name == "type_coverage":  # n09 to n11 are of both types
+        worst = float(measure.compute(judged_of(graph, [[]], [gold], [bad]))[0])
+    assert (best, worst) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_an_empty_list_is_the_worst_of_lists(graph, measure: Measure) -> None:
+    value = float(measure.compute(judged_of(graph, [[]], [{1: 1, 2: 1}], [(5,)]))[0])
+    if measure.name in {"micro_precision", "no_answer_accuracy"}:
+        assert math.isnan(value), "nothing returned, nothing to take a share of; and the question has gold"
+    else:
+        assert value == 0
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_neither_the_order_of_questions_nor_that_of_the_gold_matters(graph, measure: Measure) -> None:
+    chance = random.Random(7)
+    rankings, golds, bad = material(graph, chance)
+    plain = measure.compute(judged_of(graph, rankings, golds, bad))
+    order = chance.sample(range(12), 12)
+    permuted = judged_of(
+        graph,
+        [rankings[at] for at in order],
+        [dict(chance.sample(list(golds[at].items()), len(golds[at]))) for at in order],
+        [chance.sample(bad[at], len(bad[at])) for at in order],
+    )
+    np.testing.assert_array_equal(measure.compute(permuted), plain[order])
+
+
+def test_a_measure_parses_prints_and_compares() -> None:
+    for measure in EVERY:
+        assert Measure.parse(str(measure)) == measure
+        assert measure.kind.definition.endswith(".")
+        assert measure.kind.source
+
+
+def test_context_measures_by_hand(graph) -> None:
+    # Seed n00, list n00 n01 n02 n05; gold n01 n02 n03 with the relationships 0→1, 1→2, 2→3.
+    judged = judged_of(graph, [[0, 1, 2, 5]], [{1: 1, 2: 1, 3: 1}])
+    values = {str(each): float(each.compute(judged)[0]) for each in EVERY if each.kind.needs}
+    assert values == pytest.approx(
+        {
+            "type_coverage@3": 1.0,  # n00 and n02 are A, n01 is B
+            "source_diversity@3": math.log2(3),  # c0, c1, c2
+            "context_relevance": 2 / 3,  # added n01, n02, n05
+            "context_completeness": 2 / 3,
+            "relation_recall": 2 / 3,
+            "relation_precision": 1.0,  # 0→1 and 1→2 are all that has both ends inside
+            "path_completeness": 2 / 3,
+        }
+    )
+    broken = judged_of(graph, [[0, 1, 3, 4]], [{1: 1, 2: 1, 3: 1}])
+    # 0→1 is held, 1→2 is not: the stretch from the seed is 1 of 3. 3→4 is no reference: 1 of 2.
+    assert float(Measure("path_completeness").compute(broken)[0]) == pytest.approx(1 / 3)
+    assert float(Measure("relation_precision").compute(broken)[0]) == 0.5
+
+
+def test_no_value_depends_on_the_hash_seed() -> None:
+    code = (
+        "import tempfile, pathlib, random\n"
+        "from tests.contracts import test_measures as t\n"
+        "graph = t.graph.__wrapped__(pathlib.Path(tempfile.mkdtemp()))\n"
+        "print(t.digest(t.judged_of(graph, *t.material(graph, random.Random(3)))))\n"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(found) == 1
+
+
+def digest(judged: Judged) -> str:
+    columns = {each: each.compute(judged) for each in EVERY}
+    summary = means(columns, weights=weights(judged, EVERY))
+    return hashlib.sha256(repr([(str(each), mean) for each, mean in summary.items()]).encode()).hexdigest()

@@ -1,0 +1,70 @@
+"""Pictures of results files for papers and slides: PNG and SVG by matplotlib (an extra)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from tiny_graph_rag.errors import MissingExtraError
+from tiny_graph_rag.report.document import Document
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DPI = 200
+# Light, quiet, and the same bytes every time: no date, ids from a fixed salt, text never read as formulas.
+STYLE: dict[str, Any] = {
+    "axes.edgecolor": "#b8b4aa",
+    "axes.labelcolor": "#65625c",
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "figure.constrained_layout.use": True,
+    "font.size": 9,
+    "legend.frameon": False,
+    "svg.hashsalt": "tiny-graph-rag",
+    "text.parse_math": False,
+    "xtick.color": "#65625c",
+    "ytick.color": "#3a3834",
+}
+
+
+def picture_files(documents: Sequence[Document], form: str) -> Iterator[tuple[str, bytes]]:
+    """(name, content) of every picture that the documents have the numbers for. form: "png" or "svg".
+
+    Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingExtraError(f"--report {form}", "matplotlib", "plots") from error
+    from tiny_graph_rag.report.plots.figures import figures
+    from tiny_graph_rag.report.plots.fonts import families_for
+
+    families = families_for(_letters([each.content for each in documents]))
+    style: Any = STYLE | {"font.family": families}
+    with matplotlib.rc_context(style):
+        for name, figure in figures(documents):
+            yield f"{name}.{form}", _drawn(figure, form)
+
+
+def _drawn(figure: Figure, form: str) -> bytes:
+    content = BytesIO()
+    metadata = {"Date": None} if form == "svg" else {"Software": None}
+    figure.savefig(content, format=form, dpi=DPI, metadata=metadata)
+    return content.getvalue()
+
+
+def _letters(contents: Sequence[dict[str, Any]]) -> set[str]:
+    """The letters of all words that pictures show: names of sets, systems, tags and retrievers."""
+    words: list[str] = []
+    for each in contents:
+        words += [(each.get("dataset") or {}).get("name", "")]
+        words += list((each.get("summary") or {}).get("by_tag", {}))
+        for setting in each.get("settings", []):
+            words += [setting["retriever"], *setting.get("by_tag", {})]
+        words += [row["system"] for rows in each.get("measures", {}).values() for row in rows]
+    return {letter for word in words for letter in word}

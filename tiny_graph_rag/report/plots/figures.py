@@ -1,0 +1,221 @@
+"""The pictures: bars by tag, waterfall, hop curves, precision and recall over k, differences, cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plots.fonts import drawable
+
+Json = dict[str, Any]
+
+INK, SOFT, ACCENT, LOST, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#d9897f", "#e3e0d8"
+LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00")
+TAGS_SHOWN, CURVES_SHOWN, MEASURES_SHOWN = 24, 9, 4
+LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look large
+
+
+def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
+    """(file name without ending, figure) of all that the documents have numbers for."""
+    for each in documents:
+        if each.has_questions:
+            summary = each.content["summary"]
+            yield f"{each.name}-tags", _tags(each.content)
+            if summary.get("waterfall"):
+                yield f"{each.name}-waterfall", _waterfall(each.content)
+            if len(cutoffs := _cutoffs(summary["measures"])) > 1:
+                yield f"{each.name}-precision-recall", _precision_recall(each.content, cutoffs)
+        elif each.kind == "sweep":
+            yield f"{each.name}-hops", _hops(each.content)
+        elif each.kind == "comparison":
+            yield f"{each.name}-differences", _differences(each.content)
+    paid = [
+        each for each in documents if each.has_questions and each.content["summary"]["estimated_cost_usd"]
+    ]
+    if len(paid) > 1:
+        yield f"{paid[0].name}-cost", _cost(paid)
+
+
+def _tags(content: Json) -> Figure:
+    """A panel a measure, a bar a tag, with intervals."""
+    summary = content["summary"]
+    tags = sorted(summary.get("by_tag", {}).items(), key=lambda each: (-each[1]["questions"], each[0]))
+    slices = [("all", summary), *tags[:TAGS_SHOWN]]
+    measures = list(summary["measures"])[:MEASURES_SHOWN]
+    figure = Figure(figsize=(2 + 2.1 * len(measures), 1 + 0.3 * len(slices)))
+    panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+    places = range(len(slices))
+    for panel, measure in zip(panels, measures, strict=True):
+        for place, (_, part) in zip(places, slices, strict=True):
+            mean = part["measures"].get(measure) or {"mean": None}
+            if mean["mean"] is None:
+                panel.text(0.01, place, "no gold", color=SOFT, va="center", size=8)
+                continue
+            panel.barh(place, mean["mean"], color=ACCENT, alpha=0.9 if place == 0 else 0.6, height=0.62)
+            if mean.get("low") is not None:
+                panel.plot([mean["low"], mean["high"]], [place, place], color=INK, linewidth=1.2)
+        panel.set(title=measure, xlim=(0, 1))
+        panel.grid(axis="x", color=GRID, linewidth=0.6)
+        panel.set_axisbelow(True)
+    labels = [f"{drawable(name, 30)}  (n {part['questions']})" for name, part in slices]
+    panels[0].set_yticks(list(places), labels)
+    panels[0].set_ylim(len(slices) - 0.4, -0.6)  # the first on top
+    return figure
+
+
+def _waterfall(content: Json) -> Figure:
+    steps = content["summary"]["waterfall"]
+    figure = Figure(figsize=(7, 0.9 + 0.42 * len(steps)))
+    panel = figure.subplots()
+    for place, step in enumerate(steps):
+        panel.barh(place, step["recall"], color=ACCENT, height=0.6)
+        panel.barh(place, step["loss"], left=step["recall"], color=LOST, height=0.6)
+        lost = f"  −{100 * step['loss']:.1f}" if step["loss"] else ""
+        panel.text(1.02, place, f"{step['recall']:.3f}{lost}", va="center", color=INK)
+    panel.set_yticks(range(len(steps)), [each["step"] for each in steps])
+    panel.set(xlim=(0, 1), title=f"Where recall is lost: {drawable(content['dataset']['name'], 60)}")
+    panel.invert_yaxis()
+    return figure
+
+
+def _cutoffs(measures: Json) -> list[int]:
+    """The k for which both precision and recall were computed."""
+    ks = [int(each.split("@")[1]) for each in measures if each.startswith("precision@")]
+    return sorted(k for k in ks if f"recall@{k}" in measures)
+
+
+def _precision_recall(content: Json, cutoffs: list[int]) -> Figure:
+    measures = content["summary"]["measures"]
+    figure = Figure(figsize=(4.6, 4))
+    panel = figure.subplots()
+    recall, precision = (
+        [measures[f"{name}@{k}"]["mean"] or 0.0 for k in cutoffs] for name in ("recall", "precision")
+    )
+    panel.plot(recall, precision, color=ACCENT, marker="o", markersize=4)
+    for k, x, y in zip(cutoffs, recall, precision, strict=True):
+        panel.annotate(f"k = {k}", (x, y), xytext=(6, 5), textcoords="offset points", color=SOFT)
+    panel.set(
+        xlim=(0, 1), ylim=(0, 1), xlabel="recall@k", ylabel="precision@k", title="Precision and recall over k"
+    )
+    panel.grid(color=GRID, linewidth=0.6)
+    return figure
+
+
+def _hops(content: Json) -> Figure:
+    """A panel for all questions and each tag: the deciding measure by hops, and what the hops could give."""
+    settings = content["settings"]
+    measures = list(dict.fromkeys(each for setting in settings for each in setting["measures"]))
+    decided = content.get("decide_by")
+    measure = decided if decided in measures else measures[0]
+    used = [each for each in settings if measure in each["measures"]]
+    tags = list(dict.fromkeys(tag for each in used for tag in each.get("by_tag", {})))
+    slices = ["", *tags[: CURVES_SHOWN - 1]]
+    across = min(3, len(slices))
+    down = math.ceil(len(slices) / across)
+    figure = Figure(figsize=(3.1 * across, 2.5 * down))
+    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
+    for panel, tag in zip(panels, slices, strict=False):
+        parts = [(each, each["by_tag"].get(tag) if tag else each) for each in used]
+        retrievers = list(dict.fromkeys(each["retriever"] for each in used))
+        for colour, retriever in zip(LINES, retrievers, strict=False):
+            rows = [
+                (each["hops"], part["measures"].get(measure))
+                for each, part in parts
+                if part and each["retriever"] == retriever
+            ]
+            rows = [(hops, mean) for hops, mean in rows if mean and mean["mean"] is not None]
+            hops = [each for each, _ in rows]
+            panel.plot(
+                hops,
+                [mean["mean"] for _, mean in rows],
+                color=colour,
+                marker="o",
+                markersize=3,
+                label=f"{drawable(retriever, 20)}, {measure}",
+            )
+            if rows and all(mean.get("low") is not None for _, mean in rows):
+                panel.fill_between(
+                    hops,
+                    [mean["low"] for _, mean in rows],
+                    [mean["high"] for _, mean in rows],
+                    color=colour,
+                    alpha=0.15,
+                    linewidth=0,
+                )
+        oracle = sorted(
+            {
+                (each["hops"], part.get("oracle_recall"))
+                for each, part in parts
+                if part and part.get("oracle_recall") is not None
+            }
+        )
+        panel.plot(
+            [x for x, _ in oracle],
+            [y for _, y in oracle],
+            color=SOFT,
+            linestyle="--",
+            linewidth=1,
+            label="oracle recall",
+        )
+        panel.set(title=drawable(tag, 30) if tag else "all questions", ylim=(0, 1.02), xlabel="hops")
+        panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.grid(color=GRID, linewidth=0.6)
+    for panel in list(figure.axes)[len(slices) :]:
+        panel.remove()
+    figure.axes[0].legend(fontsize=7)
+    return figure
+
+
+def _differences(content: Json) -> Figure:
+    """A row a system and measure: the difference to the baseline with its interval."""
+    rows = [(measure, row) for measure, each in content["measures"].items() for row in each[1:]]
+    figure = Figure(figsize=(7, 1 + 0.34 * max(1, len(rows))))
+    panel = figure.subplots()
+    panel.axvline(0, color=SOFT, linewidth=0.8)
+    for place, (_, row) in enumerate(rows):
+        if row["difference"] is None:
+            continue
+        if row["low"] is not None:
+            panel.plot([row["low"], row["high"]], [place, place], color=ACCENT, linewidth=2, alpha=0.5)
+        panel.plot(row["difference"], place, "o", color=ACCENT, markersize=5)
+    several = len(content["systems"]) > 2
+    labels = [f"{measure}  {drawable(row['system'], 30)}" if several else measure for measure, row in rows]
+    panel.set_yticks(range(len(rows)), labels)
+    panel.set(title="Difference to the baseline, 95 % interval")
+    panel.grid(axis="x", color=GRID, linewidth=0.6)
+    panel.set_ylim(len(rows) - 0.4, -0.6)
+    ends = [abs(row[key] or 0.0) for _, row in rows for key in ("difference", "low", "high")]
+    widest = max([LEAST_WIDTH, *ends]) * 1.1
+    panel.set_xlim(-widest, widest)
+    return figure
+
+
+def _cost(documents: Sequence[Document]) -> Figure:
+    """A point a results file: what its answers cost, and how good its retrieval or its answers are."""
+    figure = Figure(figsize=(5.4, 4))
+    panel = figure.subplots()
+    scores = [(each.content["summary"].get("answers") or {}).get("scores") or {} for each in documents]
+    shared = [name for name in scores[0] if all(name in each for each in scores)]
+    for document, answers in zip(documents, scores, strict=True):
+        summary = document.content["summary"]
+        mean = answers[shared[0]]["mean"] if shared else summary["mean_ndcg_at_k"]
+        panel.plot(summary["estimated_cost_usd"], mean, "o", color=ACCENT)
+        panel.annotate(
+            drawable(document.name, 30),
+            (summary["estimated_cost_usd"], mean),
+            xytext=(6, 4),
+            textcoords="offset points",
+        )
+    panel.set(
+        xlabel="cost, USD",
+        ylabel=shared[0] if shared else "ndcg@k",
+        ylim=(0, 1),
+        title="Cost against quality",
+    )
+    panel.set_xlim(left=0)
+    panel.grid(color=GRID, linewidth=0.6)
+    return figure
