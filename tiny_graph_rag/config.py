@@ -43,6 +43,9 @@ class Retrieval:
     """From the question to ranked entities."""
 
     linker: str = setting("names", "how a question's entities are found: names, gold or none")
+    fuzzy: float | None = setting(
+        None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
+    )
     retriever: str = setting("bfs", "how entities are found and ranked")
     hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0)
     depth: int = setting(100, "entities returned a question at most", low=1)

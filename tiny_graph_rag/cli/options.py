@@ -81,6 +81,7 @@ class Retrieving:
     """Linking and retrieval."""
 
     linker: Annotated[str | None, from_config("--linker")] = None
+    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None
     retriever: Annotated[str | None, from_config("--retriever")] = None
     hops: Annotated[int | None, from_config("--hops")] = None
     depth: Annotated[int | None, from_config("--depth")] = None

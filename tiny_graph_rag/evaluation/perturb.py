@@ -57,7 +57,7 @@ def parse_kinds(names: Sequence[str]) -> tuple[str, ...]:
 def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ...]:
     """Ask every question again in each altered form, by the same linker and retriever."""
     names = NameIndex.of(evaluation.graph)
-    linker = make_linker(names, evaluation.config)
+    linker = make_linker(evaluation.graph, names, evaluation.config)
     retriever = make_retriever(evaluation.graph, evaluation.config, evaluation.examples, evaluation.judgments)
     seed, cutoff = evaluation.config.evaluation.seed, evaluation.config.evaluation.top_k
     measures = [each for each in evaluation.scores if each.kind.weight is None]

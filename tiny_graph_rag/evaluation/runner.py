@@ -78,7 +78,8 @@ def evaluate(
     """
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = make_linker(names, config)
+    linker = make_linker(graph, names, config)
+    linker.check(examples)
     retriever = make_retriever(graph, config, examples, judgments)
     started = time.perf_counter()
     linked, run = _retrieved(linker, retriever, examples, progress)

@@ -117,7 +117,9 @@ def sweep(
     started = time.perf_counter()
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linked = make_linker(names, config).link(examples.examples)
+    linker = make_linker(graph, names, config)
+    linker.check(examples.examples)
+    linked = linker.link(examples.examples)
     tags = [example.tags for example in examples]
     by_tag = rows_by_tag(tags)
     settings: list[Setting] = []
