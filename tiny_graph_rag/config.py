@@ -105,6 +105,15 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
+class Embeddings:
+    """How `--retriever dense` asks the service of the section `openai` for embeddings."""
+
+    dense_model: str = setting("text-embedding-3-small", "model of the embeddings")
+    embeddings_batch: int = setting(128, "texts a call", low=1, high=2048)
+    usd_per_million_embedded: float | None = setting(None, "price of a million tokens; null: unknown", low=0)
+
+
+@dataclass(frozen=True, slots=True)
 class Running:
     """How the work is done; changes no result, so results files don't record it."""
 
@@ -161,6 +170,7 @@ class Config:
     retrieval: Retrieval = field(default_factory=Retrieval)
     ranking: Ranking = field(default_factory=Ranking)
     evaluation: Evaluation = field(default_factory=Evaluation)
+    embeddings: Embeddings = field(default_factory=Embeddings)
     running: Running = field(default_factory=Running)
     openai: OpenAI = field(default_factory=OpenAI)
     generation: Generation = field(default_factory=Generation)

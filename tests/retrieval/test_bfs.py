@@ -355,7 +355,7 @@ def test_many_states_do_not_overflow_the_kernels_memory() -> None:
 
 def test_plain_bfs_is_hop_then_name() -> None:
     graph = graph_of(FILMS)
-    plain = PlainBfsRetriever(graph, hops=2, depth=100)
+    plain = PlainBfsRetriever(Task(graph, Config().override(hops=2, depth=100)))
     run = plain.retrieve([ask("Alien", graph, "Alien")])
     names = list(graph.entities.names)
     assert [names[each] for each in run.entities] == ["Alien", "Bannon", "Scott", "Blade Runner", "Dark Star"]

@@ -127,6 +127,8 @@ def evaluate_command(
         questions = [each.id for each in examples]
         write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
+    for line in evaluation.notes:
+        session.say(line)
     if kinds:
         from tiny_graph_rag.evaluation.perturb import perturb as perturbed
         from tiny_graph_rag.report.explained_console import print_perturbed

@@ -60,6 +60,7 @@ class Evaluation:
     latency: Latency
     explanation: Explanation
     answered: Answered | None = None
+    notes: tuple[str, ...] = ()
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
@@ -103,6 +104,7 @@ def evaluate(
         latency,
         why,
         reasons=reasons,
+        notes=tuple(retriever.notes()),
     )
 
 

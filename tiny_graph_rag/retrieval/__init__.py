@@ -19,6 +19,12 @@ ENTRY_POINTS = "tiny_graph_rag.retrievers"
 BUILT_IN = {  # name → where its class is, so that asking for one does not import the others
     "bfs": "tiny_graph_rag.retrieval.bfs:BfsRetriever",
     "bfs-plain": "tiny_graph_rag.retrieval.bfs_plain:PlainBfsRetriever",
+    "pagerank": "tiny_graph_rag.retrieval.pagerank:PageRankRetriever",
+    "bm25": "tiny_graph_rag.retrieval.bm25:Bm25Retriever",
+    "dense": "tiny_graph_rag.retrieval.dense:DenseRetriever",
+    "hybrid": "tiny_graph_rag.retrieval.hybrid:HybridRetriever",
+    "oracle": "tiny_graph_rag.retrieval.oracle:OracleRetriever",
+    "run": "tiny_graph_rag.retrieval.run_file:RunFileRetriever",
 }
 
 __all__ = [

@@ -125,6 +125,10 @@ class Retriever(ABC):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
 
+    def notes(self) -> list[str]:
+        """What a user should hear after it was asked, such as what was paid."""
+        return []
+
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         """What the place of row `row` of a run for this question is made of; empty where it has no parts."""
         return ()
