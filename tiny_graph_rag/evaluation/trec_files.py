@@ -116,27 +116,29 @@ class TrecRun:
         size = self.path.stat().st_size
         with self.path.open("rb") as stream:
             sample = stream.read(BLOCK_BYTES)
-            lines = size * sample.count(b"\n") / max(len(sample), 1)
-            passes = max(1, math.ceil(lines / LINES_A_PASS))
+        lines = size * sample.count(b"\n") / max(len(sample), 1)
+        passes = max(1, math.ceil(lines / LINES_A_PASS))
 
-            def texts(starts: Ints, lengths: Ints) -> list[str]:
+        def texts(starts: Ints, lengths: Ints) -> list[str]:
+            # Opened anew: the last stretch is still used when this generator has ended.
+            with self.path.open("rb") as stream:
+                number = stream.fileno()
                 bounds = zip(starts.tolist(), lengths.tolist(), strict=True)
-                return [os.pread(stream.fileno(), n, at).decode("utf-8", "replace") for at, n in bounds]
+                return [os.pread(number, length, at).decode("utf-8", "replace") for at, length in bounds]
 
-            for turn in range(passes):
-                parts = []
-                for base, block in self._blocks():
-                    looked, _, _ = self._looked_up(block)
-                    mine = (looked.questions != UNKNOWN) & (looked.questions % passes == turn)
-                    parts.append(looked.at(mine))
-                    parts[-1].starts[:] += base
-                known = _Looked(
-                    *(np.concatenate([getattr(part, name) for part in parts]) for name in _Looked.__slots__)
-                )
-                parts.clear()
-                self.answered[known.questions] = True
-                if len(known.keys):
-                    yield from judged_stretches(self.gold, self._ordered(known, texts))
+        for turn in range(passes):
+            parts = []
+            for base, block in self._blocks():
+                looked, _, _ = self._looked_up(block)
+                parts.append(looked.at((looked.questions != UNKNOWN) & (looked.questions % passes == turn)))
+                parts[-1].starts[:] += base
+            known = _Looked(
+                *(np.concatenate([getattr(part, name) for part in parts]) for name in _Looked.__slots__)
+            )
+            parts.clear()
+            self.answered[known.questions] = True
+            if len(known.keys):
+                yield from judged_stretches(self.gold, self._ordered(known, texts))
 
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
         """Whole lines with the place in the file where they begin."""
