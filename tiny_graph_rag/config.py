@@ -43,9 +43,55 @@ class Retrieval:
     """From the question to ranked entities."""
 
     linker: str = setting("names", "how a question's entities are found: names, gold or none")
+    fuzzy: float | None = setting(
+        None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
+    )
     retriever: str = setting("bfs", "how entities are found and ranked")
     hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0)
     depth: int = setting(100, "entities returned a question at most", low=1)
+    exclude_seeds: bool = setting(False, "the topic itself is no answer: leave the seeds out")
+    direction: str = setting("both", "steps along relations (out), against them (in) or both")
+    relations: str = setting("", "relation types to walk (a,b); all where empty")
+    not_relations: str = setting("", "relation types not to walk (a,b)")
+    types: str = setting("", "entity types to return (a,b); all where empty")
+    min_weight: float = setting(0.0, "relations of less weight are not walked", low=0)
+    max_degree: int = setting(0, "entities with more relations are not walked through; 0: any", low=0)
+    min_score: float = setting(0.0, "entities below this score are not returned", low=0, high=1)
+    vocabulary: str = setting("auto", "words for relations: auto (beside the graph), none, or a file")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Prices of `bfs`: an entity costs what its cheapest explanation costs (docs/retrieval.md)."""
+
+    step: float = setting(0.1, "a step: of two equal explanations the shorter wins", low=0.001, high=10)
+    against: float = setting(
+        0.1, "more, for a step against the direction that its words name", low=0, high=10
+    )
+    unexplained: float = setting(1.0, "more, for a step that no word speaks for", low=0, high=10)
+    unexplained_least: float = setting(0.2, "that price in a long question, at least", low=0, high=10)
+    short_question: int = setting(3, "words of content with which a question asks about one step", low=0)
+    long_question: float = setting(
+        0.2, "less for an unexplained step with each word beyond: they tell of a way", low=0, high=10
+    )
+    again: float = setting(0.6, "more, for a step whose slots are filled already", low=0, high=10)
+    early: float = setting(0.3, "more, for a step while an earlier slot is empty", low=0, high=10)
+    off_focus: float = setting(1.0, "an answer whose last relation isn't the one asked for", low=0, high=10)
+    off_head: float = setting(0.8, "an answer that isn't of the kind asked for", low=0, high=10)
+    other_seed: float = setting(1.2, "each mention that an explanation leaves out", low=0, high=10)
+    same_stem: float = setting(0.9, "weight of a word with a relation's lemma or stem", low=0, high=1)
+    related_word: float = setting(0.8, "weight of a word that shares a part with a relation's", low=0, high=1)
+    vocabulary_word: float = setting(0.7, "weight of a word of the vocabulary file", low=0, high=1)
+    description_word: float = setting(0.6, "weight of a word in one relation's description", low=0, high=1)
+    entity_word: float = setting(0.5, "weight of a word in one entity's description or type", low=0, high=1)
+    rarest: float = setting(0.06, "weight below which a word of descriptions says too little", low=0, high=1)
+    there_and_back: float = setting(
+        0.5, "weight of the way back: also, same, together, 같은, 함께", low=0, high=1
+    )
+    repeated: float = setting(
+        0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
+    )
+    slots: int = setting(6, "words or mentions that an explanation weighs, at most", low=1, high=8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +99,18 @@ class Evaluation:
     """How a run is scored."""
 
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
+    save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
     seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Embeddings:
+    """How `--retriever dense` asks the service of the section `openai` for embeddings."""
+
+    dense_model: str = setting("text-embedding-3-small", "model of the embeddings")
+    embeddings_batch: int = setting(128, "texts a call", low=1, high=2048)
+    usd_per_million_embedded: float | None = setting(None, "price of a million tokens; null: unknown", low=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +168,9 @@ class Config:
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
+    ranking: Ranking = field(default_factory=Ranking)
     evaluation: Evaluation = field(default_factory=Evaluation)
+    embeddings: Embeddings = field(default_factory=Embeddings)
     running: Running = field(default_factory=Running)
     openai: OpenAI = field(default_factory=OpenAI)
     generation: Generation = field(default_factory=Generation)

@@ -89,7 +89,7 @@ def test_the_prompt_holds_the_facts_and_the_question(ask) -> None:
         ask(server, "--concurrency", "1", "--context-tokens", "30")
     assert server.most_at_once == 1
     assert "Question: Who knows Person0?" in server.requests[0].prompt
-    assert "[1] Person0" in server.requests[0].prompt
+    assert "[1] Person1" in server.requests[0].prompt  # who knows Person0, not Person0 itself
 
 
 def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: Path, run_cli) -> None:

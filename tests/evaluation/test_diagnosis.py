@@ -11,20 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.evaluation.small import graph_of, judgments_of, linked, worlds
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose
 from tiny_graph_rag.evaluation.waterfall import waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure, judge
-from tiny_graph_rag.retrieval import Run
-from tiny_graph_rag.retrieval.bfs import PlainBfsRetriever
+from tiny_graph_rag.retrieval import Run, Task
+from tiny_graph_rag.retrieval.bfs_plain import PlainBfsRetriever
 
 
 def diagnosed(
     graph: KnowledgeGraph, seeds: list[list[int]], judgments: Judgments, hops: int, depth: int, k: int
 ) -> tuple[Diagnosis, Run]:
     questions = linked(*seeds)
-    run = PlainBfsRetriever(graph, hops=hops, depth=depth).retrieve(questions)
+    run = PlainBfsRetriever(Task(graph, Config().override(hops=hops, depth=depth))).retrieve(questions)
     found = diagnose(graph, questions, run, judgments, judge(run, judgments), Limits(True, hops), k)
     return found, run
 
@@ -158,7 +159,7 @@ CHAIN = [(0, 1), (1, 2), (2, 3), (4, 5)]  # 0 - 1 - 2 - 3 and, apart from it, 4 
 def test_each_verdict_by_hand(seeds, bearers, limits, verdict, hop) -> None:
     graph, judgments = graph_of(6, CHAIN), judgments_of(6, [bearers])
     questions = linked(seeds)
-    run = PlainBfsRetriever(graph, hops=2, depth=10).retrieve(questions)
+    run = PlainBfsRetriever(Task(graph, Config().override(hops=2, depth=10))).retrieve(questions)
     kept_out = [0] if "excludes_seeds" in limits else [2] if "returnable" in limits else []
     keep = ~np.isin(run.entities, kept_out)
     run = Run(np.array([0, keep.sum()]), run.entities[keep], run.scores[keep], run.hops[keep])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ from tiny_graph_rag.cli.options import (
     Measured,
     Reporting,
     Retrieving,
+    comma_list,
     command,
     flags,
     from_config,
@@ -49,6 +51,14 @@ def evaluate_command(
     top_k: Annotated[int | None, from_config("--top-k")] = None,
     measures: Measured = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
+    perturb: Annotated[
+        str | None,
+        typer.Option(
+            "--perturb",
+            help="Ask again in altered form (lower,typos,spaces,particles) and show what it costs.",
+        ),
+    ] = None,
     save_run: Annotated[
         str | None,
         typer.Option("--save-run", help="Write the whole run: .trec, .jsonl, .csv or .parquet."),
@@ -77,6 +87,7 @@ def evaluate_command(
         to_stdout=to_stdout,
         **flags(retrieving),
         top_k=top_k,
+        save_reasons=save_reasons,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
@@ -90,6 +101,7 @@ def evaluate_command(
     gates = parse_floors(floors.fail_under) if floors.fail_under else ()
     basis = check_basis(floors.gate_on)
     check_junit(floors.junit)
+    kinds = _kinds(perturb)
     computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
@@ -115,6 +127,14 @@ def evaluate_command(
         questions = [each.id for each in examples]
         write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     print_evaluation(evaluation, session.console)
+    for line in evaluation.notes:
+        session.say(line)
+    if kinds:
+        from tiny_graph_rag.evaluation.perturb import perturb as perturbed
+        from tiny_graph_rag.report.explained_console import print_perturbed
+
+        evaluation = replace(evaluation, perturbed=perturbed(evaluation, kinds))
+        print_perturbed(evaluation.perturbed, session.console)
     if answering is not None:
         if generating.dry_run:
             answering.forecast(evaluation)
@@ -132,3 +152,11 @@ def evaluate_command(
     conclude(session, outcomes, floors.junit, "eval")
     if answering is not None:
         answering.check(evaluation)
+
+
+def _kinds(perturb: str | None) -> tuple[str, ...]:
+    if perturb is None:
+        return ()
+    from tiny_graph_rag.evaluation.perturb import parse_kinds
+
+    return parse_kinds(comma_list(perturb))

@@ -81,9 +81,19 @@ class Retrieving:
     """Linking and retrieval."""
 
     linker: Annotated[str | None, from_config("--linker")] = None
+    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None
     retriever: Annotated[str | None, from_config("--retriever")] = None
     hops: Annotated[int | None, from_config("--hops")] = None
     depth: Annotated[int | None, from_config("--depth")] = None
+    exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds")] = None
+    direction: Annotated[str | None, from_config("--direction")] = None
+    relations: Annotated[str | None, from_config("--relations")] = None
+    not_relations: Annotated[str | None, from_config("--not-relations")] = None
+    types: Annotated[str | None, from_config("--types")] = None
+    min_weight: Annotated[float | None, from_config("--min-weight")] = None
+    max_degree: Annotated[int | None, from_config("--max-degree")] = None
+    min_score: Annotated[float | None, from_config("--min-score")] = None
+    vocabulary: Annotated[str | None, from_config("--vocabulary")] = None
     threads: Annotated[int | None, from_config("--threads")] = None
 
 

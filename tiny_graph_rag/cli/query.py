@@ -25,19 +25,23 @@ def query(
     ] = None,
     id: Annotated[str | None, typer.Option("--id", help="The question of the gold set to ask again.")] = None,
     top_k: Annotated[int | None, from_config("--top-k")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show what each rank is made of: steps, words, prices.")
+    ] = False,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
     from tiny_graph_rag.dataset.examples import EvalSet, Example
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.metrics import default_measures
     from tiny_graph_rag.report import results_json
-    from tiny_graph_rag.report.graph_console import print_question
+    from tiny_graph_rag.report.graph_console import print_question, print_reasons
 
     session = Session.open(
         common,
         folders,
         **flags(retrieving),
         top_k=top_k,
+        save_reasons=explain or None,
         latency_sample=0,
     )
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
@@ -61,6 +65,8 @@ def query(
     for each in everything:
         each["walk_text"] = _in_words(each.get("walk", []), names)
     print_question(found, session.console, max(session.config.evaluation.top_k, results_json.SHOWN_RANKS))
+    if explain:
+        print_reasons(everything, session.console)
 
 
 def _in_words(walk: list[dict[str, object]], names: dict[str, str]) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -35,6 +36,7 @@ def score(
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
+    floors: Floors,
     graph: Annotated[
         Path | None,
         typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", show_default="none"),
@@ -77,6 +79,7 @@ def score(
     """Score a run that any program made against a gold set in any of the common formats."""
     from tiny_graph_rag.dataset.gold import gold_name
     from tiny_graph_rag.evaluation.foreign import Request, open_run
+    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.scoring import Collected
     from tiny_graph_rag.files import check_writable, find_input, output_path, sha256_of, write_atomically
     from tiny_graph_rag.metrics import default_measures, parse_measures
@@ -91,7 +94,8 @@ def score(
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures else None
-    for each in wanted or ():
+    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
+    for each in (*(wanted or ()), *(gate.measure for gate in gates)):
         if each.kind.needs == "graph" and graph is None:
             raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
     to_stdout = output == "-"
@@ -99,7 +103,9 @@ def score(
     session = Session.open(common, folders, to_stdout=to_stdout, top_k=top_k)
     config = session.config
     cutoff = config.evaluation.top_k
-    wanted = wanted or default_measures(cutoff)
+    wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *(gate.measure for gate in gates)]))
+    basis = check_basis(floors.gate_on)
+    check_junit(floors.junit)
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
     target = output_path(output or f"{gold_name(run_path)}-results.json", Path(config.storage.results_dir))
@@ -152,3 +158,5 @@ def score(
     if not to_stdout:
         session.say(f"results: {target}")
         report_on(session, target, reports)
+    outcomes = hold_floors(gates, collected.found(config.evaluation.seed).overall.measures, basis)
+    conclude(session, outcomes, floors.junit, "score")

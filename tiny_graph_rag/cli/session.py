@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,13 +74,26 @@ class Session:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         folder = Path(self.config.storage.kg_dir)
         running = self.config.override(graph_cache=given.graph_cache).running
-        graph = read_graph(
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples),
-            cache_folder() if running.graph_cache else None,
+        path = (
+            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
         )
+        graph = read_graph(path, cache_folder() if running.graph_cache else None)
+        graph = replace(graph, vocabulary=self._vocabulary(graph, path))
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
         return graph
+
+    def _vocabulary(self, graph: KnowledgeGraph, path: Path) -> dict[str, tuple[str, ...]]:
+        """The words that --vocabulary names, or those beside the graph."""
+        from tiny_graph_rag.graph.vocabulary import ENDING, read_vocabulary
+
+        chosen = self.config.retrieval.vocabulary
+        if chosen == "none":
+            return {}
+        if chosen != "auto":
+            return read_vocabulary(find_input(chosen, path.parent, "vocabulary"), graph)
+        beside = path.with_name(f"{graph.name}{ENDING}")
+        return read_vocabulary(beside, graph) if beside.is_file() else {}
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Progress]:

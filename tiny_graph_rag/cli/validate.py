@@ -90,7 +90,7 @@ def _hop_tags(
     from tiny_graph_rag.evaluation.hop_tags import hop_tags
     from tiny_graph_rag.linking.names import NameLinker
 
-    seeds = NameLinker(names).link(examples.examples)
+    seeds = NameLinker(graph, names).link(examples.examples)
     for row, each in enumerate(gold_links(examples.examples, names)):
         if examples[row].seed_entities is not None:
             seeds[row] = each

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import found_in
 from tiny_graph_rag.dataset.examples import EvalSet, Example
-from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.names import Meanings, NameIndex
 from tiny_graph_rag.text import fold
 
 
@@ -105,9 +105,10 @@ class Judgments:
 
 def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     """Judgments of a gold set on a graph. universe: its number of entities."""
-    references = [resolve_references(example, names) for example in examples]
+    meanings = names.resolve_all(name for example in examples for name in _names_in(example))
+    references = [_references(example, meanings) for example in examples]
     irrelevant = [
-        [entity for name in example.irrelevant_entities for entity in names.resolve(name)[0]]
+        [entity for name in example.irrelevant_entities for entity in meanings[name][0]]
         for example in examples
     ]
     return Judgments.of(references, universe, irrelevant)
@@ -115,12 +116,20 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
 
 def resolve_references(example: Example, names: NameIndex) -> tuple[Reference, ...]:
     """The references of one question in file order, highly relevant ones last unless named before."""
+    return _references(example, names.resolve_all(_names_in(example)))
+
+
+def _names_in(example: Example) -> tuple[str, ...]:
+    return (*example.reference_entities, *example.highly_relevant_entities, *example.irrelevant_entities)
+
+
+def _references(example: Example, meanings: Meanings) -> tuple[Reference, ...]:
     grade: dict[str, int] = dict.fromkeys(example.reference_entities, 1)
     grade.update(dict.fromkeys(example.highly_relevant_entities, 2))
     items: dict[object, int] = {}
     rows = []
     for name in grade:
-        entities, level = names.resolve(name)
+        entities, level = meanings[name]
         meaning: object = entities or ("unresolved", fold(name))
         rows.append((name, entities, level, items.setdefault(meaning, len(items))))
     sharing = [item for *_, item in rows]

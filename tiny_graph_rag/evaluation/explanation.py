@@ -23,6 +23,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.metrics import Judged, Measure
 from tiny_graph_rag.retrieval import Retriever, Run
+from tiny_graph_rag.retrieval.filters import Filters
 
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
@@ -44,9 +45,18 @@ class Explanation:
     missed: dict[int, list[int]] = field(default_factory=dict)
 
 
-def limits_of(retriever: Retriever, config: Config) -> Limits:
+def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Limits:
     """What the retriever was allowed, for telling what it could not have found."""
-    return Limits(walks=retriever.walks, hops=config.retrieval.hops)
+    settings = config.retrieval
+    filters = Filters.of(graph, settings) if retriever.walks else Filters()
+    return Limits(
+        walks=retriever.walks,
+        hops=settings.hops,
+        passable=filters.passable(graph),
+        returnable=filters.returned,
+        excludes_seeds=settings.exclude_seeds,
+        scores_cut=settings.min_score > 0,
+    )
 
 
 def explain(
@@ -62,7 +72,7 @@ def explain(
     measures: Sequence[Measure],
 ) -> Explanation:
     """All in the same question order; `retriever` is asked again for questions whose gold seeds differ."""
-    cutoff, limits = config.evaluation.top_k, limits_of(retriever, config)
+    cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
     by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant

@@ -13,11 +13,10 @@ from tiny_graph_rag.evaluation.diagnosis import Limits, diagnose
 from tiny_graph_rag.evaluation.waterfall import Step, waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, Seed
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.linking.gold import GoldLinker
 from tiny_graph_rag.metrics import judge
 from tiny_graph_rag.retrieval.base import Retriever, Run
-
-GOLD_RULE = "gold"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +36,8 @@ class GoldSeeds:
 
 
 def gold_links(examples: Sequence[Example], names: NameIndex) -> list[LinkedQuestion]:
-    """Each question with its seed_entities as seeds; a name with several bearers shares the weight."""
-    found = []
-    for example in examples:
-        seeds: dict[int, Seed] = {}
-        for name in example.seed_entities or ():
-            entities, _ = names.resolve(name)
-            for entity in entities:
-                seeds.setdefault(entity, Seed(entity, name, None, None, GOLD_RULE, 1 / len(entities)))
-        found.append(LinkedQuestion(example.query, tuple(seeds.values())))
-    return found
+    """Each question with its seed_entities as seeds."""
+    return GoldLinker(names).link(examples)
 
 
 def with_gold_seeds(

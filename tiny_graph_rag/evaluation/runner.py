@@ -14,18 +14,20 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.explanation import Explanation, explain
+from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
-from tiny_graph_rag.metrics import Judged, Measure, judge, score
+from tiny_graph_rag.metrics import Judged, Measure, score
 from tiny_graph_rag.metrics.base import Column
-from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
-from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
+from tiny_graph_rag.retrieval import Reason, Retriever, Run, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.answers import Answered
+    from tiny_graph_rag.evaluation.perturb import Perturbed
 
+SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
 Progress = Callable[[int], None]
@@ -58,6 +60,10 @@ class Evaluation:
     latency: Latency
     explanation: Explanation
     answered: Answered | None = None
+    notes: tuple[str, ...] = ()
+    reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
+    """By question and rank, for the ranks that results show; None where they were not asked for."""
+    perturbed: tuple[Perturbed, ...] = ()
 
 
 def evaluate(
@@ -73,28 +79,48 @@ def evaluate(
     """
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = make_linker(names, config)
+    linker = make_linker(graph, names, config)
+    linker.check(examples)
     retriever = make_retriever(graph, config, examples, judgments)
     started = time.perf_counter()
     linked, run = _retrieved(linker, retriever, examples, progress)
     elapsed = time.perf_counter() - started
     latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
-    facts = graph_facts(
-        graph,
-        run,
-        judgments,
-        seeds=[frozenset(seed.entity for seed in each.seeds) for each in linked],
-        expected_types=[each.expected_types for each in examples],
-        relationships=[
-            [RelationReference.of(each.source, each.target, each.type, names) for each in row]
-            for row in (example.reference_relationships for example in examples)
-        ],
-    )
-    judged = judge(run, judgments, facts=facts)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
-    return Evaluation(graph, examples, config, linked, run, judgments, judged, scores, summary, latency, why)
+    reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
+    return Evaluation(
+        graph,
+        examples,
+        config,
+        linked,
+        run,
+        judgments,
+        judged,
+        scores,
+        summary,
+        latency,
+        why,
+        reasons=reasons,
+        notes=tuple(retriever.notes()),
+    )
+
+
+def _reasons(
+    retriever: Retriever, linked: Sequence[LinkedQuestion], run: Run, config: Config
+) -> tuple[tuple[tuple[Reason, ...], ...], ...]:
+    most = max(config.evaluation.top_k, SHOWN_RANKS)
+    return tuple(
+        tuple(
+            retriever.reasons(each, run, row)
+            for row in range(
+                run.rows(question).start, min(run.rows(question).stop, run.rows(question).start + most)
+            )
+        )
+        for question, each in enumerate(linked)
+    )
 
 
 def _retrieved(

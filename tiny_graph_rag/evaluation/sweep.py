@@ -15,6 +15,7 @@ from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.diagnosis import Limits, seed_columns
 from tiny_graph_rag.evaluation.explanation import limits_of
 from tiny_graph_rag.evaluation.hop_tags import Seeds, item_hops
+from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.recommend import Recommendation, recommend
 from tiny_graph_rag.evaluation.runner import BATCH, Progress
 from tiny_graph_rag.evaluation.summary import Mean, summarise
@@ -23,7 +24,7 @@ from tiny_graph_rag.graph.distances import NOT_REACHED, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, make_linker
-from tiny_graph_rag.metrics import Measure, judge, score
+from tiny_graph_rag.metrics import Measure, score
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.metrics.paired import EQUAL
 from tiny_graph_rag.retrieval import Retriever, Run, make_retriever
@@ -116,7 +117,9 @@ def sweep(
     started = time.perf_counter()
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linked = make_linker(names, config).link(examples.examples)
+    linker = make_linker(graph, names, config)
+    linker.check(examples.examples)
+    linked = linker.link(examples.examples)
     tags = [example.tags for example in examples]
     by_tag = rows_by_tag(tags)
     settings: list[Setting] = []
@@ -125,7 +128,7 @@ def sweep(
     for name in plan.retrievers:
         deepest = config.override(retriever=name, hops=max(plan.hops))
         retriever = make_retriever(graph, deepest, examples, judgments)
-        limits = limits_of(retriever, deepest)
+        limits = limits_of(graph, retriever, deepest)
 
         def remade(hops: int, config: Config = deepest) -> Retriever:
             return make_retriever(graph, config.override(hops=hops), examples, judgments)
@@ -134,7 +137,7 @@ def sweep(
         each_hops = plan.hops if limits.walks else (None,)
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
             first_of.append(len(settings))
-            judged = judge(run, judgments)
+            judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
             deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:
                 scores = score(judged, plan.measures(cutoff))

@@ -120,6 +120,7 @@ class Derived:
 class KnowledgeGraph:
     """entities, relations and adjacency, with what the house order needs.
 
+    vocabulary: relation or entity type → words that people use for it, from its owner.
     name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
     tie-break of every ranking. sha256: of the file's bytes, "" when the graph was not read from a file.
     """
@@ -131,6 +132,7 @@ class KnowledgeGraph:
     name: str = ""
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
+    vocabulary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derivations: Derived = field(default_factory=Derived)
 
     @classmethod

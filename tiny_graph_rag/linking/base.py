@@ -41,6 +41,14 @@ class Linker(ABC):
 
     name: ClassVar[str]
 
+    def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers can link anything
+        """Raise before anything is linked where the questions lack what this linker needs."""
+
     @abstractmethod
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         """One linked question an example, in order."""
+
+
+def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:
+    """Seeds by where they stand in the question, those without a place first; otherwise as they came."""
+    return tuple(sorted(seeds, key=lambda seed: -1 if seed.start is None else seed.start))

@@ -3,54 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import ClassVar
 
 from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed
-from tiny_graph_rag.text import fold
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
+from tiny_graph_rag.linking.coreference import from_context, is_telling
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 
 
 class NameLinker(Linker):
-    """Longest name first, from word start to word end, not overlapping."""
+    """Names in the question; pronouns and what is left unsaid from its context; then, if wanted, near names.
+
+    fuzzy: how alike a misspelt name must be, in (0, 1]; None for exact names only.
+    """
 
     name: ClassVar[str] = "names"
 
-    def __init__(self, names: NameIndex) -> None:
-        self.names = names
-        self.longest = max(map(len, names.bearers), default=0)
+    def __init__(self, graph: KnowledgeGraph, names: NameIndex, fuzzy: float | None = None) -> None:
+        self.finder = MentionFinder(graph, names)
+        self.near = None
+        if fuzzy is not None:
+            from tiny_graph_rag.linking.fuzzy import NearNames
+
+            self.near = NearNames(graph, names, fuzzy)
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
-        return [replace(self._linked(example.query), id=example.id) for example in examples]
+        texts = [example.query for example in examples]
+        for example in examples:
+            texts.extend(example.context)
+        found = self.finder.find(texts)
+        linked, turn = [], len(examples)
+        for example, mentions in zip(examples, found, strict=False):
+            turns = found[turn : turn + len(example.context)]
+            turn += len(example.context)
+            linked.append(LinkedQuestion(example.query, self._seeds(example, mentions, turns), example.id))
+        return linked
 
-    def _linked(self, text: str) -> LinkedQuestion:
-        starts = [
-            i for i in range(len(text)) if not text[i].isspace() and (i == 0 or not text[i - 1].isalnum())
+    def _seeds(
+        self, example: Example, mentions: Sequence[Mention], turns: Sequence[Sequence[Mention]]
+    ) -> tuple[Seed, ...]:
+        near = self.near.seeds(example.query, mentions) if self.near else []
+        said: list[Seed] = []
+        if turns:
+            telling = [each for each in mentions if is_telling(each)]
+            earlier = [[each for each in turn if is_telling(each)] for turn in turns]
+            said = from_context(example.query, telling, earlier, self.finder.kinds, unsaid=not near)
+            mentions = telling if said else mentions
+        if near:
+            mentions = [each for each in mentions if is_telling(each)]
+        named = [
+            Seed(entity, example.query[each.start : each.end], each.start, each.end, each.rule, share)
+            for each in mentions
+            for share in [1 / len(each.entities)]
+            for entity in each.entities
         ]
-        taken = [False] * len(text)
-        found: list[Seed] = []
-        spans = [
-            (end - start, start, end)
-            for start in starts
-            for end in range(start + 1, min(len(text), start + 2 * self.longest) + 1)
-        ]
-        for _, start, end in sorted(spans, key=lambda span: (-span[0], span[1])):
-            if any(taken[start:end]) or not _ends_here(text, end):
-                continue
-            entities, level = (
-                self.names.resolve(text[start:end])
-                if fold(text[start:end]) in self.names.bearers
-                else ((), None)
-            )
-            if entities:
-                taken[start:end] = [True] * (end - start)
-                found.extend(
-                    Seed(entity, text[start:end], start, end, level or "", 1 / len(entities))
-                    for entity in entities
-                )
-        return LinkedQuestion(text, tuple(sorted(found, key=lambda seed: (seed.start or 0, seed.entity))))
-
-
-def _ends_here(text: str, end: int) -> bool:
-    return end == len(text) or not text[end].isalnum() or "가" <= text[end - 1] <= "힣"
+        return in_text_order([*named, *said, *near])

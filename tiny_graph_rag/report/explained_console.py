@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tiny_graph_rag.evaluation.explanation import Explanation
+    from tiny_graph_rag.evaluation.perturb import Perturbed
     from tiny_graph_rag.evaluation.waterfall import Step
 
 BAR, SHORT_BAR = 24, 10  # characters of a full bar; the short one where the terminal is narrow
 ROOMY = 100  # columns from which the meaning of each step is written beside it
+BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
 FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
 
 _MEANING = {
@@ -62,6 +65,27 @@ def print_explanation(found: Explanation, console: Console) -> None:
             f"ties at rank {found.ties.cutoff}: {found.ties.rate:.1%} of the questions; "
             f"another order of equals could give {ranges}"
         )
+
+
+def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
+    """What each kind of altered question cost, with the first questions that broke."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("asked again with", "measure"):
+        table.add_column(name)
+    for name in ("mean", "drop", "95 % interval", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for each in found:
+        for place, (measure, drop) in enumerate(each.measures.items()):
+            ends = "–" if math.isnan(drop.low) else f"{drop.low:+.3f} … {drop.high:+.3f}"
+            drops = "–" if math.isnan(drop.drop) else f"{drop.drop:+.3f}"
+            row = (str(measure), _three(drop.mean), drops, ends, f"{drop.n:,}")
+            table.add_row("" if place else each.kind, *row)
+    console.print(table)
+    for each in found:
+        more = ", …" if len(each.broken) > BROKEN_SHOWN else ""
+        listed = ", ".join(question for question, _ in each.broken[:BROKEN_SHOWN]) + more
+        said = f"{len(each.broken):,} broke ({listed})" if each.broken else "none broke"
+        console.print(escape(f"{each.kind}: {each.altered:,} questions altered, {said}"), soft_wrap=True)
 
 
 def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step], width: int) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.dataset.resolve import Reference
 from tiny_graph_rag.evaluation.diagnosis import NO_RANK, Verdict
@@ -18,6 +18,9 @@ from tiny_graph_rag.graph.model import Entities
 from tiny_graph_rag.metrics import Mean
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.text import fold, nfc
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.evaluation.perturb import Perturbed
 
 
 def explained_summary(found: Explanation) -> dict[str, Any]:
@@ -129,6 +132,25 @@ def mean_fields(mean: Mean) -> dict[str, Any]:
         "high": number(mean.high),
         "n": mean.n,
         "reliable": mean.reliable,
+    }
+
+
+def perturbed_json(each: Perturbed) -> dict[str, Any]:
+    """One kind of altered questions: what each measure lost, and which questions broke."""
+    return {
+        "kind": each.kind,
+        "altered": each.altered,
+        "measures": {
+            str(measure): {
+                "mean": number(drop.mean),
+                "drop": number(drop.drop),
+                "low": number(drop.low),
+                "high": number(drop.high),
+                "n": drop.n,
+            }
+            for measure, drop in each.measures.items()
+        },
+        "broken": [{"id": question, "query": query} for question, query in each.broken],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -91,3 +92,20 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
         missing = "not ranked" if each["entity_ids"] else "not in the graph"
         console.print(escape(f"  reference {each['name']}: {f'rank {ranks[0]}' if ranks else missing}"))
+
+
+def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
+    """For each ranked entity that has reasons: its parts, the words each explains or leaves, its price."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column, justify in (("entity", "left"), ("part", "left"), ("words", "left"), ("price", "right")):
+        table.add_column(column, justify=justify)  # type: ignore[arg-type]
+    for rank, each in enumerate(ranked, start=1):
+        parts = each.get("reasons") or ()
+        for place, part in enumerate(parts):
+            name = f"{rank} {each['name']} ({each['score']:.3f})" if place == 0 else ""
+            words = ", ".join(part["words"])
+            table.add_row(escape(name), escape(part["what"]), escape(words), f"{part['price']:.3f}")
+        if parts:
+            energy = sum(part["price"] for part in parts)
+            table.add_row("", "together", "", f"{energy:.3f}", style="bold", end_section=True)
+    console.print(table if table.row_count else "this retriever gives no reasons")

@@ -13,17 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.explained_json import explained_summary, mean_fields, number, reference_evidence
+from tiny_graph_rag.report.explained_json import (
+    explained_summary,
+    mean_fields,
+    number,
+    perturbed_json,
+    reference_evidence,
+)
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
 
 SCHEMA_VERSION = 1
-SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
@@ -55,6 +61,8 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
 
 def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
+    if evaluation.perturbed:
+        head = {**head, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
     if evaluation.answered is None:
         return head
     from tiny_graph_rag.report.answers_json import add_answers
@@ -222,6 +230,11 @@ def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
         }
         if run.walks is not None:
             each["walk"] = walk_steps(graph, entity, run.walks[place].tolist())
+        if evaluation.reasons is not None and place - start < len(evaluation.reasons[row]):
+            each["reasons"] = [
+                {"what": part.what, "words": list(part.words), "price": part.price}
+                for part in evaluation.reasons[row][place - start]
+            ]
         found.append(each)
     return found
 

@@ -78,6 +78,19 @@ class Run:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A part of what an entity's place is made of. what: a step of its walk in words, or a rule.
+
+    words: of the question, which it explains or leaves unexplained. price: all of an entity's add up to its
+    energy, and its score is 1 / (1 + energy).
+    """
+
+    what: str
+    words: tuple[str, ...]
+    price: float
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """What a retriever may be made from.
@@ -111,6 +124,14 @@ class Retriever(ABC):
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
+
+    def notes(self) -> list[str]:
+        """What a user should hear after it was asked, such as what was paid."""
+        return []
+
+    def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
+        """What the place of row `row` of a run for this question is made of; empty where it has no parts."""
+        return ()
 
     def retrieve_within(
         self, questions: Sequence[LinkedQuestion], hops: Sequence[int]

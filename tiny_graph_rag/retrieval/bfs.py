@@ -1,59 +1,137 @@
-"""Breadth-first retrieval: every entity within the hops, nearest first."""
+"""Breadth-first retrieval, ranked by the cheapest explanation: docs/retrieval.md."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from os import cpu_count
 from typing import ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.compiled import worth_compiling
+from tiny_graph_rag.config import Ranking
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import NO_STEP, Retriever, Run, Task
+from tiny_graph_rag.retrieval import kernel
+from tiny_graph_rag.retrieval.base import Reason, Retriever, Run, Task
+from tiny_graph_rag.retrieval.evidence import Texts, TypeNames, milli
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.slots import Reader
+from tiny_graph_rag.retrieval.walker import Mention, Ranked, Runs, Walker
+
+UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
+THREADED_FROM = 64  # questions; fewer are not worth a second thread
+STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
-class PlainBfsRetriever(Retriever):
-    """Hop, then name: what a naive walk gives."""
+class BfsRetriever(Retriever):
+    """Every entity within the hops by what its cheapest explanation costs: 1 / (1 + energy), in (0, 1]."""
 
-    name: ClassVar[str] = "bfs-plain"
+    name: ClassVar[str] = "bfs"
 
-    def __init__(self, graph: KnowledgeGraph, *, hops: int, depth: int) -> None:
-        self.graph, self.hops, self.depth = graph, hops, depth
+    def __init__(self, task: Task) -> None:
+        graph, config = task.graph, task.config
+        self.graph, self.settings, self.running = graph, config.retrieval, config.running
+        self.ranking = config.ranking
+        self.filters = Filters.of(graph, self.settings)
+        self.runs = Runs.of(graph, self.filters)
+        vocabulary = graph.vocabulary
+        self.reader = Reader(
+            TypeNames(graph.relations.types.names, vocabulary, self.ranking),
+            Texts(graph, vocabulary, self.ranking),
+            self.ranking,
+        )
+        self._walkers: dict[bool, list[Walker]] = {False: [], True: []}
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        settings = task.config.retrieval
-        return cls(task.graph, hops=settings.hops, depth=settings.depth)
+        return cls(task)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        return Run.concatenated([self._ranked(question) for question in questions])
+        size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
+        fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
+        threads = self.running.threads or cpu_count() or 1
+        if not fast or threads == 1 or len(questions) < THREADED_FROM:
+            walker = self._walker(0, fast)
+            return self._run([self._ranked(walker, question) for question in questions])
+        share = -(-len(questions) // threads)
+        walkers = [self._walker(each, fast) for each in range(threads)]
 
-    def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
-        """Nearest first: what lies within fewer hops stands in front."""
-        deepest = self.retrieve(questions)
-        return (deepest.where(deepest.hops <= each) for each in hops)
+        def work(each: int) -> list[Ranked]:
+            part = questions[each * share : (each + 1) * share]
+            return [self._ranked(walkers[each], question) for question in part]
 
-    def _ranked(self, question: LinkedQuestion) -> Run:
-        adjacency, rank = self.graph.adjacency, self.graph.name_rank
-        hop_of: dict[int, int] = {}
-        step: dict[int, tuple[int, int]] = {}
-        frontier = sorted({seed.entity for seed in question.seeds})
-        for hop in range(self.hops + 1):
-            hop_of.update(dict.fromkeys(frontier, hop))
-            reached: list[int] = []
-            if hop < self.hops:
-                for entity in sorted(frontier, key=rank.__getitem__):
-                    for slot in range(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1])):
-                        neighbour = int(adjacency.neighbours[slot])
-                        if neighbour not in hop_of and neighbour not in step:
-                            step[neighbour] = (entity, int(adjacency.relations[slot]))
-                            reached.append(neighbour)
-            frontier = reached
-        ranked = sorted(hop_of, key=lambda entity: (hop_of[entity], rank[entity]))[: self.depth]
-        walks = np.full((len(ranked), self.hops), NO_STEP, dtype=np.int32)
-        for row, entity in enumerate(ranked):
-            for place in range(hop_of[entity] - 1, -1, -1):
-                entity, walks[row, place] = step[entity]
-        hops = np.array([hop_of[entity] for entity in ranked], dtype=np.int32)
-        offsets = np.array([0, len(ranked)], dtype=np.int64)
-        return Run(offsets, np.array(ranked, dtype=np.int32), -hops.astype(np.float64), hops, walks)
+        with ThreadPoolExecutor(threads) as pool:
+            return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
+
+    def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
+        from tiny_graph_rag.retrieval.explain import reasons
+
+        key = round(UNIT / float(run.scores[row]) - UNIT)
+        walk = [] if run.walks is None else run.walks[row].tolist()
+        energy = key >> kernel.TIE_BITS
+        reading = self.reader.read(question)
+        return tuple(reasons(self.graph, reading, self.ranking, int(run.entities[row]), walk, energy))
+
+    def _walker(self, each: int, fast: bool) -> Walker:
+        walkers = self._walkers[fast]
+        while len(walkers) <= each:
+            walkers.append(
+                Walker(
+                    self.graph,
+                    self.runs,
+                    self.filters,
+                    prices(self.ranking),
+                    hops=self.settings.hops,
+                    depth=self.settings.depth,
+                    exclude_seeds=self.settings.exclude_seeds,
+                    fast=fast,
+                )
+            )
+        return walkers[each]
+
+    def _ranked(self, walker: Walker, question: LinkedQuestion) -> Ranked:
+        mentions = mentions_of(question)
+        return walker.rank(mentions, self.reader.read(question)) if mentions else nothing(self.settings.hops)
+
+    def _run(self, ranked: Sequence[Ranked]) -> Run:
+        if not ranked:
+            return Run.concatenated([])
+        scores = UNIT / (UNIT + np.concatenate([each.keys for each in ranked]).astype(np.float64))
+        run = Run(
+            np.concatenate([[0], np.cumsum([len(each.keys) for each in ranked])]).astype(np.int64),
+            np.concatenate([each.entities for each in ranked]),
+            scores,
+            np.concatenate([each.hops for each in ranked]),
+            np.concatenate([each.walks for each in ranked]),
+        )
+        return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
+
+
+def prices(ranking: Ranking) -> list[int]:
+    """In the places that the kernel names."""
+    return [
+        milli(each)
+        for each in (
+            ranking.step, ranking.against, ranking.unexplained, ranking.again, ranking.early,
+            ranking.off_focus, ranking.off_head, ranking.other_seed,
+        )
+    ]  # fmt: skip
+
+
+def mentions_of(question: LinkedQuestion) -> list[Mention]:
+    """Seeds by the mention that names them, in the order of the text; readings of one mention share it."""
+    spans: dict[tuple[int | None, int | None, str], dict[int, float]] = {}
+    for seed in question.seeds:
+        shares = spans.setdefault((seed.start, seed.end, seed.mention), {})
+        shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
+    return [
+        Mention(tuple(sorted(shares)), tuple(shares[each] / sum(shares.values()) for each in sorted(shares)))
+        for shares in spans.values()
+    ]
+
+
+def nothing(hops: int) -> Ranked:
+    empty = np.zeros(0, dtype=np.int32)
+    wide = np.zeros(0, dtype=np.int64)
+    return Ranked(empty, empty, wide, wide, np.zeros((0, hops), dtype=np.int32))

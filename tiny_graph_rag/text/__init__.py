@@ -16,12 +16,12 @@ def nfc(text: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _is_dropped(character: str) -> bool:
+def is_dropped(character: str) -> bool:
     return character.isspace() or unicodedata.category(character)[0] in "PZ"
 
 
 def fold(text: str) -> str:
     """The form in which names are compared. A name of punctuation alone keeps it (`?!` is not empty)."""
     composed = unicodedata.normalize("NFC", nfc(text).casefold())
-    kept = composed if composed.isalnum() else "".join(c for c in composed if not _is_dropped(c))
+    kept = composed if composed.isalnum() else "".join(c for c in composed if not is_dropped(c))
     return kept or "".join(composed.split())

@@ -1,0 +1,83 @@
+"""`eval` as a whole process on a large gold set: seconds and memory, and how they grow with the questions.
+
+    uv run python benchmarks/eval_speed.py ../shared/data/metaqa/metaqa-KG.json \\
+        ../shared/data/metaqa/metaqa-3hop-eval.jsonl [--retriever bfs] [--hops 3]
+
+Retrieval only, results written. The first run warms the caches and is shown apart. Ends with a check that
+results are the same bytes, times aside, for one thread and two, with and without the compiled path, with and
+without the graph cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import tempfile
+from pathlib import Path
+
+from processes import measured
+
+TIMES = ("latency_seconds", "questions_per_second", "latency", "seconds")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("graph", type=Path)
+    parser.add_argument("dataset", type=Path)
+    parser.add_argument("--retriever", default="bfs")
+    parser.add_argument("--hops", default="3")
+    parser.add_argument("--sizes", default="1000,2000,5000,10000,0", help="questions; 0 is all of them")
+    parser.add_argument("--check", type=int, default=500, help="questions of the check at the end; 0: none")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        base = (
+            *("main.py", "eval", "--dataset", given.dataset.resolve(), "-g", given.graph.resolve()),
+            *("--hops", given.hops, "--retriever", given.retriever, "--skip-generation", "--depth", "100"),
+        )
+        home = {"XDG_CACHE_HOME": str(folder / "cache")}
+        out = folder / "r.json"
+
+        def run(*more: str) -> tuple[float, float, str]:
+            return measured(*base, "-o", out, *more, environment=home)
+
+        for title, size in [("first run", 1000), *(("", int(each)) for each in given.sizes.split(","))]:
+            seconds, megabytes, _ = run(*(("--limit", str(size)) if size else ()))
+            found = json.loads(out.read_text(encoding="utf-8"))["summary"]
+            print(
+                f"{found['questions']:7,} questions {seconds:7.2f} s {megabytes:7,.0f} MB peak "
+                f"{found['questions_per_second']:9,.0f} questions a second in linking and ranking  {title}"
+            )
+        if not given.check:
+            return
+        limit = ("--limit", str(given.check))
+        slow = folder / "slow.yaml"
+        slow.write_text("running:\n  compiled: false\n", encoding="utf-8")
+        ways = {
+            "two threads": ("--threads", "2"),
+            "one thread": ("--threads", "1"),
+            "not compiled": ("--config", str(slow)),
+            "no graph cache": ("--no-graph-cache",),
+        }
+        digests = {}
+        for way, flags in ways.items():
+            run(*limit, *flags)
+            digests[way] = hashlib.sha256(without_times(out)).hexdigest()[:16]
+        same = len(set(digests.values())) == 1
+        print(f"the same results, times aside, on {given.check:,} questions: {same} {digests}")
+
+
+def without_times(path: Path) -> bytes:
+    def strip(value: object) -> object:
+        if isinstance(value, dict):
+            return {key: strip(each) for key, each in value.items() if key not in TIMES}
+        return [strip(each) for each in value] if isinstance(value, list) else value
+
+    return json.dumps(strip(json.loads(path.read_text(encoding="utf-8")))).encode()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Linking: how often it is right on MetaQA, and how fast against a million names.
+
+    uv run python benchmarks/linking.py ../shared/data/metaqa
+    uv run --with pyahocorasick python benchmarks/linking.py --names 1000000
+
+The first prints, for each question set as given and in lower case, the share of questions whose topic is
+among the seeds, and whose only seed it is. The second makes names (seed 1), saves the index, maps it into
+memory and links 10,000 questions, beside an Aho-Corasick automaton over the same names where pyahocorasick
+is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import random
+import resource
+import tempfile
+import time
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.text.words import table
+
+SYLLABLES = sorted(table("ka lo mi ran tes vor bel shi um dra quin zo pha el gar ten wu xi yo nor"))
+QUESTIONS = 10_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("metaqa", type=Path, nargs="?", help="folder of the MetaQA graph and gold sets")
+    parser.add_argument("--names", type=int, help="how many names to make for the speed test")
+    options = parser.parse_args()
+    if options.metaqa:
+        quality(options.metaqa)
+    if options.names:
+        speed(options.names)
+
+
+def quality(folder: Path) -> None:
+    graph = read_graph(folder / "metaqa-KG.json")
+    linker = NameLinker(graph, NameIndex.of(graph))
+    print(f"{'set':6} {'case':8} {'questions':>9} {'topic among seeds':>18} {'only seed':>10} {'µs each':>8}")
+    for case in ("as given", "lower"):
+        for hops in (1, 2, 3):
+            examples = list(read_eval_set(folder / f"metaqa-{hops}hop-eval.jsonl"))
+            if case == "lower":
+                examples = [replace(each, query=each.query.lower()) for each in examples]
+            started = time.perf_counter()
+            linked = linker.link(examples)
+            each = (time.perf_counter() - started) / len(examples)
+            among = only = 0
+            for example, found in zip(examples, linked, strict=True):
+                names = {graph.entities.names[seed.entity] for seed in found.seeds}
+                topic = (example.seed_entities or ("",))[0]
+                among += topic in names
+                only += names == {topic}
+            count = len(examples)
+            shares = f"{among / count:18.4f} {only / count:10.4f}"
+            print(f"{hops}-hop  {case:8} {count:9,} {shares} {each * 1e6:8.0f}")
+
+
+def speed(count: int) -> None:
+    names = made_names(count)
+    examples = made_questions(names)
+    entities = Strings.of(str(row) for row in range(count))
+    graph = KnowledgeGraph.of(
+        Entities(
+            entities,
+            Strings.of(names),
+            Categories.of(["OTHER"] * count),
+            *(Strings.of([""] * count), StringLists.of([()] * count)),
+            *(StringLists.of([()] * count), Strings.of([""] * count)),
+        ),
+        no_relations(),
+    )
+    started = time.perf_counter()
+    index = NameIndex.of(graph)
+    print(f"{count:,} names indexed in {time.perf_counter() - started:.2f} s; peak {peak_mb():,} MB so far")
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        index = mapped(index, Path(folder))
+        print(f"saved and mapped in {time.perf_counter() - started:.2f} s")
+        linker = NameLinker(graph, index)
+        linker.link(examples[:100])
+        started, busy = time.perf_counter(), time.process_time()
+        linked = linker.link(examples)
+        elapsed, busy = time.perf_counter() - started, time.process_time() - busy
+        found = sum(
+            wanted in [graph.entities.names[seed.entity] for seed in each.seeds]
+            for each, example in zip(linked, examples, strict=True)
+            for wanted in example.seed_entities or ()
+        )
+        print(
+            f"this program: {QUESTIONS:,} questions in {elapsed:.2f} s ({busy:.2f} s of "
+            f"processor time), {found:,} of {2 * QUESTIONS:,} names found; peak {peak_mb():,} MB"
+        )
+    automaton(names, examples)
+
+
+def automaton(names: list[str], examples: list[Example]) -> None:
+    """The peer: every occurrence of every name, no word boundaries, no evidence, longest match wins."""
+    try:
+        import ahocorasick
+    except ImportError:
+        print("pyahocorasick is not installed; run with: uv run --with pyahocorasick …")
+        return
+    started = time.perf_counter()
+    peer = ahocorasick.Automaton()
+    for row, name in enumerate(names):
+        peer.add_word(name.casefold(), row)
+    peer.make_automaton()
+    built = time.perf_counter() - started
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "automaton")
+        peer.save(path, pickle.dumps)
+        started = time.perf_counter()
+        peer = ahocorasick.load(path, pickle.loads)
+        loaded = time.perf_counter() - started
+    started = time.perf_counter()
+    hits = sum(1 for each in examples for _ in peer.iter_long(each.query.casefold()))
+    print(
+        f"pyahocorasick: built in {built:.2f} s, loaded in {loaded:.2f} s, {QUESTIONS:,} questions in "
+        f"{time.perf_counter() - started:.2f} s, {hits:,} hits; peak {peak_mb():,} MB"
+    )
+
+
+def made_names(count: int) -> list[str]:
+    """Different names of one to four words, from 200,000 words of two to five syllables."""
+    chance = random.Random(1)
+    words = ["".join(chance.choices(SYLLABLES, k=chance.randint(2, 5))).capitalize() for _ in range(200_000)]
+    names: dict[str, None] = {}
+    while len(names) < count:
+        names[" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 3, 3, 4))))] = None
+    return list(names)
+
+
+def made_questions(names: list[str]) -> list[Example]:
+    chance = random.Random(2)
+    pairs = [(chance.choice(names), chance.choice(names)) for _ in range(QUESTIONS)]
+    return [
+        Example(
+            str(row), f"who is the friend of {one} and what did {two} write", (), seed_entities=(one, two)
+        )
+        for row, (one, two) in enumerate(pairs)
+    ]
+
+
+def no_relations() -> Relations:
+    nothing = np.zeros(0, dtype=np.int32)
+    text, types = Strings.of([]), Categories.of([])
+    return Relations(text, nothing, nothing, types, text, np.zeros(0), StringLists.of([]), text)
+
+
+def mapped(index: NameIndex, folder: Path) -> NameIndex:
+    """The same index with its arrays in files, read as they are touched."""
+    arrays = {}
+    for each in fields(index):
+        value = getattr(index, each.name)
+        if isinstance(value, np.ndarray):
+            np.save(folder / f"{each.name}.npy", value)
+            arrays[each.name] = np.load(folder / f"{each.name}.npy", mmap_mode="r")
+    return replace(index, **arrays)
+
+
+def peak_mb() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Neighbourhoods with hops: this project, igraph and networkx, the same starts in one process.
+
+    uv run --group benchmarks python benchmarks/traversal.py [--graph some-KG.json] [--entities 1000000]
+
+Without --graph, or beside it, on a generated graph (benchmarks/generate.py: preferential attachment, 5
+relations an entity, seed 1). Starts are drawn uniformly. Ours is timed with one thread and with two; the
+peers have no threads. Checks first, on 100 starts, that the reached sets are igraph's and the hops
+networkx's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import igraph
+import networkx
+import numpy as np
+from generate import preferential_edges
+
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.traversal import Walker, neighbourhoods
+
+CHECKED = 100
+ENOUGH_SECONDS = 3.0  # of each measurement
+
+
+def per_start(work: Callable[[list[int]], object], starts: list[int]) -> float:
+    """Milliseconds a start, over as many starts as fit into the time, best of three blocks."""
+    began = time.perf_counter()
+    work(starts[:4])
+    once = (time.perf_counter() - began) / 4
+    block = starts[: max(4, min(len(starts), int(ENOUGH_SECONDS / 3 / max(once, 1e-9))))]
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        work(block)
+        times.append((time.perf_counter() - began) / len(block))
+    return min(times) * 1000
+
+
+def compare(title: str, entities: int, sources: np.ndarray, targets: np.ndarray) -> None:
+    adjacency = Adjacency.of(entities, sources, targets)
+    one = igraph.Graph(n=entities, edges=np.stack([sources, targets], axis=1))
+    other: networkx.Graph = networkx.Graph()
+    other.add_nodes_from(range(entities))
+    other.add_edges_from(zip(sources.tolist(), targets.tolist(), strict=True))
+    starts = np.random.default_rng(1).integers(0, entities, 20_000).tolist()
+    walker = Walker(adjacency, compile=True)
+    plain = Walker(adjacency)
+    print(f"\n{title}: {entities:,} entities, {len(sources):,} relations")
+    for hops in (2, 3):
+        measure(hops, starts, walker, plain, one, other)
+
+
+def measure(
+    hops: int, starts: list[int], walker: Walker, plain: Walker, one: igraph.Graph, other: networkx.Graph
+) -> None:
+    adjacency = walker.adjacency
+    same = all(
+        sorted(walker.reach([start], hops).entities.tolist()) == sorted(one.neighborhood(start, order=hops))
+        for start in starts[:CHECKED]
+    )
+    equal = True
+    for start in starts[:CHECKED]:
+        reached = walker.reach([start], hops)
+        found = dict(zip(reached.entities.tolist(), reached.hops.tolist(), strict=True))
+        equal &= found == networkx.single_source_shortest_path_length(other, start, cutoff=hops)
+    size = np.mean([len(walker.reach([start], hops)) for start in starts[:CHECKED]])
+    times = {
+        "ours, 1 thread": per_start(lambda some: walker.reach_all([[s] for s in some], hops), starts),
+        "ours, 2 threads": per_start(
+            lambda some: neighbourhoods(adjacency, [[s] for s in some], hops, compile=True, threads=2),
+            starts,
+        ),
+        "ours, numpy": per_start(lambda some: plain.reach_all([[s] for s in some], hops), starts),
+        "igraph": per_start(lambda some: one.neighborhood(some, order=hops), starts),
+        "networkx": per_start(
+            lambda some: [networkx.single_source_shortest_path_length(other, s, cutoff=hops) for s in some],
+            starts,
+        ),
+    }
+    print(f"  {hops} hops, {size:,.0f} entities reached on average")
+    print(f"    sets equal igraph's: {same}; hops equal networkx's: {equal} ({CHECKED} starts)")
+    ours = times["ours, 1 thread"]
+    for name, milliseconds in times.items():
+        print(f"    {name:<16} {milliseconds:10.4f} ms a start   {milliseconds / ours:7.1f} x ours")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--graph", type=Path, help="a knowledge graph to measure too")
+    parser.add_argument(
+        "--entities", type=int, default=1_000_000, help="size of the generated graph; 0: none"
+    )
+    given = parser.parse_args()
+    if given.graph:
+        graph = read_graph(given.graph)
+        compare(graph.name, len(graph), graph.relations.sources, graph.relations.targets)
+    if given.entities:
+        compare("generated", given.entities, *preferential_edges(given.entities, 5, 1))
+
+
+if __name__ == "__main__":
+    main()

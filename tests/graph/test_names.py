@@ -1,0 +1,57 @@
+"""The index of names: what a name means, one at a time or all at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import kg, write_kg
+from tests.linking.test_names import graph_of
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.kinds import Kind, kind_of_type
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.text import fold, nfc
+from tiny_graph_rag.text.columns import keys_of
+
+NAMES = st.lists(st.text("aA !가ßé\u0301", max_size=4), min_size=1, max_size=8)
+
+
+@settings(max_examples=300, deadline=None)
+@given(NAMES, NAMES)
+def test_a_name_means_its_exact_bearers_else_those_that_fold_alike(
+    bearers: list[str], asked: list[str]
+) -> None:
+    names = NameIndex.of(graph_of(bearers))
+    found = names.resolve_all(asked)
+    for name in asked:
+        exact = [row for row, each in enumerate(bearers) if nfc(each) == nfc(name) and fold(name)]
+        folded = [row for row, each in enumerate(bearers) if fold(each) == fold(name) and fold(name)]
+        assert found[name][0] == tuple(exact or folded)
+        assert names.resolve(name) == found[name]
+
+
+def test_variants_are_for_linking_and_resolve_nothing(tmp_path: Path) -> None:
+    document = kg(["Dr. Watson", "Dr. No", "Sons & Daughters"])
+    document["entities"]["Dr. Watson"]["entity_type"] = "PERSON"
+    path = write_kg(tmp_path / "x-KG.json", [])
+
+    path.write_text(json.dumps(document), encoding="utf-8")
+    names = NameIndex.of(read_graph(path))
+    assert sorted(names.others) == ["Sons  and  Daughters", "Watson"]
+    assert names.resolve("Watson") == ((), None)
+
+
+def test_function_words_come_from_title_case_names() -> None:
+    titles = [f"{one} Berg der {two} Stadt" for one, two in zip("ABCDEF", "GHIJKL", strict=True)]
+    assert NameIndex.of(graph_of(titles)).function_words.tolist() == keys_of(["der"]).tolist()
+    sentence_case = [f"{one} valve" for one in ("Iron", "Old", "Red", "Big", "Wet", "Dry")]
+    assert len(NameIndex.of(graph_of(sentence_case)).function_words) == 0
+
+
+def test_the_last_known_word_of_a_type_says_its_kind() -> None:
+    kinds = {"FICTIONAL_CHARACTER": Kind.PERSON, "Cities": Kind.UNKNOWN, "geoLocation": Kind.PLACE}
+    kinds |= {"영화": Kind.WORK, "OTHER": Kind.UNKNOWN, "": Kind.UNKNOWN, "animals": Kind.THING}
+    assert {name: kind_of_type(name) for name in kinds} == kinds

@@ -1,0 +1,234 @@
+"""Linking by names: against a slow reference, and claim by claim."""
+
+from __future__ import annotations
+
+import random
+import time
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import real, write_kg
+from tests.linking import reference
+from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.text.words import table
+
+WORDS = [
+    *sorted(table("The the What films up Tom Hanks ann B C++ I it's is who 7 1971")),
+    "점순",
+    "나",
+    "우리",
+    "집",
+]
+PARTICLES = ["은", "는", "이", "이가", "와", "과", "네", "에서는", "무"]
+PIECES = st.sampled_from([*WORDS, *PARTICLES, " ", " ", " ", " ", "'", '"', "?", "!", "-", ".", "&"])
+NAMES = st.lists(
+    st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+    | st.lists(st.sampled_from(WORDS), min_size=2, max_size=2).map("".join)
+    | st.sampled_from(WORDS).map(lambda word: word + "!"),
+    min_size=1,
+    max_size=4,
+)
+
+
+def graph_of(names: Sequence[str]) -> KnowledgeGraph:
+    count, nothing = len(names), Strings.of([])
+    entities = Entities(
+        Strings.of(f"e{row}" for row in range(count)),
+        Strings.of(names),
+        Categories.of([""] * count),
+        Strings.of([""] * count),
+        StringLists.of([()] * count),
+        StringLists.of([()] * count),
+        Strings.of([""] * count),
+    )
+    rows, weights = np.zeros(0, dtype=np.int32), np.zeros(0)
+    no_types, no_chunks = Categories.of([]), StringLists.of([])
+    relations = Relations(nothing, rows, rows, no_types, nothing, weights, no_chunks, nothing)
+    return KnowledgeGraph.of(entities, relations)
+
+
+def spans(names: Sequence[str], text: str) -> set[tuple[int | None, int | None, frozenset[int]]]:
+    graph = graph_of(names)
+    seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", text, ())])[0].seeds
+    places = {(seed.start, seed.end) for seed in seeds}
+    return {
+        (*place, frozenset(seed.entity for seed in seeds if (seed.start, seed.end) == place))
+        for place in places
+    }
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(NAMES, st.lists(PIECES, max_size=12).map("".join))
+def test_linking_equals_the_slow_reference(names: list[str], text: str) -> None:
+    assert spans(names, text) == reference.linked(names, text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(NAMES, st.lists(PIECES, max_size=12).map("".join), st.integers(0, 99))
+def test_the_order_of_entities_in_the_file_does_not_matter(names: list[str], text: str, seed: int) -> None:
+    order = list(range(len(names)))
+    random.Random(seed).shuffle(order)
+    moved = spans([names[row] for row in order], text)
+    assert {(*place, frozenset(order[row] for row in rows)) for *place, rows in moved} == spans(names, text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=60), st.lists(st.text(max_size=12), min_size=1, max_size=4))
+def test_any_text_and_any_names_link_to_stretches_of_the_text(text: str, names: list[str]) -> None:
+    for start, end, _ in spans(names, text):
+        assert start is not None
+        assert end is not None
+        assert 0 <= start < end <= len(text)
+
+
+def link(tmp_path: Path, entities: Sequence[object], text: str, *context: str) -> list[tuple[str, str, str]]:
+    """(entity, mention, rule) of each seed."""
+    graph = read_graph(write_kg(tmp_path / "x-KG.json", entities))
+    seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", text, (), context=context)])[0].seeds
+    return [(graph.entities.names[seed.entity], seed.mention, seed.rule) for seed in seeds]
+
+
+FILMS = [
+    "The",
+    "What",
+    "films",
+    "Inception",
+    "Tom Hanks",
+    "C++",
+    "C",
+    "C#",
+    "Mr. & Mrs. Smith",
+    "007",
+    "Up!",
+    "Up",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("what films did Tom Hanks act in", ["Tom Hanks"]),
+        ("what films did tom hanks act in", ["Tom Hanks"]),
+        ("Who directed The?", ["The"]),
+        ('who directed "the"', ["The"]),
+        ("Who directed What?", ["What"]),
+        ("WHO DIRECTED INCEPTION", ["Inception"]),
+        ("Who Directed Inception?", ["Inception"]),
+        ("which films", ["films"]),
+        ("what is C++ good for", ["C++"]),
+        ("what is C# good for", ["C#"]),
+        ("what is C good for", ["C"]),
+        ("who is in Mr and Mrs Smith", ["Mr. & Mrs. Smith"]),
+        ("which actors played 007", ["007"]),
+        ("who is in Up!", ["Up!"]),
+        ("who is in Up", ["Up"]),
+        ("TomHanks and tom-hanks", ["Tom Hanks", "Tom Hanks"]),
+        ("Inception의 감독은?", ["Inception"]),
+        ("inceptions", []),
+        ("", []),
+        ("😀😀", []),
+    ],
+)
+def test_a_name_that_is_a_word_fires_only_with_evidence(tmp_path: Path, text: str, names: list[str]) -> None:
+    assert [name for name, _, _ in link(tmp_path, FILMS, text)] == names
+
+
+STORY = ["나", "닭", "집", "점순", "점순네 수탉", "닭싸움", "고집", "것", "이순신", "봄"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("나무는 어디에 있어?", []),
+        ("나는 누구야?", [("나", "나", "particle")]),
+        ("닭싸움은 왜?", [("닭싸움", "닭싸움", "particle")]),
+        ("고집불통은 집에서는 누구?", [("집", "집", "particle")]),
+        ("점순이가 준 것은?", [("점순", "점순", "particle")]),
+        ("점순네수탉은?", [("점순네 수탉", "점순네수탉", "particle")]),
+        ("'점순'가 누구야?", [("점순", "점순", "exact")]),
+        ("이순신와 점순 씨는", [("이순신", "이순신", "misfit-particle"), ("점순", "점순", "exact")]),
+        ("이순신이었습니까?", [("이순신", "이순신", "particle")]),
+        ("것은 무엇인가?", [("것", "것", "particle")]),
+        ("봄봄 나이 국가", []),
+    ],
+)
+def test_particles_follow_names_and_syllables_stay_in_their_words(
+    tmp_path: Path, text: str, seeds: list[tuple[str, str, str]]
+) -> None:
+    assert link(tmp_path, STORY, text) == seeds
+
+
+def test_a_decomposed_question_gives_spans_of_its_own_characters(tmp_path: Path) -> None:
+    text = unicodedata.normalize("NFD", "어디에 점순네 수탉이 있어?")
+    graph = read_graph(write_kg(tmp_path / "x-KG.json", STORY))
+    (seed,) = NameLinker(graph, NameIndex.of(graph)).link([Example("q", text, ())])[0].seeds
+    assert seed.start is not None
+    assert unicodedata.normalize("NFC", text[seed.start : seed.end]) == "점순네 수탉"
+
+
+def test_a_shared_name_links_to_all_bearers_by_shares(tmp_path: Path) -> None:
+    graph = graph_of(["Springfield", "Springfield", "Shelbyville"])
+    seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", "Where is Springfield?", ())])[0].seeds
+    assert [(seed.entity, seed.weight) for seed in seeds] == [(0, 0.5), (1, 0.5)]
+
+
+def test_an_exact_name_goes_before_another_entitys_alias(tmp_path: Path) -> None:
+    entities = [("Watson", []), ("John", ["Watson", "Doc"])]
+    assert link(tmp_path, entities, "Where is Watson?") == [("Watson", "Watson", "exact")]
+    assert link(tmp_path, entities, "Where is Doc?") == [("John", "Doc", "alias")]
+
+
+def test_a_question_of_100_000_characters_takes_time_in_proportion() -> None:
+    graph = graph_of(["Tom Hanks", "the the the the", "점순", "a" * 500])
+    linker = NameLinker(graph, NameIndex.of(graph))
+
+    def seconds(text: str) -> float:
+        started = time.process_time()
+        linker.link([Example("q", text, ())])
+        return time.process_time() - started
+
+    for piece in ("the ", "tom hanks ", "점순이와 ", "a", "e\u0301", "?!"):
+        seconds(piece)
+        short, long = (seconds(piece * (length // len(piece))) for length in (10_000, 100_000))
+        assert long < 30 * short + 1, piece
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("lower", [False, True])
+def test_metaqa_topics_are_found_and_nothing_else(lower: bool) -> None:
+    graph = read_graph(real("metaqa", "metaqa-KG.json"))
+    linker = NameLinker(graph, NameIndex.of(graph))
+    for hops in (1, 2, 3):
+        examples = list(read_eval_set(real("metaqa", f"metaqa-{hops}hop-eval.jsonl")))
+        texts = [each.query.lower() if lower else each.query for each in examples]
+        linked = linker.link([Example("q", text, ()) for text in texts])
+        found = [{graph.entities.names[seed.entity] for seed in each.seeds} for each in linked]
+        topics = [set(each.seed_entities or ()) for each in examples]
+        among = sum(one <= two for one, two in zip(topics, found, strict=True)) / len(examples)
+        only = sum(one == two for one, two in zip(topics, found, strict=True)) / len(examples)
+        assert among >= (0.99 if lower else 0.995)
+        assert only >= (0.94 if lower else 0.99)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize("story", ["김유정-동백꽃", "이효석-모밀꽃-필-무렵"])
+def test_korean_questions_link_to_exactly_what_they_name(story: str) -> None:
+    graph = read_graph(real("tiny-graph-rag", "kg-original", f"{story}-KG.json"))
+    linker = NameLinker(graph, NameIndex.of(graph))
+    for kind in ("eval", "hardset"):
+        examples = list(read_eval_set(real("tiny-graph-rag", "eval", f"{story}-{kind}.jsonl")))
+        for example, found in zip(examples, linker.link(examples), strict=True):
+            names = {graph.entities.names[seed.entity] for seed in found.seeds}
+            assert names == set(example.reference_entities), example.query

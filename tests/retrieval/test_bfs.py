@@ -1,0 +1,370 @@
+"""Ranking by the cheapest explanation: hand arithmetic, and what must hold for any graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.linking.base import LinkedQuestion, Seed
+from tiny_graph_rag.retrieval import Run
+from tiny_graph_rag.retrieval.base import NO_STEP, Task
+from tiny_graph_rag.retrieval.bfs import BfsRetriever, prices
+from tiny_graph_rag.retrieval.bfs_plain import PlainBfsRetriever
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.walker import Mention, Runs, Walker
+
+Triple = tuple[str, str, str]
+
+FILMS: list[Triple] = [
+    ("Alien", "directed_by", "Scott"),
+    ("Alien", "written_by", "Bannon"),
+    ("Blade Runner", "directed_by", "Scott"),
+    ("Blade Runner", "release_year", "1982"),
+    ("Dark Star", "written_by", "Bannon"),
+    ("Dark Star", "directed_by", "Carpenter"),
+]
+
+
+def graph_of(
+    triples: Sequence[tuple[Any, ...]],
+    *,
+    told: dict[str, str] | None = None,
+    kinds: dict[str, str] | None = None,
+    names: Sequence[str] = (),
+) -> KnowledgeGraph:
+    """Entities named as the triples (source, type, target, weight?, description?) name them."""
+    order = list(names) or list(dict.fromkeys(end for triple in triples for end in (triple[0], triple[2])))
+    row = {name: place for place, name in enumerate(order)}
+    told, kinds = told or {}, kinds or {}
+    empty = StringLists.of([[] for _ in order])
+    entities = Entities(
+        Strings.of(order),
+        Strings.of(order),
+        Categories.of(kinds.get(name, "OTHER") for name in order),
+        Strings.of(told.get(name, "") for name in order),
+        empty,
+        empty,
+        Strings.of("" for _ in order),
+    )
+    relations = Relations(
+        Strings.of(str(place) for place in range(len(triples))),
+        np.array([row[each[0]] for each in triples], dtype=np.int32),
+        np.array([row[each[2]] for each in triples], dtype=np.int32),
+        Categories.of(each[1] for each in triples),
+        Strings.of(each[4] if len(each) > 4 else "" for each in triples),
+        np.array([each[3] if len(each) > 3 else 1.0 for each in triples], dtype=np.float64),
+        StringLists.of([[] for _ in triples]),
+        Strings.of("" for _ in triples),
+    )
+    return KnowledgeGraph.of(entities, relations)
+
+
+def ask(text: str, graph: KnowledgeGraph, *seeds: str) -> LinkedQuestion:
+    """A question whose seeds are the names given, where they stand in the text."""
+    names = list(graph.entities.names)
+    found = []
+    for name in seeds:
+        start = text.find(name)
+        place = (start, start + len(name)) if start >= 0 else (None, None)
+        found.append(Seed(names.index(name), name, *place, "test"))
+    return LinkedQuestion(text, tuple(found))
+
+
+def retriever(graph: KnowledgeGraph, **flags: Any) -> BfsRetriever:
+    return BfsRetriever(Task(graph, Config().override(**{"hops": 3, **flags})))
+
+
+def ranked(graph: KnowledgeGraph, text: str, *seeds: str, **flags: Any) -> list[tuple[str, float]]:
+    run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
+    names = list(graph.entities.names)
+    return [(names[each], score) for each, score in zip(run.entities, run.scores, strict=True)]
+
+
+def named(graph: KnowledgeGraph, text: str, *seeds: str, **flags: Any) -> list[str]:
+    return [name for name, _ in ranked(graph, text, *seeds, **flags)]
+
+
+def test_a_relation_that_the_question_names_costs_a_step_alone() -> None:
+    """Energy .1 (the step), so the score is 1 / (1 + .1), less the tie part of at most .001."""
+    (first, score), *_ = ranked(graph_of(FILMS), "Who directed Alien?", "Alien")
+    assert first == "Scott"
+    assert 1 / 1.101 <= score <= 1 / 1.1
+
+
+def test_a_seed_is_worth_what_it_leaves_unexplained() -> None:
+    """Alien itself: 1 - .1 for directed (the same word as directed_by's) = 1, and 1 for not being asked."""
+    scores = dict(ranked(graph_of(FILMS), "Who directed Alien?", "Alien"))
+    assert 1 / 3.001 <= scores["Alien"] <= 1 / 3
+
+
+def test_with_no_evidence_it_is_hop_order_and_seeds_come_first() -> None:
+    graph = graph_of(FILMS)
+    run = retriever(graph).retrieve([ask("Alien", graph, "Alien")])
+    assert run.hops.tolist() == sorted(run.hops.tolist())
+    assert list(graph.entities.names)[run.entities[0]] == "Alien"
+
+
+def test_two_seeds_come_before_what_lies_between() -> None:
+    assert set(named(graph_of(FILMS), "Alien와 Dark Star의 관계", "Alien", "Dark Star")[:2]) == {
+        "Alien",
+        "Dark Star",
+    }
+
+
+def test_what_two_mentions_lead_to_beats_what_one_does() -> None:
+    graph = graph_of(
+        [
+            ("A", "directed_by", "Ann"),
+            ("B", "directed_by", "Ann"),
+            ("B", "written_by", "Will"),
+            ("C", "written_by", "Will"),
+        ]
+    )
+    found = named(graph, "what did Ann direct that was written by Will?", "Ann", "Will", exclude_seeds=True)
+    assert found[0] == "B"
+
+
+def test_there_and_back_through_the_same_relation() -> None:
+    """X's director .1, and back .2; leaving the way back empty would cost .5."""
+    found = ranked(graph_of(FILMS), "the director of Alien also directed which films", "Alien")
+    assert found[0][0] == "Blade Runner"
+    assert 1 / 1.301 <= found[0][1] <= 1 / 1.3
+
+
+def test_a_word_serves_one_relation() -> None:
+    born: list[Triple] = [
+        ("Ada", "place_of_birth", "London"),
+        ("Ada", "place_of_death", "Marylebone"),
+        ("Ada", "cause_of_death", "cancer"),
+    ]
+    assert named(graph_of(born), "what is the place of death of Ada?", "Ada")[0] == "Marylebone"
+    assert named(graph_of(born), "what is the cause of death of Ada?", "Ada")[0] == "cancer"
+
+
+def test_the_relation_next_to_the_question_word_is_the_last_step() -> None:
+    graph = graph_of(FILMS)
+    assert named(graph, "who directed the films written by the writer of Alien", "Alien")[0] == "Carpenter"
+
+
+def test_when_asks_for_a_year() -> None:
+    graph = graph_of(FILMS)
+    assert (
+        named(graph, "when were the films directed by Scott made?", "Scott", exclude_seeds=True)[0] == "1982"
+    )
+
+
+def test_words_of_a_description_lead_to_its_relation() -> None:
+    graph = graph_of(
+        [
+            ("점순", "R", "감자", 1.0, "점순은 감자를 몰래 건넨다."),
+            ("점순", "R", "호드기", 1.0, "점순은 호드기를 분다."),
+        ]
+    )
+    assert named(graph, "점순이 몰래 건넨 것은 무엇인가?", "점순", exclude_seeds=True)[0] == "감자"
+
+
+def test_the_kind_asked_for_is_known_by_entity_types() -> None:
+    graph = graph_of([("A", "R", "B"), ("A", "R", "C")], kinds={"C": "PLACE", "B": "PERSON"})
+    assert named(graph, "where is A?", "A", exclude_seeds=True)[0] == "C"
+    assert named(graph, "who is with A?", "A", exclude_seeds=True)[0] == "B"
+
+
+def test_the_owners_vocabulary_counts_as_the_relations_words() -> None:
+    graph = graph_of(FILMS)
+    knows = replace(graph, vocabulary={"release_year": ("came out",), "written_by": ("screenplay",)})
+    question = "whose screenplay was Alien?", "Alien"
+    assert named(knows, *question, exclude_seeds=True)[0] == "Bannon"
+
+
+@pytest.mark.parametrize("text", ["", "?" * 1000, "🙂🙃", "Alien " * 2000, "who who who", "\x00 Alien"])
+def test_odd_questions_are_ranked_all_the_same(text: str) -> None:
+    graph = graph_of(FILMS)
+    assert len(named(graph, text, "Alien")) == len(graph)
+
+
+def test_a_question_without_seeds_retrieves_nothing() -> None:
+    assert retriever(graph_of(FILMS)).retrieve([LinkedQuestion("who?")]).offsets.tolist() == [0, 0]
+
+
+def test_entities_below_the_least_score_are_not_returned() -> None:
+    assert named(graph_of(FILMS), "Who directed Alien?", "Alien", min_score=0.9) == ["Scott"]
+    assert named(graph_of(FILMS), "Who directed Alien?", "Alien", min_score=0.95) == []
+
+
+def test_filters_bound_walks_and_answers() -> None:
+    graph = graph_of(FILMS, kinds={"Scott": "PERSON", "Bannon": "PERSON", "Carpenter": "PERSON"})
+    assert set(named(graph, "Alien", "Alien", relations="directed_by")) == {"Alien", "Scott", "Blade Runner"}
+    assert set(named(graph, "Alien", "Alien", not_relations="directed_by", hops=1)) == {"Alien", "Bannon"}
+    assert set(named(graph, "Alien", "Alien", direction="out")) == {"Alien", "Scott", "Bannon"}
+    assert set(named(graph, "Scott", "Scott", direction="in")) == {"Scott", "Alien", "Blade Runner"}
+    assert set(named(graph, "Alien", "Alien", types="PERSON")) == {"Scott", "Bannon"} | {"Carpenter"}
+    assert set(named(graph, "Alien", "Alien", max_degree=1)) == {"Alien", "Scott", "Bannon"}
+
+
+# --- for any graph -------------------------------------------------------------------------------------
+
+WORDS = ("who", "which", "owns", "likes", "also", "x", "somebody", "near")
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], str, list[str], dict[str, Any]]:
+    """Triples, a question, its seeds, and options."""
+    size = draw(st.integers(2, 9))
+    names = [f"N{place}" for place in range(size)]
+    ends = st.sampled_from(names)
+    triples = draw(
+        st.lists(
+            st.tuples(
+                ends,
+                st.sampled_from(["owns", "likes", "near_to"]),
+                ends,
+                st.sampled_from([1.0, 0.5, 2.0, 0.0]),
+                st.sampled_from(["", "somebody likes it", "x owns x"]),
+            ),
+            min_size=1,
+            max_size=18,
+            unique_by=lambda each: each[:3],
+        )
+    )
+    seeds = draw(st.lists(ends, min_size=1, max_size=3, unique=True))
+    text = " ".join(draw(st.lists(st.sampled_from([*WORDS, *seeds]), max_size=8)))
+    flags = {
+        "hops": draw(st.integers(0, 4)),
+        "depth": draw(st.sampled_from([1, 3, 100])),
+        "exclude_seeds": draw(st.booleans()),
+        "direction": draw(st.sampled_from(["both", "both", "out", "in"])),
+        "max_degree": draw(st.sampled_from([0, 0, 3])),
+    }
+    return triples, text, seeds, flags
+
+
+def rows(graph: KnowledgeGraph, run: Run) -> list[tuple[str, float, int]]:
+    names = list(graph.entities.names)
+    return [
+        (names[each], score, hop)
+        for each, score, hop in zip(run.entities, run.scores.tolist(), run.hops.tolist(), strict=True)
+    ]
+
+
+@given(case=cases(), shuffled=st.randoms(use_true_random=False))
+@settings(max_examples=300, deadline=None)
+def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: Any, shuffled: Any) -> None:
+    triples, text, seeds, flags = case
+    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
+    found = []
+    for _ in range(2):
+        graph = graph_of(triples, names=names)
+        run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
+        types = graph.relations.types
+        walks = [[types[each] for each in walk if each != NO_STEP] for walk in run.walks.tolist()]
+        found.append((rows(graph, run), walks))
+        names, triples = shuffled.sample(names, len(names)), shuffled.sample(triples, len(triples))
+    assert found[0] == found[1]
+
+
+@given(case=cases())
+@settings(max_examples=300, deadline=None)
+def test_hops_equal_networkx_and_everything_within_them_is_returned(case: Any) -> None:
+    triples, text, seeds, flags = case
+    flags |= {"depth": 100, "exclude_seeds": False, "max_degree": 0}
+    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
+    graph = graph_of(triples, names=names)
+    walked = nx.DiGraph()
+    walked.add_nodes_from(names)
+    for source, _, target, *_ in triples:
+        if flags["direction"] != "in":
+            walked.add_edge(source, target)
+        if flags["direction"] != "out":
+            walked.add_edge(target, source)
+    wanted = nx.multi_source_dijkstra_path_length(walked, set(seeds), cutoff=flags["hops"])
+    run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
+    assert {name: hop for name, _, hop in rows(graph, run)} == wanted
+
+
+@given(case=cases())
+@settings(max_examples=100, deadline=None)
+def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None:
+    triples, text, seeds, flags = case
+    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
+    graph = graph_of(triples, names=names)
+    run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
+    for (name, _, hop), walk in zip(rows(graph, run), run.walks.tolist(), strict=True):
+        steps = [each for each in walk if each != NO_STEP]
+        assert hop <= len(steps) <= flags["hops"]
+        at = names.index(name)
+        for step in reversed(steps):
+            ends = int(graph.relations.sources[step]), int(graph.relations.targets[step])
+            assert at in ends
+            at = ends[0] if at == ends[1] else ends[1]
+        assert names[at] in seeds
+        assert all(one != other for one, other in pairwise(steps))
+
+
+@given(case=cases(), theta=st.sampled_from([0, 300, 1700]))
+@settings(max_examples=60, deadline=None)
+def test_compiled_and_interpreted_rank_alike_from_any_first_bound(case: Any, theta: int) -> None:
+    triples, text, seeds, flags = case
+    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
+    graph = graph_of(triples, names=names)
+    made = retriever(graph, **flags)
+    question = ask(text, graph, *seeds)
+    mentions = [Mention((seed.entity,), (1.0,)) for seed in question.seeds]
+    reading = made.reader.read(question)
+    filters = Filters.of(graph, made.settings)
+    found = []
+    for fast, everything in ((False, True), (True, True), (True, False)):
+        walker = Walker(
+            graph,
+            Runs.of(graph, filters),
+            filters,
+            prices(made.ranking),
+            hops=flags["hops"],
+            depth=flags["depth"],
+            exclude_seeds=flags["exclude_seeds"],
+            fast=fast,
+        )
+        walker._everything = everything
+        one = walker.rank(mentions, reading)
+        found.append([each.tolist() for each in (one.entities, one.hops, one.keys, one.masks, one.walks)])
+    assert found[0] == found[1] == found[2]
+
+
+def test_many_states_do_not_overflow_the_kernels_memory() -> None:
+    """A clique of 40 with room for 8 states at first: the memory grows until everything fits."""
+    names = [f"N{place}" for place in range(40)]
+    triples = [(one, "likes", other) for one in names for other in names if one < other]
+    graph = graph_of(triples)
+    made = retriever(graph, hops=2)
+    walker = made._walker(0, False)
+    walker._room(8)
+    question = ask("who also likes N0", graph, "N0")
+    small = walker.rank([Mention((0,), (1.0,))], made.reader.read(question))
+    assert small.entities.tolist() == made.retrieve([question]).entities.tolist()
+
+
+def test_plain_bfs_is_hop_then_name() -> None:
+    graph = graph_of(FILMS)
+    plain = PlainBfsRetriever(Task(graph, Config().override(hops=2, depth=100)))
+    run = plain.retrieve([ask("Alien", graph, "Alien")])
+    names = list(graph.entities.names)
+    assert [names[each] for each in run.entities] == ["Alien", "Bannon", "Scott", "Blade Runner", "Dark Star"]
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiny_graph_rag.retrieval.bfs.worth_compiling", lambda *_, **__: True)
+    graph = graph_of(FILMS)
+    questions = [ask(f"who directed {name}?", graph, name) for name in graph.entities.names] * 30
+    one, two = (retriever(graph, threads=threads).retrieve(questions) for threads in (1, 2))
+    for column in ("offsets", "entities", "scores", "hops", "walks"):
+        assert np.array_equal(getattr(one, column), getattr(two, column))

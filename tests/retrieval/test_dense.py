@@ -1,0 +1,251 @@
+"""`dense` against a real server on loopback that speaks the embeddings protocol."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.config import Config, load_config
+from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.llm import embeddings
+from tiny_graph_rag.llm.embeddings import Embedder
+from tiny_graph_rag.retrieval import Run, make_retriever
+from tiny_graph_rag.secret import Secret
+
+KEY = "sk-test-never-to-be-shown"
+DIMENSIONS = 512
+
+
+def embedded(text: str) -> list[float]:
+    """Counts of words by hash: texts that share words are near each other."""
+    vector = [0.0] * DIMENSIONS
+    for word in re.findall(r"\w+", text.lower()):
+        vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % DIMENSIONS] += 1.0
+    return vector
+
+
+class Server(ThreadingHTTPServer):
+    """answers: called with the number of the call and its texts; an (status, body, headers) or None."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.batches: list[list[str]] = []
+        self.keys: list[str | None] = []
+        self.answers: Callable[[int, list[str]], Any] = lambda call, texts: None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+        self.server.batches.append(texts)
+        self.server.keys.append(self.headers["Authorization"])
+        special = self.server.answers(len(self.server.batches), texts)
+        status, body, headers = special or (200, answer(texts), {})
+        if body is None:  # hang up in the middle
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(b'{"data": [')
+            return
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(raw)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def answer(texts: list[str], **changes: Any) -> dict[str, Any]:
+    rows = [{"index": place, "embedding": embedded(text)} for place, text in enumerate(texts)]
+    return {"data": rows[::-1], "usage": {"prompt_tokens": 3 * len(texts)}, **changes}  # order is free
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    monkeypatch.setattr(embeddings, "FIRST_PAUSE_SECONDS", 0.01)
+    started = Server()
+    thread = threading.Thread(target=started.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    monkeypatch.setenv("OPENAI_BASE_URL", started.url)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    yield started
+    started.shutdown()
+    thread.join()
+    started.server_close()
+
+
+def embedder(server: Server, tmp_path: Path, **settings: Any) -> Embedder:
+    return Embedder(server.url, "m", Secret(KEY), tmp_path / "vectors", **settings)
+
+
+def settings() -> Config:
+    config = load_config()
+    return replace(config, retrieval=replace(config.retrieval, retriever="dense"))
+
+
+def test_nearest_texts_come_first_and_a_second_run_makes_no_call(server: Server, tmp_path: Path) -> None:
+    path = write_kg(tmp_path / "a-KG.json", ["red hen", "blue sea", "점순"], [("점순", "OWNS", "red hen")])
+    questions = [LinkedQuestion("the hen that is red"), LinkedQuestion("blue")]
+
+    def run() -> tuple[Run, list[str]]:
+        retriever = make_retriever(read_graph(path), settings())
+        return retriever.retrieve(questions), retriever.notes()
+
+    first, notes = run()
+    assert [first.entities[first.rows(each)][0] for each in range(2)] == [0, 1]
+    # By hand: "red hen. other. owns 점순" against "the hen that is red" share 2 words of 5 and 5.
+    assert first.scores[0] == pytest.approx(2 / 5, abs=1e-6)
+    assert notes == ["embeddings: 2 calls for 5 texts, 15 tokens, cost unknown: set " + PRICE]
+    calls = len(server.batches)
+    second, notes = run()
+    assert len(server.batches) == calls == 2
+    assert second.entities.tolist() == first.entities.tolist()
+    assert second.scores.tolist() == first.scores.tolist()
+    assert notes == ["embeddings: 0 calls for 0 texts, 0 tokens, 0.0000 USD"]
+
+
+PRICE = "embeddings.usd_per_million_embedded"
+
+
+def test_texts_go_in_batches_and_repeated_ones_once(server: Server, tmp_path: Path) -> None:
+    asked = embedder(server, tmp_path, batch=4)
+    texts = [f"text {number % 9}" for number in range(30)]
+    vectors = asked.vectors(texts)
+    assert [len(each) for each in server.batches] == [4, 4, 1]
+    assert vectors.shape == (30, DIMENSIONS)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(30), abs=1e-6)
+    assert asked.spent.cost_usd(2.0) == pytest.approx(9 * 3 / 1_000_000 * 2.0)
+    assert asked.spent.cost_usd(None) is None
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"}), (500, b"oops", {}), (200, None, {})],
+)
+def test_passing_trouble_is_tried_again(server: Server, tmp_path: Path, trouble: Any) -> None:
+    server.answers = lambda call, texts: trouble if call < 3 else None
+    assert embedder(server, tmp_path).vectors(["a"]).shape == (1, DIMENSIONS)
+    assert len(server.batches) == 3
+
+
+def test_trouble_that_stays_ends_with_the_services_own_words(server: Server, tmp_path: Path) -> None:
+    server.answers = lambda call, texts: (503, {"error": {"message": "under repair"}}, {})
+    with pytest.raises(ServiceError, match=r"no embeddings after 5 attempts.*HTTP 503 under repair"):
+        embedder(server, tmp_path).vectors(["a"])
+    assert len(server.batches) == 5
+
+
+def test_a_refused_key_stops_at_once_and_is_never_shown(server: Server, tmp_path: Path) -> None:
+    server.answers = lambda call, texts: (401, {"error": {"message": f"bad key {KEY}"}}, {})
+    with pytest.raises(ServiceError, match=r"HTTP 401 bad key \*\*\*. Check OPENAI_API_KEY") as error:
+        embedder(server, tmp_path).vectors(["a"])
+    assert len(server.batches) == 1
+    assert KEY not in str(error.value)
+
+
+def test_a_missing_key_is_an_error_before_any_work(
+    monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    write_kg(tmp_path / "a-KG.json", ["A"])
+    write_gold(tmp_path / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    found = run_cli(
+        "eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--retriever", "dense", "--skip-generation"
+    )
+    assert found.exit_code == 2
+    assert "set OPENAI_API_KEY" in found.stderr
+
+
+def test_a_service_without_keys_gets_none(server: Server, tmp_path: Path) -> None:
+    Embedder(server.url, "m", Secret(""), tmp_path / "vectors").vectors(["a"])
+    assert server.keys == [None]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"data": [{"index": 0, "embedding": [1.0, float("nan")]}]}, "no list of finite numbers"),
+        ({"data": [{"index": 0, "embedding": [1.0, None]}]}, "no list of finite numbers"),
+        ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "no direction"),
+        ({"data": [{"index": 3, "embedding": [1.0]}]}, "indexes are not 0 to 0"),
+        ({"data": []}, "wanted 1 embeddings for 1 texts, got 0"),
+        ({"error": "?"}, "wanted 1 embeddings for 1 texts, got none"),
+    ],
+)
+def test_an_answer_that_can_not_be_used_is_refused_in_words(
+    wrong: Any, said: str, server: Server, tmp_path: Path
+) -> None:
+    server.answers = lambda call, texts: (200, wrong, {})
+    with pytest.raises(ServiceError, match=said):
+        embedder(server, tmp_path).vectors(["a"])
+
+
+def test_a_wrong_dimension_is_refused_within_an_answer_and_between_two(
+    server: Server, tmp_path: Path
+) -> None:
+    def shorter(call: int, texts: list[str]) -> Any:
+        rows = [{"index": place, "embedding": [1.0] * (2 + call)} for place in range(len(texts))]
+        return 200, {"data": rows}, {}
+
+    server.answers = shorter
+    with pytest.raises(ServiceError, match="different dimensions: 3, 4"):
+        embedder(server, tmp_path, batch=1).vectors(["a", "b"])
+    mixed = {"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}
+    server.answers = lambda call, texts: (200, mixed, {})
+    with pytest.raises(ServiceError, match="embeddings of one answer have different dimensions"):
+        embedder(server, tmp_path).vectors(["c", "d"])
+
+
+def test_what_was_paid_before_a_failure_is_kept_and_a_damaged_cache_asked_again(
+    server: Server, tmp_path: Path
+) -> None:
+    server.answers = lambda call, texts: None if call == 1 else (400, {"error": {"message": "no"}}, {})
+    with pytest.raises(ServiceError, match="HTTP 400 no"):
+        embedder(server, tmp_path, batch=2).vectors(["a", "b", "c"])
+    server.answers = lambda call, texts: None
+    embedder(server, tmp_path, batch=2).vectors(["a", "b", "c"])
+    assert server.batches[2:] == [["c"]]
+    (first, *_) = (tmp_path / "vectors").rglob("*.arrays")
+    first.write_bytes(first.read_bytes()[:-5])
+    embedder(server, tmp_path, batch=8).vectors(["a", "b", "c"])
+    assert len(server.batches) == 4
+    assert embedder(server, tmp_path).vectors([]).shape == (0, 0)
+
+
+def test_a_url_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="must start with http"):
+        Embedder("file:///etc", "m", Secret(""), tmp_path).vectors(["a"])
+
+
+def test_eval_says_what_was_paid(server: Server, run_cli: Callable[..., Result], tmp_path: Path) -> None:
+    write_kg(tmp_path / "a-KG.json", ["A"])
+    write_gold(tmp_path / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    command = ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--skip-generation", "-o", "./r.json")
+    found = run_cli(*command, "--retriever", "dense")
+    assert found.exit_code == 0, found.output
+    assert "embeddings: 2 calls for 2 texts, 6 tokens" in found.stdout
+    assert KEY not in (tmp_path / "r.json").read_text(encoding="utf-8")

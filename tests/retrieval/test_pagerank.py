@@ -1,0 +1,63 @@
+"""Personalised PageRank against networkx and hand arithmetic."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+from tests.conftest import write_kg
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.retrieval.base import Task
+from tiny_graph_rag.retrieval.pagerank import PageRankRetriever
+
+
+def test_two_entities_by_hand(tmp_path: Path) -> None:
+    # a = .15 + .85 b and b = .85 a, so a = .15 / (1 - .85 ** 2) = 0.540540…
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["A", "B"], [("A", "OWNS", "B")]))
+    mass = PageRankRetriever(Task(graph, Config())).mass([(0, 1.0)])
+    assert mass.tolist() == pytest.approx([0.15 / (1 - 0.85**2), 0.85 * 0.15 / (1 - 0.85**2)], abs=1e-8)
+
+
+def test_an_entity_without_relations_sends_the_walker_home(tmp_path: Path) -> None:
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["A", "B"]))
+    assert PageRankRetriever(Task(graph, Config())).mass([(0, 1.0)]).tolist() == pytest.approx([1.0, 0.0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_the_pagerank_of_networkx(seed: int, tmp_path: Path) -> None:
+    draw = random.Random(seed)
+    ids = [f"e{number}" for number in range(60)]
+    relations = [
+        {
+            "source_entity_id": draw.choice(ids),
+            "target_entity_id": draw.choice(ids),
+            "weight": draw.choice([0, 0.1, 1, 2.5]),
+        }
+        for _ in range(100)
+    ]
+    path = tmp_path / "a-KG.json"
+    path.write_text(
+        json.dumps({"entities": {each: {"name": each} for each in ids}, "relationships": relations})
+    )
+    graph = read_graph(path)
+    peer = networkx.Graph()
+    peer.add_nodes_from(range(len(ids)))
+    for source, target, weight in zip(
+        graph.relations.sources.tolist(),
+        graph.relations.targets.tolist(),
+        graph.relations.weights.tolist(),
+        strict=True,
+    ):
+        if source != target:
+            before = peer.get_edge_data(source, target, {"weight": 0.0})["weight"]
+            peer.add_edge(source, target, weight=before + weight)
+    home = [(3, 0.25), (17, 0.75)]
+    wanted = networkx.pagerank(peer, personalization=dict(home), tol=1e-13, max_iter=1000)
+    found = PageRankRetriever(Task(graph, Config())).mass(home)
+    assert found == pytest.approx(np.array([wanted[row] for row in range(len(ids))]), abs=1e-8)

@@ -1,0 +1,59 @@
+"""The vocabulary of a graph's owner: relation or entity type → words that people use for it.
+
+`NAME-KG.json` has it beside it as `NAME-vocabulary.yaml`:
+
+    written_by: [wrote, screenplay, 극본]
+    PERSON: [somebody, 사람]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tiny_graph_rag.errors import GraphError, json_kind, nearest
+from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+ENDING = "-vocabulary.yaml"
+LISTED = 8  # known types in a message where none is near
+
+
+def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
+    """Type → words, in the file's order.
+
+    Raises GraphError with every problem: no mapping, words that are none, a type that the graph lacks.
+    """
+    import yaml
+
+    try:
+        document = yaml.safe_load(decode_utf8(read_bytes(path), path))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        raise GraphError(f"{place}: not YAML: {getattr(error, 'problem', error)}") from error
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise GraphError(f"{path}: wanted lines such as 'written_by: [wrote]', got {json_kind(document)}")
+    known = [*graph.relations.types.names, *graph.entities.types.names]
+    problems = [problem for each, words in document.items() for problem in _problems(each, words, known)]
+    if problems:
+        raise GraphError(*(f"{path}: {each}" for each in problems))
+    return {str(each): tuple(map(str, _listed(words))) for each, words in document.items()}
+
+
+def _problems(name: object, words: object, known: list[str]) -> list[str]:
+    found = []
+    if name not in known:
+        more = ", …" if len(known) > LISTED else ""
+        hint = nearest(str(name), known) or f"; it has: {', '.join(known[:LISTED])}{more}"
+        found.append(f"the graph has no relation or entity type {name!r}{hint}")
+    wrong = [each for each in _listed(words) if not isinstance(each, str | int) or not str(each).strip()]
+    if isinstance(words, Mapping) or wrong or not _listed(words):
+        found.append(f"{name!r} must be a list of words, got {json_kind(wrong[0] if wrong else words)}")
+    return found
+
+
+def _listed(words: object) -> list[object]:
+    return words if isinstance(words, list) else [words]

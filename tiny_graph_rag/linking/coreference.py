@@ -1,0 +1,94 @@
+"""Pronouns, and questions that leave their subject unsaid, link to what earlier turns named.
+
+`Who was her sister?` after `Honoria Westphail, near Harrow.` speaks of Honoria Westphail. The antecedent is
+the most recent entity whose kind the pronoun allows: the last turn first, in a turn the last mention. An
+entity of unknown kind is second choice, an entity that the question itself names is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.graph.kinds import Kind
+from tiny_graph_rag.linking.base import Seed
+from tiny_graph_rag.linking.evidence import Grade
+from tiny_graph_rag.linking.mentions import Mention
+from tiny_graph_rag.linking.pronouns import Reference, pronouns
+
+Turns = Sequence[Sequence[Mention]]  # of the earlier turns, oldest first
+
+# For each reference the kinds of its antecedent, first choice and second choice.
+_KINDS: dict[Reference, tuple[frozenset[Kind], frozenset[Kind]]] = {
+    **dict.fromkeys(
+        (Reference.HE, Reference.SHE, Reference.PERSON),
+        (frozenset({Kind.PERSON}), frozenset({Kind.UNKNOWN})),
+    ),
+    Reference.CREATURE: (frozenset({Kind.PERSON, Kind.THING}), frozenset({Kind.UNKNOWN})),
+    Reference.IT: (
+        frozenset({Kind.THING, Kind.WORK, Kind.GROUP, Kind.OTHER}),
+        frozenset({Kind.PLACE, Kind.UNKNOWN}),
+    ),
+    Reference.THERE: (frozenset({Kind.PLACE}), frozenset({Kind.GROUP, Kind.UNKNOWN})),
+    Reference.WORK: (frozenset({Kind.WORK}), frozenset({Kind.UNKNOWN})),
+    Reference.EVENT: (frozenset({Kind.OTHER}), frozenset({Kind.UNKNOWN})),
+    Reference.THEY: (frozenset(Kind) - {Kind.UNKNOWN, Kind.PLACE}, frozenset({Kind.PLACE, Kind.UNKNOWN})),
+}
+
+
+def from_context(
+    text: str,
+    mentions: Sequence[Mention],
+    turns: Turns,
+    kinds: NDArray[np.uint8],
+    *,
+    unsaid: bool = True,
+) -> list[Seed]:
+    """What the question's pronouns mean; or, where it names nothing at all, what was spoken of last.
+
+    mentions: of the question itself. kinds: of each entity of the graph. unsaid: whether a question without
+    mention and pronoun may be about what was spoken of last.
+    """
+    named = {entity for each in mentions for entity in each.entities}
+    taken: dict[Reference, tuple[int, ...]] = {}
+    seeds: list[Seed] = []
+    for each in pronouns(text):
+        if each.reference in taken:
+            continue
+        used = named.union(*taken.values())
+        found = _antecedents(each.reference, turns, kinds, used)
+        taken[each.reference] = found
+        seeds += [
+            Seed(entity, text[each.start : each.end], each.start, each.end, "coreference", 1 / len(found))
+            for entity in found
+        ]
+    if unsaid and not seeds and not mentions:
+        last = next((turn[-1] for turn in reversed(turns) if turn), None)
+        if last is not None:
+            share = 1 / len(last.entities)
+            seeds = [Seed(entity, "", None, None, "ellipsis", share) for entity in last.entities]
+    return seeds
+
+
+def _antecedents(
+    reference: Reference, turns: Turns, kinds: NDArray[np.uint8], used: set[int]
+) -> tuple[int, ...]:
+    for wanted in _KINDS[reference]:
+        for turn in reversed(turns):
+            fitting = [
+                tuple(entity for entity in each.entities if kinds[entity] in wanted and entity not in used)
+                for each in turn
+            ]
+            fitting = [each for each in fitting if each]
+            if fitting:
+                if reference is Reference.THEY:
+                    return tuple(dict.fromkeys(entity for each in fitting for entity in each))
+                return fitting[-1]
+    return ()
+
+
+def is_telling(mention: Mention) -> bool:
+    """Whether a mention outweighs the context: not where the name is but a relation's or a function word."""
+    return mention.grade < Grade.RELATION

@@ -1,0 +1,86 @@
+"""Nearest neighbours by embedding: what questions find by meaning, without walking the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+
+from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.llm.embeddings import Embedder
+from tiny_graph_rag.retrieval.base import Retriever, Run, Task
+from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.retrieval.entity_texts import neighbour_texts, own_text
+
+OPENAI = "https://api.openai.com/v1"
+TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every embedding model's limit
+DIGITS = 6  # kept of a cosine: more would depend on how the machine splits a product
+
+
+class DenseRetriever(Retriever):
+    """Cosine between question and entity (name, aliases, type, description, relations in words).
+
+    Vectors come from `openai.base_url`, any service with OpenAI's /embeddings, and are kept on disk. The
+    score is the cosine, in [-1, 1], to six digits.
+    """
+
+    name: ClassVar[str] = "dense"
+    walks: ClassVar[bool] = False
+
+    def __init__(self, task: Task, embedder: Embedder) -> None:
+        self.candidates, self.embedder = Candidates(task), embedder
+        self.price = task.config.embeddings.usd_per_million_embedded
+        texts = [_text(task.graph, entity) for entity in range(len(task.graph))]
+        self.vectors = embedder.vectors(texts)
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        service, settings = task.config.openai, task.config.embeddings
+        if not service.base_url and not task.config.api_key:
+            raise UsageError(
+                "--retriever dense needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
+                "another (http://localhost:11434/v1 for Ollama)"
+            )
+        embedder = Embedder(
+            service.base_url or OPENAI,
+            settings.dense_model,
+            task.config.api_key,
+            cache_folder() / "embeddings",
+            settings.embeddings_batch,
+            service.timeout,
+        )
+        return cls(task, embedder)
+
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        asked = self.embedder.vectors([question.text for question in questions])
+        if len(questions) and asked.shape[1] != self.vectors.shape[1]:
+            raise UsageError(
+                f"the graph's vectors have {self.vectors.shape[1]} dimensions, "
+                f"the questions' {asked.shape[1]}"
+            )
+        entities = np.arange(len(self.vectors), dtype=np.int32)
+        parts = []
+        for question, vector in zip(questions, asked, strict=True):
+            scores = np.round((self.vectors @ vector).astype(np.float64), DIGITS)
+            parts.append(self.candidates.ranked(question, entities, scores))
+        return Run.concatenated(parts)
+
+    def notes(self) -> list[str]:
+        spent = self.embedder.spent
+        cost = spent.cost_usd(self.price)
+        paid = "cost unknown: set embeddings.usd_per_million_embedded" if cost is None else f"{cost:.4f} USD"
+        tokens = "tokens not reported" if spent.tokens is None else f"{spent.tokens:,} tokens"
+        return [f"embeddings: {spent.calls:,} calls for {spent.texts:,} texts, {tokens}, {paid}"]
+
+
+def _text(graph: KnowledgeGraph, entity: int) -> str:
+    text = own_text(graph, entity)
+    for relation, other in neighbour_texts(graph, entity):
+        if len(text) >= TEXT_CHARACTERS:
+            break
+        text += f". {relation} {other}"
+    return text[:TEXT_CHARACTERS]

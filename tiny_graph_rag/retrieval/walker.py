@@ -1,0 +1,317 @@
+"""A graph made ready for the kernel, and the kernel's memory.
+
+Small graphs are walked interpreted over lists, large ones over arrays; compiled where that is worth the
+start-up. The result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.compiled import compiled
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.retrieval import kernel
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.slots import Reading
+
+HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stays within 62 bits
+LISTS_UP_TO = 50_000  # slots and entities; below, lists are read three times as fast as arrays
+FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose pages cost nothing unused
+MOST_SLOTS = 8
+MENTIONS = 8  # that count singly; more of them are taken as one
+NEAR = 200  # thousandths added to the price of a straight way: the first bound of the search
+LAST_TICK = (1 << 30) - (1 << 20)  # marks are int32; long before that they are wiped
+KEPT_TABLES = 1 << 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Adjacency in runs: the slots of one entity, grouped by relation type and direction.
+
+    run_ptr: (entities + 1,) into runs. run_start: (runs + 1,) into slots. kind: (runs,), twice the type's
+    code, plus one against the relation's direction. neighbours, relations: (slots,). strength: (entities,),
+    the sum of its slots' units. units: (relations,), weights as whole numbers. symmetric: whether each slot
+    has one back.
+    """
+
+    run_ptr: NDArray[np.int64]
+    run_start: NDArray[np.int64]
+    kind: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    relations: NDArray[np.int32]
+    strength: NDArray[np.int64]
+    units: NDArray[np.int64]
+    symmetric: bool
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, filters: Filters) -> Runs:
+        passable = filters.slots(graph)
+        if passable is None:
+            arrays = graph.derived("runs", lambda: runs_of(graph, None))
+        else:
+            arrays = runs_of(graph, passable)
+        return cls(**arrays, symmetric=filters.out and filters.against)
+
+
+def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
+    """The arrays of Runs; walked: (slots,), None for all."""
+    adjacency, entities = graph.adjacency, len(graph)
+    starts = np.repeat(np.arange(entities), adjacency.degrees)
+    kinds = 2 * graph.relations.types.codes[adjacency.relations].astype(np.int64) + ~adjacency.forward
+    width = 2 * max(len(graph.relations.types.names), 1)
+    order = np.argsort(starts * width + kinds, kind="stable")
+    if walked is not None:
+        order = order[walked[order]]
+    starts, kinds = starts[order], kinds[order]
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
+    begins = np.flatnonzero(fresh)
+    units = unit_weights(graph.relations.weights)
+    relations = adjacency.relations[order]
+    strength = np.zeros(entities, dtype=np.int64)
+    np.add.at(strength, starts, units[relations])
+    return {
+        "run_ptr": np.searchsorted(starts[begins], np.arange(entities + 1)).astype(np.int64),
+        "run_start": np.append(begins, len(order)).astype(np.int64),
+        "kind": kinds[begins].astype(np.int32),
+        "neighbours": adjacency.neighbours[order],
+        "relations": relations,
+        "strength": strength,
+        "units": units,
+    }
+
+
+def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Weights as whole numbers from 1 to HEAVIEST, the heaviest relation's."""
+    heaviest = float(weights.max(initial=0.0))
+    if heaviest <= 0:
+        return np.full(len(weights), HEAVIEST, dtype=np.int64)
+    return np.maximum(1, np.rint(weights / heaviest * HEAVIEST)).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Seeds that one mention names, each with its share of the mention."""
+
+    seeds: tuple[int, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
+    walks: (rows, hops) relations from a seed, filled up with -1."""
+
+    entities: NDArray[np.int32]
+    hops: NDArray[np.int32]
+    keys: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    walks: NDArray[np.int32]
+
+
+class Walker:
+    """Ranks entities of one graph, question by question; one a thread, since it works in its own memory."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        runs: Runs,
+        filters: Filters,
+        prices: Sequence[int],
+        *,
+        hops: int,
+        depth: int,
+        exclude_seeds: bool,
+        fast: bool,
+    ) -> None:
+        self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
+        self.prices = tuple(prices)
+        entities, relations = len(graph), len(graph.relations)
+        self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
+        self._everything = entities <= 2 * depth  # then looking near first saves nothing
+        flags = np.zeros(entities, dtype=np.int8)
+        if filters.returned is not None:
+            flags[~filters.returned] |= kernel.NOT_RETURNED
+        if filters.crossed is not None:
+            flags[~filters.crossed] |= kernel.NOT_CROSSED
+        arrays = (
+            runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength,
+            runs.units, graph.name_rank,
+        )  # fmt: skip
+        self._graph = (*map(self._given, arrays), runs.symmetric)
+        self._flags = self._given(flags)
+        self._evidence = (
+            self._zeros(len(graph.relations.types.names) + 1, np.int64),
+            self._zeros(relations, np.int32),
+            self._zeros(relations, np.int32),
+            self._zeros(entities, np.int32),
+            self._zeros(entities, np.int32),
+            self._given(graph.entities.types.codes),
+            self._zeros(len(graph.entities.types.names) + 1, np.int64),
+        )
+        self._marks = tuple(self._zeros(entities, np.int32) for _ in range(8))
+        self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(7))
+        self._clock = self._zeros(6, np.int64)
+        self._found = (
+            *(self._zeros(depth, np.int64) for _ in range(5)),
+            self._zeros(depth * hops, np.int32),
+        )
+        self._tables: dict[int, tuple[Reading, tuple[Any, ...]]] = {}
+        self._room(FIRST_STATES[not self.lists])
+
+    def rank(self, mentions: Sequence[Mention], reading: Reading) -> Ranked:
+        """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
+        pointers, seeds, masses = _packed(mentions)
+        if 2 * len(seeds) + self.depth > self._capacity:
+            self._room(4 * len(seeds) + self.depth)
+        slots, price, theta = self._prepared(reading)
+        theta = min(kernel.FAR, theta + (len(pointers) - 2) * self.prices[kernel.OTHER_SEED])
+        question = (self._row(pointers), self._row(seeds), self._row(masses), slots)
+        rank = compiled_rank() if self.fast else kernel.rank
+        rows = kernel.OVERFLOW
+        while rows == kernel.OVERFLOW:
+            self._mark(reading)
+            scratch = (self._states, self._records, self._marks, self._temp, self._clock)
+            out = (*self._found, *self._candidates)
+            rows = rank(
+                self._graph, self._flags, question, self._evidence, price, scratch, out,
+                self.hops, self.depth, theta,
+            )  # fmt: skip
+            if rows == kernel.OVERFLOW:
+                self._room(4 * self._capacity)
+        self._unmark(reading)
+        entities, hops, keys, masks, _, walks = self._found
+        return Ranked(
+            np.array(entities[:rows], dtype=np.int32),
+            np.array(hops[:rows], dtype=np.int32),
+            np.array(keys[:rows], dtype=np.int64),
+            np.array(masks[:rows], dtype=np.int64),
+            np.array(walks[: rows * self.hops], dtype=np.int32).reshape(rows, self.hops),
+        )
+
+    def _prepared(self, reading: Reading) -> tuple[Any, Any, int]:
+        """The reading's tables, prices and first bound, kept while questions repeat a reading."""
+        kept = self._tables.get(id(reading))
+        if kept is None or kept[0] is not reading:
+            if len(self._tables) >= KEPT_TABLES:
+                self._tables.clear()
+            weights = tuple(slot.weight for slot in reading.slots)
+            words = sum(1 << place for place, slot in enumerate(reading.slots) if not slot.types)
+            near = kernel.FAR if self._everything else self.hops * self.prices[kernel.STEP] + NEAR
+            least = least_left(weights, words, self.hops if near < kernel.FAR else 0)
+            if near == kernel.FAR:
+                least = (0,) * (self.hops << len(weights))
+            tables = tuple(map(self._row, (left_empty(weights), least, filled(weights))))
+            price = list(self.prices)
+            price[kernel.UNEXPLAINED] = reading.unexplained
+            back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
+            flags = (reading.focus, reading.head, back, bool(words), self.exclude_seeds, reading.asks)
+            kept = reading, ((*tables, *flags), self._row(price), near)
+            self._tables[id(reading)] = kept
+        return kept[1]
+
+    def _mark(self, reading: Reading) -> None:
+        """Write the slots that types, relations and entities fill where the kernel reads them."""
+        clock = self._clock
+        if max(clock[0], clock[1], clock[5]) > LAST_TICK:
+            for marks in (*self._marks, *self._evidence[1:5]):
+                marks[:] = self._zeros(len(marks), np.int32)
+            clock[0] = clock[1] = clock[5] = 0
+        clock[0] += 1
+        base = clock[0]
+        types, relation_mark, relation_slots, entity_mark, entity_slots, _, entity_types = self._evidence
+        for place, slot in enumerate(reading.slots):
+            bit = 1 << place
+            for each in slot.types:
+                types[each] |= bit
+            for each in slot.found.entity_types:
+                entity_types[each] |= bit
+            _add(slot.found.relations, bit, base, relation_mark, relation_slots)
+            _add(slot.found.entities, bit, base, entity_mark, entity_slots)
+
+    def _unmark(self, reading: Reading) -> None:
+        for slot in reading.slots:
+            for each in slot.types:
+                self._evidence[0][each] = 0
+            for each in slot.found.entity_types:
+                self._evidence[6][each] = 0
+
+    def _room(self, states: int) -> None:
+        self._capacity = states
+        self._states = tuple(self._zeros(states, np.int64) for _ in range(16))
+        self._records = tuple(self._zeros(states, np.int64) for _ in range(11))
+        self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
+
+    def _given(self, array: Any) -> Any:
+        return array.tolist() if self.lists else array
+
+    def _zeros(self, length: int, kind: type) -> Any:
+        return [0] * length if self.lists else np.zeros(length, dtype=kind)
+
+    def _row(self, values: Sequence[int]) -> Any:
+        return list(values) if self.lists else np.array(values, dtype=np.int64)
+
+
+def _add(rows: Iterable[int], bit: int, base: int, marks: Any, slots: Any) -> None:
+    for row in rows:
+        if marks[row] != base:
+            marks[row] = base
+            slots[row] = 0
+        slots[row] |= bit
+
+
+def _packed(mentions: Sequence[Mention]) -> tuple[list[int], list[int], list[int]]:
+    """Pointers into seeds, one a mention; seeds; their masses. The last of too many mentions are one."""
+    pointers, seeds, masses = [0], list[int](), list[int]()
+    for place, each in enumerate(mentions):
+        seeds += each.seeds
+        masses += [int(kernel.MASS * share) for share in each.shares]
+        if place < MENTIONS - 1 or place == len(mentions) - 1:
+            pointers.append(len(seeds))
+    return pointers, seeds, masses
+
+
+@lru_cache(KEPT_TABLES)
+def left_empty(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """What stays unexplained, by mask of slots filled."""
+    total = sum(weights)
+    return tuple(total - each for each in filled(weights))
+
+
+@lru_cache(KEPT_TABLES)
+def filled(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """The weight of a mask's slots, by mask."""
+    sums = [0]
+    for weight in weights:
+        sums += [weight + each for each in sums]
+    return tuple(sums)
+
+
+@lru_cache(KEPT_TABLES)
+def least_left(weights: tuple[int, ...], words: int, steps: int) -> tuple[int, ...]:
+    """What must stay unexplained whatever comes, by (steps to go, mask), fewer than `steps` to go.
+
+    A step fills one slot of a type at most; slots of words (bits of `words`) might all be filled by one.
+    """
+    table = []
+    for more in range(steps):
+        for mask in range(1 << len(weights)):
+            empty = sorted(weight for place, weight in enumerate(weights) if not (mask | words) >> place & 1)
+            table.append(sum(empty[: max(0, len(empty) - more)]))
+    return tuple(table)
+
+
+@cache
+def compiled_rank() -> Callable[..., int]:
+    """`kernel.rank` as machine code, and with it every kernel that it calls."""
+    from numba.extending import register_jitable
+
+    for each in kernel.CALLED:
+        register_jitable(each)
+    return compiled(kernel.rank)
