@@ -101,7 +101,7 @@ def means(case: Case, **flags: Any) -> tuple[list[float], float]:
     config = Config().override(**{**case.settings, **flags})
     names = NameIndex.of(case.graph)
     judgments = resolve(case.examples, names, len(case.graph))
-    linker = make_linker(names, config)
+    linker = make_linker(case.graph, names, config)
     retriever = make_retriever(case.graph, config, case.examples, judgments)
     started = time.perf_counter()
     run = retriever.retrieve(linker.link(case.examples.examples))

@@ -92,6 +92,14 @@ def test_the_prompt_holds_the_facts_and_the_question(ask) -> None:
     assert "[1] Person1" in server.requests[0].prompt  # who knows Person0, not Person0 itself
 
 
+def test_relations_that_the_filters_take_out_are_not_sent(ask) -> None:
+    with ChatServer(polite) as server:
+        ask(server)
+        assert "—KNOWS→" in server.requests[0].prompt
+        ask(server, "--not-relations", "KNOWS")
+    assert "—KNOWS→" not in server.requests[-1].prompt
+
+
 def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: Path, run_cli) -> None:
     done = run_cli("eval", "--dataset", "story-eval.jsonl")
     assert done.exit_code == 0

@@ -362,3 +362,24 @@ def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
     assert KEY.reveal() not in written
     assert "hunter22" not in written
     assert server.requests[0].headers["authorization"].startswith("Basic ")
+
+
+def test_ctrl_c_waits_for_the_calls_under_way_and_keeps_their_answers(tmp_path: Path) -> None:
+    """The signal comes with the fourth request; the four calls under way are answered and journaled."""
+    import os
+    import signal
+
+    def script(request: Request) -> Action:
+        if request.number == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return replace(GOOD, wait=0.2)
+
+    with ChatServer(script) as server:
+        journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+        with pytest.raises(KeyboardInterrupt):
+            chat(server, journal=journal).ask([call(f"q{n}") for n in range(100)])
+        journal.close()
+    assert server.answered == len(server.requests) == 4
+    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    assert len(journal.finished) == 4
+    journal.close()

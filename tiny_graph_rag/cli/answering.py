@@ -167,10 +167,14 @@ class Answering:
     def _asked(self, evaluation: Evaluation) -> Asked:
         from tiny_graph_rag.generation.answering import Asked
         from tiny_graph_rag.generation.context import ContextMaker
+        from tiny_graph_rag.retrieval.filters import Filters
 
         config = evaluation.config
         contexts = ContextMaker(
-            evaluation.graph, self.tariff.counter(config.openai.model), config.generation.context_tokens
+            evaluation.graph,
+            self.tariff.counter(config.openai.model),
+            config.generation.context_tokens,
+            Filters.of(evaluation.graph, config.retrieval).relations,
         )
         return Asked(
             evaluation.examples,

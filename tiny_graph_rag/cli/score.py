@@ -78,9 +78,10 @@ def score(
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
     from tiny_graph_rag.dataset.gold import gold_name
-    from tiny_graph_rag.evaluation.foreign import Request, open_run
+    from tiny_graph_rag.evaluation.foreign import Request, attempts
     from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.scoring import Collected
+    from tiny_graph_rag.evaluation.trec_gold import AnotherWay
     from tiny_graph_rag.files import check_writable, find_input, output_path, sha256_of, write_atomically
     from tiny_graph_rag.metrics import default_measures, parse_measures
     from tiny_graph_rag.metrics.textual import TextMatch
@@ -123,36 +124,42 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
-    opened = open_run(request, knowledge, TextMatch(match, rouge_threshold) if match else None)
-    for line in opened.notes:
-        session.warn(f"{run_path.name}: {line}")
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "package_version": __version__,
-        "kind": "score",
-        "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
-        "dataset": {"name": opened.gold_name, "sha256": sha256_of(gold_path), "selection": opened.selection},
-        "run": {"name": run_path.name, "sha256": sha256_of(run_path), "format": opened.run_format},
-        "config": config.as_dict(),
-    }
-    collected = Collected(wanted)
-    parts = document_parts(
-        head,
-        opened.stretches,
-        collected,
-        knowledge,
-        cutoff=cutoff,
-        shown=max(cutoff, SHOWN_RANKS),
-        usage=opened.usage,
-        seed=config.evaluation.seed,
-    )
-    if to_stdout:
-        for part in parts:
-            sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(target, parts)
-    for line in opened.late_notes:
+    for opened in attempts(request, knowledge, TextMatch(match, rouge_threshold) if match else None):
+        collected = Collected(wanted)
+        head = {
+            "schema_version": SCHEMA_VERSION,
+            "package_version": __version__,
+            "kind": "score",
+            "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
+            "dataset": {
+                "name": opened.gold_name,
+                "sha256": sha256_of(gold_path),
+                "selection": opened.selection,
+            },
+            "run": {"name": run_path.name, "sha256": sha256_of(run_path), "format": opened.run_format},
+            "config": config.as_dict(),
+        }
+        parts = document_parts(
+            head,
+            opened.stretches,
+            collected,
+            knowledge,
+            cutoff=cutoff,
+            shown=max(cutoff, SHOWN_RANKS),
+            usage=opened.usage,
+            seed=config.evaluation.seed,
+        )
+        try:
+            if to_stdout:
+                whole = b"".join(parts)  # nothing is shown of an attempt that another one has to repeat
+                sys.stdout.buffer.write(whole)
+                sys.stdout.buffer.flush()
+            else:
+                write_atomically(target, parts)
+        except AnotherWay:
+            continue
+        break
+    for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
     print_summary(collected.found(config.evaluation.seed), session.console)
     if not to_stdout:

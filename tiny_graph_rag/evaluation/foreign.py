@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.dataset.gold import GoldQuestion, GoldSet, read_gold
+import numpy as np
+
+from tiny_graph_rag.dataset.gold import GoldQuestion, GoldSet, gold_name, read_gold
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest
-from tiny_graph_rag.evaluation.scoring import Stretch, notes, stretches
+from tiny_graph_rag.evaluation.scoring import Stretch, counted, notes, stretches
+from tiny_graph_rag.evaluation.trec_files import TrecRun
+from tiny_graph_rag.evaluation.trec_gold import AnotherWay, GoldTable
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics.textual import TextMatch
 from tiny_graph_rag.retrieval.runs import WrittenRun, read_run
 
+LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -34,19 +41,63 @@ class Request:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """stretches: to be taken once. notes: warnings known now; late_notes: once the stretches were taken."""
+    """stretches: to be taken once. notes: warnings, known once they were."""
 
     stretches: Iterable[Stretch]
     gold_name: str
     run_format: str
     selection: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    late_notes: list[str] = field(default_factory=list)
+    notes: Callable[[], list[str]] = list
+
+
+def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Iterator[Opened]:
+    """The ways to read the files, quickest first: take the next where one raises AnotherWay.
+
+    Raises RunError or DatasetError for what can't be read, UsageError for what doesn't go together.
+    """
+    if graph is None and match is None and _is_large_trec(request):
+        gold: GoldTable | None
+        try:
+            gold = GoldTable.of(read_bytes(request.gold))
+        except AnotherWay:
+            gold = None
+        for scattered in (False, True):
+            if gold is None:
+                break
+            run = TrecRun(request.run, gold, request.ties)
+            yield Opened(
+                run.stretches(scattered=scattered),
+                gold_name(request.gold),
+                "trec",
+                notes=partial(_notes, run),
+            )
+    yield open_run(request, graph, match)
+
+
+def _is_large_trec(request: Request) -> bool:
+    if request.limit is not None or request.tags or request.ids or request.split is not None:
+        return False
+    if request.run_format not in (None, "trec") or request.gold_format not in (None, "trec"):
+        return False
+    if request.run.stat().st_size < LARGE_BYTES:
+        return False
+    for path, fields in ((request.run, 6), (request.gold, 4)):
+        with path.open("rb") as stream:
+            line = stream.readline(1 << 16)
+        if len(line.split()) != fields or line[:1] in b"{[":
+            return False
+    return True
+
+
+def _notes(run: TrecRun) -> list[str]:
+    missing = np.flatnonzero(~run.answered)
+    few = [run.gold.ids[row] for row in missing[:3].tolist()]
+    return counted(list(run.unknown), len(missing), few, run.duplicates)
 
 
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
-    """Raises RunError or DatasetError for what can't be read, UsageError for what doesn't go together."""
+    """The careful way, for all formats; everything is in memory."""
     gold = read_gold(request.gold, request.gold_format, request.split)
     questions, selection = _selected(gold, request)
     if match is not None and match.by_text and not any(each.texts for each in questions):
@@ -60,7 +111,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         run.format,
         selection,
         _usage(run),
-        notes(run, questions, selected=selection is not None),
+        lambda: notes(run, questions, selected=selection is not None),
     )
 
 

@@ -32,6 +32,8 @@ Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 class Stretch:
     """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
 
+    order: the place of each question in the gold set, where stretches come in another order.
+    duplicates: lines of the run that were dropped. brief: results say neither ranking nor references.
     references: of each question, (name, grade, ids of the entities that fill it, level, item) a reference.
     """
 
@@ -42,6 +44,9 @@ class Stretch:
     queries: Sequence[str] = ()
     tags: Sequence[Sequence[str]] = ()
     latency_seconds: Mapping[str, float] = field(default_factory=dict)
+    order: NDArray[np.int64] | None = None
+    duplicates: int = 0
+    brief: bool = False
 
 
 class Collected:
@@ -55,12 +60,15 @@ class Collected:
         self._weights: list[dict[Measure, Column]] = []
         self._relevant: list[NDArray[np.int64]] = []
         self._retrieved: list[NDArray[np.int64]] = []
+        self._order: list[NDArray[np.int64]] = []
         self._summary: Summary | None = None
 
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
         columns = score(stretch.judged, self.measures)
         self._scores.append(columns)
         self._weights.append(weights(stretch.judged, self.measures))
+        if stretch.order is not None:
+            self._order.append(stretch.order)
         self._relevant.append(stretch.judged.relevant)
         self._retrieved.append(stretch.judged.retrieved)
         self.tags.extend(stretch.tags or [()] * len(stretch.ids))
@@ -77,8 +85,14 @@ class Collected:
         return self._summary
 
     def _summarised(self, seed: int) -> Summary:
-        counts = Counts(np.concatenate(self._relevant), np.concatenate(self._retrieved))
-        return slices(self.columns(), _joined(self._weights), counts, self.tags, seed=seed)
+        relevant, retrieved = np.concatenate(self._relevant), np.concatenate(self._retrieved)
+        columns, weighing = self.columns(), _joined(self._weights)
+        if self._order:  # so that the same questions give the same draws, however the run was sorted
+            order = np.argsort(np.concatenate(self._order))
+            relevant, retrieved = relevant[order], retrieved[order]
+            columns = {each: column[order] for each, column in columns.items()}
+            weighing = {each: column[order] for each, column in weighing.items()}
+        return slices(columns, weighing, Counts(relevant, retrieved), self.tags, seed=seed)
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
@@ -101,15 +115,22 @@ def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool 
     known = {each.id for each in questions}
     unknown = [key for key in run.rankings if key not in known and not selected]
     missing = [each.id for each in questions if each.id not in run.rankings]
-    twice = sum(len(row) - len({each.key for each in row}) for row in run.rankings.values())
-    found: tuple[tuple[int, str, list[str]], ...] = (
+    twice = sum(
+        len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
+    )
+    return counted(unknown, len(missing), missing[:3], twice)
+
+
+def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:
+    """The warnings in words, for what there is of them."""
+    found: tuple[tuple[int, str, Sequence[str]], ...] = (
         (len(unknown), "questions of the run are not in the gold set and are ignored", unknown),
         (
-            len(missing),
-            "questions of the gold set are not in the run and count as nothing retrieved",
             missing,
+            "questions of the gold set are not in the run and count as nothing retrieved",
+            few_missing,
         ),
-        (twice, "duplicates in rankings are dropped after the first", []),
+        (duplicates, "duplicates in rankings are dropped after the first", []),
     )
     return [
         f"{count:,} {what}" + (f" (such as {', '.join(some[:3])})" if some else "")

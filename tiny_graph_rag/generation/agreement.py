@@ -12,19 +12,15 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import product
 
 from tiny_graph_rag.text import nfc
+from tiny_graph_rag.text.particles import Fit, particles
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = frozenset(string.punctuation)
 _HANGUL = re.compile(r"[가-힣]")
-# Particles, and the forms of 이다 with which an answer in a sentence ends.
-_ENDINGS = (
-    *("은", "는", "이", "가", "을", "를", "의", "에", "도", "만", "와", "과", "로", "으로", "랑", "이랑"),
-    *("에게", "에게서", "한테", "한테서", "께", "에서", "까지", "부터", "처럼", "보다", "이라고", "라고"),
-    *("이다", "입니다", "이에요", "예요", "이었다", "였다", "이었습니다", "였습니다"),
-)
 MOST_READINGS = 256  # of a Korean answer; a longer one is compared as it stands and without any particle
 
 
@@ -111,14 +107,10 @@ def _units(words: Iterable[str]) -> list[str]:
     return [unit for word in words for unit in (word if _HANGUL.search(word) else (word,))]
 
 
+@lru_cache(maxsize=1 << 14)
 def _stems(word: str) -> tuple[str, ...]:
-    """The word, and what is left of it without one or two particles at its end; longest first."""
-    stems = {word}
-    for _ in range(2):
-        stems |= {
-            stem[: -len(ending)]
-            for stem in stems
-            for ending in _ENDINGS
-            if stem.endswith(ending) and len(stem) > len(ending) and _HANGUL.search(stem)
-        }
-    return tuple(sorted(stems, key=lambda stem: (-len(stem), stem)))
+    """The word, and what is left of it where its end reads as particles; longest first."""
+    if not _HANGUL.search(word):
+        return (word,)
+    ends = range(len(word) - 1, 0, -1)
+    return (word, *(word[:end] for end in ends if particles(word[:end], word[end:]) is Fit.FITS))

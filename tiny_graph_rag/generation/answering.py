@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import Example
@@ -37,7 +37,8 @@ _CITATION = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Everything that a question's prompt is made of; made anew when needed, so that memory stays flat."""
+    """Everything that a question's prompt is made of. sent: what each context spoke of, without its text,
+    which is made when it is needed, so that memory stays flat."""
 
     examples: Sequence[Example]
     linked: Sequence[LinkedQuestion]
@@ -46,6 +47,7 @@ class Asked:
     template: Template
     config: Config
     references: Sequence[tuple[Reference, ...]]
+    sent: dict[int, Context] = field(default_factory=dict)
 
     def context(self, row: int) -> Context:
         seeds = [seed.entity for seed in self.linked[row].seeds]
@@ -53,11 +55,13 @@ class Asked:
 
     def call(self, row: int) -> Call:
         settings, example = self.config.openai, self.examples[row]
+        context = self.context(row)
+        self.sent[row] = replace(context, text="")
         return Call(
             "answering",
             example.id,
             settings.model,
-            self.template.fill(self.context(row).text, question_text(example)),
+            self.template.fill(context.text, question_text(example)),
             settings.max_tokens,
             settings.temperature,
             settings.seed,
@@ -73,7 +77,7 @@ def answer_all(asked: Asked, chat: Chat, done: Callable[[Outcome], None] = lambd
     price = chat.price(asked.config.openai.model)
     rows = []
     for row, outcome in enumerate(outcomes):
-        context = asked.context(row)
+        context = asked.sent[row]
         spent = Spent() if outcome.error == NOT_ASKED else Spent.on(outcome, price)
         found = _answer(outcome, context, spent)
         rows.append(replace(found, scores=_scores(found, asked, row, context)))

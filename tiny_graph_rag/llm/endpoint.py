@@ -78,9 +78,12 @@ class Endpoint:
         """One attempt. extra: the request's other parameters. Raises CallFailed, its text free of secrets."""
         import openai
 
-        messages: Any = [{"role": each.role, "content": each.content} for each in call.messages]
+        messages = [{"role": each.role, "content": each.content} for each in call.messages]
+        body = {"model": call.model, "messages": messages, **extra}
         try:
-            answer = await client.chat.completions.create(model=call.model, messages=messages, **extra)
+            # The plain form of chat.completions.create: JSON in, JSON out. Converting every request to the
+            # library's own types and back costs it a third of its time.
+            answer = await client.post("/chat/completions", cast_to=object, body=body)
         except openai.APITimeoutError:
             raise CallFailed(
                 "transient", f"no answer within {self.timeout:g} s (openai.timeout)", charged=True
@@ -133,17 +136,18 @@ class Endpoint:
 
     def _reply(self, answer: Any, call: Call, counter: TokenCounter) -> Reply:
         try:
-            choice = answer.choices[0]
-            text = choice.message.content or getattr(choice.message, "refusal", None) or ""
+            choice = answer["choices"][0]
+            message = choice["message"]
+            text = message.get("content") or message.get("refusal") or ""
             if not isinstance(text, str):
                 raise TypeError
-        except (AttributeError, IndexError, TypeError):
-            said = self._clean(_said(getattr(answer, "error", None)) or str(answer)[:200])
+        except (AttributeError, KeyError, IndexError, TypeError):
+            said = self._clean(_said(answer) or str(answer)[:200])
             raise CallFailed(
                 "transient", f"the answer is not a chat completion: {said}", charged=True
             ) from None
-        tokens, estimated = _usage(getattr(answer, "usage", None), text, call, counter)
-        return Reply(text.strip(), tokens, estimated, str(choice.finish_reason or ""))
+        tokens, estimated = _usage(answer.get("usage"), text, call, counter)
+        return Reply(text.strip(), tokens, estimated, str(choice.get("finish_reason") or ""))
 
     def _clean(self, text: str) -> str:
         return scrubbed(" ".join(text.split()), self.secrets)[:500]
@@ -205,9 +209,15 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
 
 def _usage(usage: Any, text: str, call: Call, counter: TokenCounter) -> tuple[Tokens, bool]:
     """The provider's count, else ours, marked."""
-    prompt, completion = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+    usage = usage if isinstance(usage, Mapping) else {}
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
     if isinstance(prompt, int) and isinstance(completion, int):
-        cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
-        reasoning = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
-        return Tokens(prompt, completion, int(cached or 0), int(reasoning or 0)), False
+        cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
+        reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
+        return Tokens(prompt, completion, cached, reasoning), False
     return Tokens(counter.prompt(call.messages), counter.count(text)), True
+
+
+def _detail(usage: Mapping[str, Any], part: str, name: str) -> int:
+    value = (usage.get(part) or {}).get(name)
+    return value if isinstance(value, int) else 0

@@ -50,7 +50,10 @@ class TokenCounter:
         cached = places / hashlib.sha1(ENCODING_URL.format(name=name).encode()).hexdigest()
         if not cached.is_file():
             return cls(None, f"estimate ({name} is not in {places})")
-        return cls(tiktoken.get_encoding(name), f"tiktoken {name}")
+        try:
+            return cls(tiktoken.get_encoding(name), f"tiktoken {name}")
+        except (OSError, ValueError):  # a spoiled file, which tiktoken then tries to download
+            return cls(None, f"estimate ({name} in {places} can't be read)")
 
     @property
     def exact(self) -> bool:

@@ -7,15 +7,14 @@ syllable and not the word.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
-from tiny_graph_rag.text import fold, nfc
+from tiny_graph_rag.metrics.likeness import tokens
+from tiny_graph_rag.text import fold
 
 MATCHES = ("name", "id", "text", "rouge1", "rouge2", "rougeL")
-_TOKEN = re.compile(r"[가-힣]|[^\W_가-힣]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Tokenizer:
     """Words and Hangul syllables, as rouge-score wants a tokenizer."""
 
     def tokenize(self, text: str) -> list[str]:
-        return _TOKEN.findall(nfc(text).lower())
+        return tokens(text)
 
 
 def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: TextMatch) -> list[int | None]:

@@ -41,13 +41,17 @@ def document_parts(
     mentioned: dict[str, None] = {}
     first = True
     for stretch in passing:
-        lines = []
-        for each in question_rows(stretch, collected.add(stretch), cutoff, shown):
-            if graph is not None:
-                mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
-                for reference in each["references"]:
-                    mentioned.update(dict.fromkeys(reference["entity_ids"]))
-            lines.append(_ENCODER.encode(each))
+        columns = collected.add(stretch)
+        if stretch.brief:
+            lines = [_ENCODER.encode(each) for each in brief_rows(stretch, columns, cutoff)]
+        else:
+            lines = []
+            for each in question_rows(stretch, columns, cutoff, shown):
+                if graph is not None:
+                    mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
+                    for reference in each["references"]:
+                        mentioned.update(dict.fromkeys(reference["entity_ids"]))
+                lines.append(_ENCODER.encode(each))
         if lines:
             yield (b"\n" if first else b",\n") + b",\n".join(lines)
             first = False
@@ -66,6 +70,42 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},
         "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
     }
+
+
+def brief_rows(stretch: Stretch, columns: dict[Measure, Column], cutoff: int) -> Iterator[dict[str, Any]]:
+    """The same without `ranked` and `references`: of large runs, whose files say both."""
+    judged = stretch.judged
+    rows, found = judged.rows[:, :cutoff], judged.items[:, :cutoff]
+    shown = rows != NO_ROW
+    names = [name for _, name, _ in stretch.labels(rows[shown])]
+    ends = np.cumsum(shown.sum(axis=1)).tolist()
+    hit = (found[shown] != NO_ITEM).tolist()
+    open_items = np.ones(int(judged.relevant.sum()), dtype=bool)
+    open_items[found[found != NO_ITEM]] = False
+    still_open = open_items.tolist()
+    spellings = [str(each) for each in columns]
+    values = np.stack(list(columns.values()), axis=1).tolist()
+    start = item = 0
+    for place, (question, end) in enumerate(zip(stretch.ids, ends, strict=True)):
+        mine, hits = names[start:end], hit[start:end]
+        references = stretch.references[place]
+        yield {
+            "id": question,
+            "query": "",
+            "tags": [],
+            "linked": [],
+            "ranked": [],
+            "references": [],
+            "metrics": dict(zip(spellings, values[place], strict=True)),  # NaN is written as null
+            "answer": None,
+            "tp": [name for name, relevant in zip(mine, hits, strict=True) if relevant]
+            if True in hits
+            else [],
+            "fp": [name for name, relevant in zip(mine, hits, strict=True) if not relevant],
+            "fn": [each[0] for at, each in enumerate(references, start=item) if still_open[at]],
+            "latency_seconds": None,
+        }
+        start, item = end, item + len(references)
 
 
 def question_rows(

@@ -18,6 +18,7 @@ from __future__ import annotations
 FAR = 1 << 29  # more than any energy, and still an int32
 MASS = 1 << 40  # one mention's walkers: fine enough for hubs, and 64 sums of it stay below 2^46
 TIE_BITS = 30  # of a key: the part below the energy
+WIDER = 500  # thousandths by which the bound is raised at least: fewer passes, none much too wide
 MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OVERFLOW = -1
@@ -70,7 +71,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 clock[4] = min(clock[4], energy)
         if count >= wanted or clock[4] >= FAR:
             break
-        theta = max(theta + 500, clock[4])
+        theta = max(theta + WIDER, clock[4])
     if not exclude_seeds:
         for i in range(len(seeds)):
             v = seeds[i]

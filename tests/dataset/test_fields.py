@@ -1,0 +1,63 @@
+"""Columns of fields hold what a loop over lines would read."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiny_graph_rag.dataset.fields import split
+
+WORD = st.text(
+    st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=("Z", "C")), min_size=1
+)
+
+
+def column(texts: list[str]):
+    block = split("".join(f"x {each}\n" for each in texts).encode(), 2)
+    assert block is not None
+    return block.column(1)
+
+
+@settings(deadline=None)
+@given(st.lists(WORD, min_size=1, max_size=20))
+def test_texts_come_back_and_hashes_agree_with_equality(texts: list[str]) -> None:
+    found = column(texts)
+    assert found.texts() == texts
+    hashes = found.hashes().tolist()
+    for a, one in zip(hashes, texts, strict=True):
+        for b, other in zip(hashes, texts, strict=True):
+            assert (a == b) == (one == other)
+    assert found.equals(column(texts)).all()
+    assert column(texts).equals(column(texts[1:] + texts[:1])).tolist() == [
+        a == b for a, b in zip(texts, texts[1:] + texts[:1], strict=True)
+    ]
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(allow_nan=False).map(repr),
+            st.integers(-(10**18), 10**18).map(str),
+            st.decimals(-(10**9), 10**9, places=6, allow_nan=False).map(str),
+            st.from_regex(r"-?[0-9]{0,9}\.?[0-9]{1,9}", fullmatch=True),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_numbers_are_read_as_python_reads_them(texts: list[str]) -> None:
+    assert column(texts).numbers().tolist() == [float(each) for each in texts]
+
+
+@pytest.mark.parametrize("text", ["1.2.3", "abc", "1e", "--1", "12345678.1234.56", ".", "-", "0x10", "nan"])
+def test_what_is_no_number_is_nan(text: str) -> None:
+    assert math.isnan(column([text]).numbers()[0])
+
+
+@pytest.mark.parametrize("text", ["a b\nc\n", "a  b\n", "a b\r\n", " a b\n", "a b c d\n", "a b\n\nc d\n"])
+def test_what_is_not_regular_is_left_to_the_careful_reader(text: str) -> None:
+    assert split(text.encode(), 2) is None

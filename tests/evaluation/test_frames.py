@@ -1,0 +1,72 @@
+"""Scoring from Python: dictionaries and pandas."""
+
+from __future__ import annotations
+
+import random
+from math import log2
+
+import pandas
+import pytest
+import pytrec_eval
+
+import tiny_graph_rag
+from tiny_graph_rag.errors import UsageError
+
+GOLD = {"q1": {"a": 1, "b": 2, "c": 0}, "q2": {"d": 1}}
+RUN = {"q1": {"a": 0.5, "x": 0.9, "b": 0.1}, "q9": {"d": 1.0}}
+
+
+def table(rows: dict) -> pandas.DataFrame:
+    flat = [(q, d, v) for q, row in rows.items() for d, v in row.items()]
+    return pandas.DataFrame(flat, columns=["query_id", "doc_id", "score"])
+
+
+@pytest.mark.parametrize("run", [RUN, table(RUN), {q: list(row.items()) for q, row in RUN.items()}])
+@pytest.mark.parametrize("gold", [GOLD, table(GOLD)])
+def test_every_kind_of_table_scores_alike(run, gold) -> None:
+    found = tiny_graph_rag.evaluate(run, gold, "mrr,recall@2,ndcg@3")
+    # q1: x, a, b: first hit at 2; one of two in the first two; q2 is not in the run.
+    assert found.questions["mrr"].to_dict() == {"q1": 0.5, "q2": 0.0}
+    assert found.questions["recall@2"].to_dict() == {"q1": 0.5, "q2": 0.0}
+    ndcg = (1 / log2(3) + 2 / 2) / (2 + 1 / log2(3))
+    assert found.questions["ndcg@3"]["q1"] == pytest.approx(ndcg)
+    assert found.means.loc["mrr", "mean"] == 0.25
+    assert found.means.loc["mrr", "n"] == 2
+
+
+def test_predictions_against_a_table_of_grades() -> None:
+    qrels = pandas.DataFrame(
+        [("q1", "a", 2, "test"), ("q1", "b", 0, "test"), ("q2", "z", 1, "train")],
+        columns=["query_id", "doc_id", "score", "split"],
+    )
+    preds = {"q1": [("b", 0.9), ("a", 0.8)], "q2": [("z", 1.0)]}
+    found = tiny_graph_rag.evaluate_predictions(preds, qrels, ks=(1, 2), split="test")
+    assert list(found.columns) == ["k", "MRR", "nDCG", "MAP", "Recall", "Precision"]
+    # q1: a at rank 2; q2 has no qrels in this split and counts 0.
+    assert found.iloc[0].tolist() == [1, 0, 0, 0, 0, 0]
+    assert found.iloc[1].tolist() == pytest.approx([2, 0.25, 0.5 / log2(3), 0.25, 0.5, 0.25])
+    assert tiny_graph_rag.evaluate_predictions(preds, qrels, ks=(2,))["Recall"].tolist() == [1.0]
+
+
+def test_equal_to_trec_eval_on_random_tables() -> None:
+    chance = random.Random(1)
+    documents = [f"d{n}" for n in range(30)]
+    gold = {
+        f"q{n}": {d: chance.randint(0, 2) for d in chance.sample(documents, 6)} | {"d0": 1}
+        for n in range(200)
+    }
+    run = {q: {d: chance.random() for d in chance.sample(documents, chance.randint(1, 30))} for q in gold}
+    peer = pytrec_eval.RelevanceEvaluator(gold, {"map", "ndcg_cut.5", "recip_rank", "bpref"}).evaluate(run)
+    found = tiny_graph_rag.evaluate(run, gold, "map,ndcg@5,mrr,bpref").questions
+    for ours, theirs in {"map": "map", "ndcg@5": "ndcg_cut_5", "mrr": "recip_rank", "bpref": "bpref"}.items():
+        assert found[ours].tolist() == pytest.approx([peer[q][theirs] for q in gold], abs=1e-9)
+
+
+def test_equal_scores_keep_the_order_in_which_they_came() -> None:
+    found = tiny_graph_rag.evaluate({"q": {"x": 1.0, "a": 1.0}}, {"q": {"a": 1}}, "mrr")
+    assert found.questions["mrr"]["q"] == 0.5
+
+
+def test_nan_scores_are_refused() -> None:
+    with pytest.raises(UsageError, match="NaN"):
+        tiny_graph_rag.evaluate({"q": {"a": float("nan")}}, {"q": {"a": 1}}, "mrr")

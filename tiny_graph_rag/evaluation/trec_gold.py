@@ -1,0 +1,221 @@
+"""TREC qrels as columns, and the judging of lines that were looked up in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
+from tiny_graph_rag.dataset.trec import decoded
+from tiny_graph_rag.evaluation.scoring import Stretch
+from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW, Judged
+
+CELLS = 1 << 19  # questions × ranks judged at once: what fits into the processor's cache
+UNJUDGED = -1
+_ROTATED = np.uint64(0xC2B2AE3D27D4EB4F)  # odd: tells a question's hash from a document's
+
+
+class AnotherWay(Exception):  # noqa: N818 - not an error: the next way of reading takes over
+    """This way of reading can't do it: lines that are not regular, or questions whose lines are scattered."""
+
+
+def line_keys(questions: Words, documents: Words) -> Words:
+    """One hash of question and document."""
+    mixed = (documents ^ (questions * _ROTATED)) * np.uint64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> np.uint64(32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GoldTable:
+    """Qrels sorted by question, in order of first appearance; a row is one judged document.
+
+    ids: of the questions. question_hashes, question_rows: ascending hashes and whose they are. offsets: int64
+    (questions + 1,) into the rows. grades, items: int32, int64 (rows,); items number the relevant rows of a
+    question, NO_ITEM where the grade is 0. keys, key_rows: ascending line keys and their rows. names,
+    question_names: fields in the file. owners: the question of each row.
+    """
+
+    ids: list[str]
+    question_hashes: Words
+    question_rows: Ints
+    question_names: Column
+    offsets: Ints
+    names: Column
+    grades: NDArray[np.int32]
+    items: Ints
+    keys: Words
+    key_rows: Ints
+    owners: Ints
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def of(cls, raw: bytes) -> GoldTable:
+        """Raises AnotherWay where the qrels need care: other separators, duplicates, odd grades."""
+        block = split(raw, 4)
+        if block is None or not len(block):
+            raise AnotherWay
+        grades = block.column(3).numbers()
+        if not ((grades >= 0) & (grades < 1000) & (grades == np.floor(grades))).all():
+            raise AnotherWay
+        column, names = block.column(0), block.column(2)
+        hashes = column.hashes()
+        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        if not column.equals(column.at(first[inverse])).all():
+            raise AnotherWay
+        order = np.argsort(first, kind="stable")  # distinct hashes by first appearance
+        number = np.empty(len(order), dtype=np.int64)
+        number[order] = np.arange(len(order))
+        question = number[inverse]
+        rows = np.argsort(question, kind="stable")
+        keys = line_keys(hashes, names.hashes())[rows]
+        by_key = np.argsort(keys)
+        if (keys[by_key][1:] == keys[by_key][:-1]).any():
+            raise AnotherWay
+        grade = grades[rows].astype(np.int32)
+        offsets = np.concatenate([[0], np.cumsum(np.bincount(question, minlength=len(order)))])
+        before = np.concatenate([[0], np.cumsum(grade > 0)])
+        items = before[:-1] - np.repeat(before[offsets[:-1]], np.diff(offsets))
+        heads = column.at(first[order])
+        return cls(
+            [decoded(each) for each in heads.texts()],
+            distinct,
+            number,
+            heads,
+            offsets,
+            names.at(rows),
+            grade,
+            np.where(grade > 0, items, NO_ITEM),
+            keys[by_key],
+            by_key,
+            question[rows],
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Lines of a run, each ranking in its order, duplicates and all. questions: int64 (lines,), ascending in
+    blocks; gold_rows: the judgment of each, UNJUDGED where there is none. texts: rows → document names.
+    """
+
+    questions: Ints
+    scores: NDArray[np.float64]
+    keys: Words
+    gold_rows: Ints
+    texts: Callable[[Ints], list[str]]
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+NO_LINES = Lines(_NONE, np.zeros(0), np.zeros(0, dtype=np.uint64), _NONE, lambda rows: [])
+MISSING_AT_ONCE = 4096
+
+
+def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = _NONE) -> Iterator[Stretch]:
+    """The questions of `lines` (or, without lines, those of `missing`), some at a time."""
+    if lines is None:
+        for start in range(0, len(missing), MISSING_AT_ONCE):
+            part = missing[start : start + MISSING_AT_ONCE]
+            yield _stretch(gold, NO_LINES, part, np.zeros(len(part) + 1, dtype=np.int64), answered=False)
+        return
+    change = np.flatnonzero(lines.questions[1:] != lines.questions[:-1]) + 1
+    bounds = np.concatenate([[0], change, [len(lines.questions)]])
+    lengths = np.diff(bounds)
+    start = 0
+    while start < len(lengths):
+        widest = np.maximum.accumulate(lengths[start : start + CELLS])
+        stop = start + max(
+            1, int(np.searchsorted(widest * np.arange(1, len(widest) + 1), CELLS, side="right"))
+        )
+        asked = lines.questions[bounds[start:stop]]
+        yield _stretch(gold, lines, asked, bounds[start : stop + 1], answered=True)
+        start = stop
+
+
+def _stretch(gold: GoldTable, lines: Lines, asked: Ints, bounds: Ints, *, answered: bool) -> Stretch:
+    n, lengths = len(asked), np.diff(bounds)
+    first_gold, last_gold = gold.offsets[asked], gold.offsets[asked + 1]
+    sizes = last_gold - first_gold
+    # Gold rows of the asked questions, one after the other.
+    mine = np.repeat(first_gold - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(
+        sizes.sum()
+    )
+    owner = np.repeat(np.arange(n), sizes)
+    grades = gold.grades[mine]
+    relevant = np.bincount(owner[grades > 0], minlength=n)
+    first_item = np.concatenate([[0], np.cumsum(relevant)])
+    here = slice(int(bounds[0]), int(bounds[-1]))
+    keys, rows = lines.keys[here], lines.gold_rows[here]
+    question = np.repeat(np.arange(n), lengths)
+    rank = np.arange(len(keys)) - np.repeat(bounds[:-1] - bounds[0], lengths)
+    place = np.arange(bounds[0], bounds[-1])
+    hit = np.flatnonzero(rows != UNJUDGED)
+    good = hit[gold.grades[rows[hit]] > 0]
+    submitted = np.zeros((n, int(lengths.max(initial=0))), dtype=bool)
+    submitted[question[good], rank[good]] = True
+    kept = _first_of_each(keys, place, lines)
+    if kept is not None:
+        place, question, rows = place[kept], question[kept], rows[kept]
+        lengths = np.bincount(question, minlength=n)
+        rank = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        hit = np.flatnonzero(rows != UNJUDGED)
+    width = int(lengths.max(initial=0))
+    at = (question[hit], rank[hit])
+    found = np.zeros((n, width), dtype=np.int32)
+    found[at] = gold.grades[rows[hit]]
+    items = np.full((n, width), NO_ITEM, dtype=np.int64)
+    local = gold.items[rows[hit]]
+    items[at] = np.where(local == NO_ITEM, NO_ITEM, local + first_item[question[hit]])
+    irrelevant = np.zeros((n, width), dtype=bool)
+    irrelevant[at] = local == NO_ITEM
+    table = np.full((n, width), NO_ROW, dtype=np.int64)
+    table[question, rank] = place
+    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=np.int32)
+    ideal[owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = grades
+    wanted = mine[grades > 0]
+    flat = list(map(decoded, gold.names.at(wanted).texts()))
+    ends = first_item.tolist()
+    return Stretch(
+        ids=[gold.ids[each] for each in asked.tolist()],
+        judged=Judged(
+            grades=found,
+            irrelevant=irrelevant,
+            items=items,
+            rows=table,
+            retrieved=lengths.astype(np.int64),
+            relevant=relevant.astype(np.int64),
+            judged_irrelevant=(sizes - relevant).astype(np.int64),
+            ideal=-np.sort(-ideal, axis=1),
+            submitted=submitted,
+            answered=np.full(n, answered),
+        ),
+        labels=lambda rows: [
+            (name, name, score)
+            for name, score in zip(map(decoded, lines.texts(rows)), lines.scores[rows].tolist(), strict=True)
+        ],
+        references=[
+            [(name, 1, [], "id", item) for item, name in enumerate(flat[start:stop])]
+            for start, stop in pairwise(ends)
+        ],
+        order=asked,
+        brief=True,
+        duplicates=here.stop - here.start - int(lengths.sum()),
+    )
+
+
+def _first_of_each(keys: Words, place: Ints, lines: Lines) -> NDArray[np.bool_] | None:
+    """Where a document stands for the first time in its ranking; None where each stands once."""
+    ascending = np.sort(keys)
+    if not (ascending[1:] == ascending[:-1]).any():
+        return None
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    kept = np.zeros(len(keys), dtype=bool)
+    kept[first] = True
+    again = np.flatnonzero(~kept)
+    if lines.texts(place[again]) != lines.texts(place[first[inverse[again]]]):
+        raise AnotherWay  # two documents of one hash
+    return kept
