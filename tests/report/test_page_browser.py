@@ -283,3 +283,24 @@ def test_malicious_names_neither_run_nor_break(browser, folder):
         assert found.page.evaluate("document.documentElement.scrollWidth") <= 1280
         assert found.complaints == []
         assert found.requests == [path.as_uri()]
+
+
+def test_the_graph_page_opens_follows_a_choice_and_has_no_serious_violation(browser, folder):
+    from axe_playwright_python.sync_playwright import Axe
+
+    from tests.report.test_schema import ROOT
+    from tiny_graph_rag.graph.formats import read_graph
+    from tiny_graph_rag.report.graph_page import core_of, graph_page
+
+    graph = read_graph(ROOT / f"data/kg/{KOREAN}-KG.json")
+    path = folder / "graph.html"
+    path.write_text(graph_page(graph, core_of(graph)), encoding="utf-8")
+    with pages.opened(browser, path, **SCREENS["light"]) as found:
+        assert found.page.locator(".node").count() == len(graph)
+        found.page.get_by_label("find").fill("점순네 수탉")
+        assert found.page.locator(".about h2").inner_text() == "점순네 수탉"
+        assert found.page.locator(".ties li").count() > 0
+        violations = Axe().run(found.page).response["violations"]
+        assert [each["id"] for each in violations if each["impact"] in ("serious", "critical")] == []
+        assert found.complaints == []
+        assert found.requests == [path.as_uri()]

@@ -37,7 +37,19 @@ def root(
 
 
 # Each is a module of this folder that registers the command of its name.
-COMMANDS = ("compare", "eval", "init", "measures", "query", "report", "score", "stats", "sweep", "validate")
+COMMANDS = (
+    "compare",
+    "eval",
+    "init",
+    "measures",
+    "query",
+    "report",
+    "score",
+    "stats",
+    "sweep",
+    "validate",
+    "visualize",
+)
 
 
 def load(*names: str) -> None:

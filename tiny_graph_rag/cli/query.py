@@ -61,7 +61,13 @@ def query(
     found = results_json.question(evaluation, 0)
     everything = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
     found["ranked"] = everything
-    names = dict(zip(knowledge.entities.ids, knowledge.entities.names, strict=True))
+    # Only names that are shown: a large graph's would take a second and much memory.
+    ids, known = knowledge.entities.ids, knowledge.entities.names
+    rows = {int(entity) for entity in evaluation.run.entities}
+    walks = evaluation.run.walks
+    for relation in set() if walks is None else set(walks[walks >= 0].tolist()):
+        rows |= {int(knowledge.relations.sources[relation]), int(knowledge.relations.targets[relation])}
+    names = {ids[row]: known[row] for row in rows}
     for each in everything:
         each["walk_text"] = _in_words(each.get("walk", []), names)
     print_question(found, session.console, max(session.config.evaluation.top_k, results_json.SHOWN_RANKS))

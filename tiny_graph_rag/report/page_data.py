@@ -15,7 +15,7 @@ from tiny_graph_rag.report.columns import Packer
 
 Json = dict[str, Any]
 
-PLAIN_UP_TO = 1_000_000  # bytes: a small page stays readable text, a larger one is deflated
+PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 

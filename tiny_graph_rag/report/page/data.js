@@ -1,9 +1,12 @@
 // The page's data: opened once, questions put together when somebody looks at them.
 
-async function openData() {
+async function embedded() {
   const element = document.getElementById("data");
-  const text = element.type === "application/json" ? element.textContent : await inflated(element.textContent);
-  const packed = JSON.parse(text);
+  return JSON.parse(element.type === "application/json" ? element.textContent : await inflated(element.textContent));
+}
+
+async function openData() {
+  const packed = await embedded();
   const { strings } = packed;
   const entityAt = reader(packed.entities, strings);
   const entityRow = new Map();

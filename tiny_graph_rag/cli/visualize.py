@@ -1,0 +1,48 @@
+"""`visualize`: a whole graph as one page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, command
+from tiny_graph_rag.cli.session import Session
+
+
+@command(app, "visualize")
+def visualize_command(
+    graph: Graph,
+    folders: Folders,
+    common: Common,
+    types: Annotated[
+        str | None, typer.Option("--types", help="Only entities of these types (PERSON,PLACE).")
+    ] = None,
+    min_weight: Annotated[
+        float, typer.Option("--min-weight", help="Only relations of at least this weight.")
+    ] = 0.0,
+    max_nodes: Annotated[
+        int,
+        typer.Option(
+            "--max-nodes", help="Entities to draw at most; those with most relations first.", min=1, max=1000
+        ),
+    ] = 200,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", help="Page to write.", show_default="NAME-graph.html")
+    ] = None,
+) -> None:
+    """Draw a graph as one HTML page that opens offline, and say what was left out."""
+    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.report.graph_page import core_of, graph_page
+
+    session = Session.open(common, folders)
+    knowledge = session.graph(graph)
+    core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
+    target = output_path(output or f"{knowledge.name}-graph.html", Path(session.config.storage.results_dir))
+    check_writable(target)
+    write_atomically(target, [graph_page(knowledge, core).encode()])
+    for line in core.left_out:
+        session.say(f"left out: {line}")
+    session.say(f"{len(core.entities):,} entities, {len(core.relations):,} relations drawn: {target}")
