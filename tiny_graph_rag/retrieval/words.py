@@ -132,6 +132,11 @@ def asked_kind(word: str) -> frozenset[str]:
     return frozenset()
 
 
+def singular(word: str) -> str:
+    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
 def _no_lemmatiser(word: str) -> str:
     raise RuntimeError("replaced at the first word")
 
