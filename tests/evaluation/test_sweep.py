@@ -159,9 +159,10 @@ def test_what_cannot_be_swept_is_said(run_cli, options) -> None:
 def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> None:
     from tiny_graph_rag.dataset.jsonl import read_eval_set
     from tiny_graph_rag.dataset.resolve import resolve
-    from tiny_graph_rag.evaluation.diagnosis import seed_columns
+    from tiny_graph_rag.evaluation.free_hops import seed_columns
     from tiny_graph_rag.evaluation.gold_seeds import gold_links
-    from tiny_graph_rag.evaluation.hop_tags import farthest_hops
+    from tiny_graph_rag.evaluation.hop_tags import farthest_hops, nearest_hops
+    from tiny_graph_rag.graph.distances import hops_between
     from tiny_graph_rag.graph.formats import read_graph
     from tiny_graph_rag.graph.names import NameIndex
 
@@ -170,6 +171,8 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
     seeds = seed_columns(gold_links(examples.examples, names))
-    farthest = farthest_hops(graph.adjacency, judgments, seeds, np.ones(len(examples), dtype=bool))
+    pairs = (judgments.pair_keys // len(graph), judgments.pair_keys % len(graph))
+    away = hops_between(graph.adjacency, seeds, pairs)
+    farthest = farthest_hops(judgments, nearest_hops(judgments, away))
     for within, share in zip((1, 2, 3), shares, strict=True):
         assert round(float(((farthest >= 0) & (farthest <= within)).mean()), 4) == share

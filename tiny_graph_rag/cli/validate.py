@@ -85,7 +85,7 @@ def _hop_tags(
     graph: KnowledgeGraph, examples: EvalSet, names: NameIndex, found: Validation
 ) -> dict[str, HopTag]:
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
-    from tiny_graph_rag.evaluation.diagnosis import seed_columns
+    from tiny_graph_rag.evaluation.free_hops import FreeHops
     from tiny_graph_rag.evaluation.gold_seeds import gold_links
     from tiny_graph_rag.evaluation.hop_tags import hop_tags
     from tiny_graph_rag.linking.names import NameLinker
@@ -94,4 +94,4 @@ def _hop_tags(
     for row, each in enumerate(gold_links(examples.examples, names)):
         if examples[row].seed_entities is not None:
             seeds[row] = each
-    return hop_tags(graph.adjacency, examples.examples, found.judgments, seed_columns(seeds))
+    return hop_tags(examples.examples, found.judgments, seeds, FreeHops(graph.adjacency, found.judgments))

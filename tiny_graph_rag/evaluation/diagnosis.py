@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
+from tiny_graph_rag.evaluation.free_hops import FreeHops, seed_columns
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
@@ -48,13 +49,15 @@ class Limits:
     """What a retriever was allowed. walks: from seeds along relations, at most `hops` of them (None: any).
 
     passable: (slots,) and returnable: (entities,), False where a filter option keeps a walk from a slot or
-    an entity from the ranking; None without filters. excludes_seeds: seeds are not returned.
+    an entity from the ranking; None without filters. onward: the same as passable for the steps after the
+    first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds aren't returned.
     scores_cut: a list may be shorter than what was reached because of a least score.
     """
 
     walks: bool
     hops: int | None
     passable: NDArray[np.bool_] | None = None
+    onward: NDArray[np.bool_] | None = None
     returnable: NDArray[np.bool_] | None = None
     excludes_seeds: bool = False
     scores_cut: bool = False
@@ -93,9 +96,11 @@ def diagnose(
     judged: Judged,
     limits: Limits,
     cutoff: int,
+    free: FreeHops | None = None,
 ) -> Diagnosis:
-    """All in the same question order. cutoff: the k of hit and ranked_below_k."""
-    places = _Places.of(graph, linked, run, judgments, limits)
+    """All in the same question order. cutoff: the k of hit. free: distances found so far."""
+    free = free or FreeHops(graph.adjacency, judgments)
+    places = _Places.of(graph, linked, run, judgments, limits, free)
     items = len(judgments.grades)
     questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
     verdicts = np.full(items, Verdict.NOT_IN_GRAPH, dtype=np.int8)
@@ -130,6 +135,7 @@ class _Places:
         run: Run,
         judgments: Judgments,
         limits: Limits,
+        free: FreeHops,
     ) -> _Places:
         universe = max(judgments.universe, 1)
         question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
@@ -141,7 +147,7 @@ class _Places:
         length = np.diff(run.offsets)
         if limits.walks:
             verdicts[missing], hops[missing] = _where_walks_end(
-                graph, linked, question[missing], entity[missing], limits
+                graph, linked, question[missing], entity[missing], limits, free
             )
         else:
             verdicts[missing] = Verdict.BELOW_DEPTH
@@ -174,13 +180,14 @@ def _where_walks_end(
     question: NDArray[np.int64],
     entity: NDArray[np.int64],
     limits: Limits,
+    distances: FreeHops,
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Verdict and hops of pairs that are not in the list of a retriever that walks."""
-    seeds = seed_columns(linked)
-    free = hops_between(graph.adjacency, seeds, (question, entity))
+    free = distances.of(linked, question, entity)
     hops = free
     if limits.passable is not None:
-        hops = hops_between(graph.adjacency, seeds, (question, entity), limits.passable)
+        wanted = (question, entity)
+        hops = hops_between(graph.adjacency, seed_columns(linked), wanted, limits.passable, limits.onward)
     most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
     beyond = hops > most
     kept_out = hops == NOT_REACHED
@@ -197,13 +204,6 @@ def _where_walks_end(
         Verdict.BELOW_DEPTH,
     )
     return verdicts.astype(np.int8), np.where(hops == NOT_REACHED, free, hops)
-
-
-def seed_columns(linked: Sequence[LinkedQuestion]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(question, entity) of every seed, questions ascending."""
-    pairs = [(row, seed.entity) for row, each in enumerate(linked) for seed in each.seeds]
-    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return table[:, 0], table[:, 1]
 
 
 def _furthest(places: _Places, judgments: Judgments, items: int) -> NDArray[np.int64]:

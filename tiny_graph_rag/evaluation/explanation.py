@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.nearest import Near, NearestNames
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose, seed_columns
+from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose
+from tiny_graph_rag.evaluation.free_hops import FreeHops
 from tiny_graph_rag.evaluation.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
 from tiny_graph_rag.evaluation.hop_tags import HopTag, hop_tags
 from tiny_graph_rag.evaluation.missed_walks import missed_walks
@@ -49,10 +50,15 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
     """What the retriever was allowed, for telling what it could not have found."""
     settings = config.retrieval
     filters = Filters.of(graph, settings) if retriever.walks else Filters()
+    first, onward = filters.slots(graph), None
+    if filters.crossed is not None:  # a seed may always be left, whatever its degree
+        onward = filters.passable(graph)
+        first = np.ones(len(graph.adjacency.neighbours), dtype=bool) if first is None else first
     return Limits(
         walks=retriever.walks,
         hops=settings.hops,
-        passable=filters.passable(graph),
+        passable=first,
+        onward=onward,
         returnable=filters.returned,
         excludes_seeds=settings.exclude_seeds,
         scores_cut=settings.min_score > 0,
@@ -73,17 +79,15 @@ def explain(
 ) -> Explanation:
     """All in the same question order; `retriever` is asked again for questions whose gold seeds differ."""
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
-    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
+    distances = FreeHops(graph.adjacency, judgments)
     by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant
-    gold = gold_links(examples.examples, names)
-    gold_seeds, seeds = None, list(linked)
+    gold, given = gold_links(examples.examples, names), [each.seed_entities is not None for each in examples]
+    ideal = [one if is_given else other for one, other, is_given in zip(gold, linked, given, strict=True)]
+    # Gold seeds first: where linking found the same, the last diagnosis has nothing left to search.
+    tags = hop_tags(examples.examples, judgments, ideal, distances)
+    gold_seeds = None
     if limits.walks:
-        given = [row for row, each in enumerate(examples) if each.seed_entities is not None]
-        for row in given:
-            seeds[row] = gold[row]
-        rows = np.array(given, dtype=np.int64)
-        linked_steps = waterfall(found, relevant, rows)
         gold_seeds = with_gold_seeds(
             graph,
             examples.examples,
@@ -93,16 +97,20 @@ def explain(
             judgments,
             retriever,
             limits,
-            linked_steps,
             cutoff,
+            distances,
         )
+    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
+    if gold_seeds is not None:
+        linked_steps = waterfall(found, relevant, np.flatnonzero(given))
+        gold_seeds = replace(gold_seeds, linked_waterfall=linked_steps)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),
         waterfall=waterfall(found, relevant, np.arange(len(relevant))),
         waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
         gold_seeds=gold_seeds,
-        hop_tags=hop_tags(graph.adjacency, examples.examples, judgments, seed_columns(seeds)),
+        hop_tags=tags,
         ties=ties(run, judgments, measures, cutoff),
         nearest=_nearest(graph, judgments),
         missed=missed_walks(graph, linked, found) if limits.walks else {},

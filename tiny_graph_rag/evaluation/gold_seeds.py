@@ -10,6 +10,7 @@ import numpy as np
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.evaluation.diagnosis import Limits, diagnose
+from tiny_graph_rag.evaluation.free_hops import FreeHops
 from tiny_graph_rag.evaluation.waterfall import Step, waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -49,10 +50,13 @@ def with_gold_seeds(
     judgments: Judgments,
     retriever: Retriever,
     limits: Limits,
-    linked_steps: Sequence[Step],
     cutoff: int,
+    distances: FreeHops,
 ) -> GoldSeeds | None:
-    """None where no question with gold names its seeds. Only questions whose seeds differ are asked again."""
+    """None where no question with gold names its seeds. Only questions whose seeds differ are asked again.
+
+    `linked_waterfall` is left for the caller, who has the diagnosis of the linked seeds.
+    """
     given = [row for row, each in enumerate(examples) if each.seed_entities is not None]
     rows = np.array([row for row in given if judgments.relevant[row]], dtype=np.int64)
     if not len(rows):
@@ -64,7 +68,7 @@ def with_gold_seeds(
         ideal[row] = gold[row]
     asked = retriever.retrieve([gold[row] for row in other])
     whole = _spliced(run, asked, again)
-    found = diagnose(graph, ideal, whole, judgments, judge(whole, judgments), limits, cutoff)
+    found = diagnose(graph, ideal, whole, judgments, judge(whole, judgments), limits, cutoff, distances)
     steps = waterfall(found, judgments.relevant, rows)
     linked_entities = [{seed.entity for seed in linked[row].seeds} for row in rows.tolist()]
     gold_entities = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
@@ -74,7 +78,7 @@ def with_gold_seeds(
     return GoldSeeds(
         len(rows),
         steps,
-        tuple(linked_steps),
+        (),
         float(np.mean(precision)) if precision else float("nan"),
         float(np.mean(recall)) if recall else float("nan"),
     )

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.evaluation.free_hops import FreeHops
+from tiny_graph_rag.graph.distances import NOT_REACHED
+from tiny_graph_rag.linking import LinkedQuestion
 
 _HOP_TAG = re.compile(r"(\d{1,2})[-_ ]?hops?", re.IGNORECASE)
 _IN_WORDS = {"single-hop": 1, "one-hop": 1, "two-hop": 2, "three-hop": 3, "four-hop": 4}
-
-Seeds = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,12 @@ def hops_of_tag(tag: str) -> int | None:
 
 
 def hop_tags(
-    adjacency: Adjacency, examples: Sequence[Example], judgments: Judgments, seeds: Seeds
+    examples: Sequence[Example],
+    judgments: Judgments,
+    linked: Sequence[LinkedQuestion],
+    distances: FreeHops,
 ) -> dict[str, HopTag]:
-    """seeds: (question, entity) columns, questions ascending: the gold seeds where given, else the linked."""
+    """linked: with the gold seeds where they are given, else with what was linked."""
     rows: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
         for tag in dict.fromkeys(example.tags):
@@ -56,46 +58,36 @@ def hop_tags(
         return {}
     asked = np.zeros(len(judgments), dtype=bool)
     asked[[row for each in rows.values() for row in each]] = True
-    farthest = farthest_hops(adjacency, judgments, seeds, asked)
-    return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[each]) for tag, each in rows.items()}
-
-
-def farthest_hops(
-    adjacency: Adjacency, judgments: Judgments, seeds: Seeds, asked: NDArray[np.bool_]
-) -> NDArray[np.int32]:
-    """(questions,): hops within which all references lie; NOT_REACHED where one doesn't, or not asked."""
-    farthest = np.full(len(judgments), NOT_REACHED, dtype=np.int32)
-    if not len(judgments.grades):
-        return farthest
-    nearest = item_hops(adjacency, judgments, seeds, asked)
-    asked = asked & (judgments.relevant > 0)
-    starts = judgments.item_offsets[:-1][asked]
-    ends = judgments.item_offsets[1:][asked]
-    for row, start, end in zip(np.flatnonzero(asked).tolist(), starts.tolist(), ends.tolist(), strict=True):
-        mine = nearest[start:end]
-        farthest[row] = NOT_REACHED if (mine == NOT_REACHED).any() else mine.max()
-    return farthest
-
-
-def item_hops(
-    adjacency: Adjacency,
-    judgments: Judgments,
-    seeds: Seeds,
-    asked: NDArray[np.bool_],
-    passable: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int32]:
-    """(items,): hops of the nearest bearer, NOT_REACHED where there is none or the question is not asked.
-
-    passable: (slots,) that may be walked, None for all.
-    """
     universe = max(judgments.universe, 1)
     question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
     pairs = np.flatnonzero(asked[question])
-    hops = hops_between(adjacency, seeds, (question[pairs], entity[pairs]), passable)
+    hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
+    hops[pairs] = distances.of(linked, question[pairs], entity[pairs])
+    farthest = farthest_hops(judgments, nearest_hops(judgments, hops))
+    return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[each]) for tag, each in rows.items()}
+
+
+def nearest_hops(judgments: Judgments, hops: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(items,): hops of the nearest bearer, NOT_REACHED where none is reached. hops: (pairs,)."""
     far = np.iinfo(np.int32).max
     nearest = np.full(len(judgments.grades), far, dtype=np.int32)
-    np.minimum.at(nearest, judgments.pair_items[pairs], np.where(hops == NOT_REACHED, far, hops))
+    np.minimum.at(nearest, judgments.pair_items, np.where(hops == NOT_REACHED, far, hops))
     return np.where(nearest == far, NOT_REACHED, nearest).astype(np.int32)
+
+
+def farthest_hops(judgments: Judgments, items: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(questions,): hops within which all references lie; NOT_REACHED where one doesn't, or there is none.
+
+    items: (items,) as nearest_hops has them.
+    """
+    farthest = np.full(len(judgments), NOT_REACHED, dtype=np.int32)
+    scored = np.flatnonzero(judgments.relevant > 0)
+    if not len(scored):
+        return farthest
+    starts = judgments.item_offsets[scored]  # questions without items lie between none of them
+    lost = np.minimum.reduceat(items, starts) == NOT_REACHED
+    farthest[scored] = np.where(lost, NOT_REACHED, np.maximum.reduceat(items, starts))
+    return farthest
 
 
 def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:

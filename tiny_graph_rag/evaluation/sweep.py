@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
-from tiny_graph_rag.evaluation.diagnosis import Limits, seed_columns
+from tiny_graph_rag.evaluation.diagnosis import Limits
 from tiny_graph_rag.evaluation.explanation import limits_of
-from tiny_graph_rag.evaluation.hop_tags import Seeds, item_hops
+from tiny_graph_rag.evaluation.free_hops import seed_columns
+from tiny_graph_rag.evaluation.hop_tags import nearest_hops
 from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.recommend import Recommendation, recommend
 from tiny_graph_rag.evaluation.runner import BATCH, Progress
 from tiny_graph_rag.evaluation.summary import Mean, summarise
 from tiny_graph_rag.evaluation.waterfall import rows_by_tag
-from tiny_graph_rag.graph.distances import NOT_REACHED, sizes_within
+from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, make_linker
@@ -222,12 +223,13 @@ class _Reaches:
     ) -> _Reaches:
         if not limits.walks:
             return cls(judgments, None, None)
-        seeds: Seeds = seed_columns(linked)
-        asked = np.ones(len(judgments), dtype=bool)
+        seeds, universe = seed_columns(linked), max(judgments.universe, 1)
+        pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
+        masks = (limits.passable, limits.onward)
         return cls(
             judgments,
-            item_hops(graph.adjacency, judgments, seeds, asked, limits.passable),
-            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), limits.passable),
+            nearest_hops(judgments, hops_between(graph.adjacency, seeds, pairs, *masks)),
+            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
         )
 
     def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> Reach:

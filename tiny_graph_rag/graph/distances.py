@@ -6,7 +6,8 @@ own, for all questions at once, and stops when every wanted entity that can be r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,23 +29,29 @@ def twins(adjacency: Adjacency) -> NDArray[np.int64]:
 
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+Steps = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
 def hops_between(
-    adjacency: Adjacency, seeds: Columns, wanted: Columns, passable: NDArray[np.bool_] | None = None
+    adjacency: Adjacency,
+    seeds: Columns,
+    wanted: Columns,
+    passable: NDArray[np.bool_] | None = None,
+    onward: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
     """Fewest relations from the nearest seed of the same question, for each wanted entity.
 
     seeds, wanted: (question, entity) columns, questions ascending. passable: (slots,), False where a walk
-    may not leave an entity by that slot. Returns (wanted,), 0 for a seed, NOT_REACHED where no walk leads.
+    may not leave an entity by that slot; onward: the same for all steps but the first, where it differs.
+    Returns (wanted,), 0 for a seed, NOT_REACHED where no walk leads.
     """
     hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
-    steps = _incoming(adjacency, passable)
-    for chosen, sources, words in _blocks(seeds, distinct(wanted[0])[0], len(steps[0]) - 1):
+    steps = _steps(adjacency, passable, onward)
+    for chosen, sources, words in _blocks(seeds, distinct(wanted[0])[0], len(adjacency.indptr) - 1):
         rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
         question, entity = np.searchsorted(chosen, wanted[0][rows]), wanted[1][rows]
         open_rows, found = np.arange(len(question)), hops[rows]
-        for hop, reached in enumerate(_levels(*steps, sources, words)):
+        for hop, reached in enumerate(_levels(steps, sources, words)):
             bits = reached[entity[open_rows], question[open_rows] // WORD_BITS] & _bit(question[open_rows])
             found[open_rows[bits > 0]] = hop
             open_rows = open_rows[bits == 0]
@@ -59,12 +66,13 @@ def sizes_within(
     questions: int,
     hops: int,
     passable: NDArray[np.bool_] | None = None,
+    onward: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
     """(questions, hops + 1): how many entities lie within 0, 1, … hops of the question's seeds."""
     sizes = np.zeros((questions, hops + 1), dtype=np.int64)
-    steps = _incoming(adjacency, passable)
-    for chosen, sources, words in _blocks(seeds, np.arange(questions), len(steps[0]) - 1):
-        for hop, reached in enumerate(_levels(*steps, sources, words)):
+    steps = _steps(adjacency, passable, onward)
+    for chosen, sources, words in _blocks(seeds, np.arange(questions), len(adjacency.indptr) - 1):
+        for hop, reached in enumerate(_levels(steps, sources, words)):
             bits = np.unpackbits(reached.view(np.uint8), axis=1, bitorder="little")
             sizes[chosen, hop:] = bits.sum(axis=0, dtype=np.int64)[: len(chosen), None]
             if hop == hops:
@@ -83,9 +91,14 @@ def _blocks(
         yield chosen, (np.searchsorted(chosen, seeds[0][held]), seeds[1][held]), -(-len(chosen) // WORD_BITS)
 
 
-def _incoming(
-    adjacency: Adjacency, passable: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _steps(
+    adjacency: Adjacency, passable: NDArray[np.bool_] | None, onward: NDArray[np.bool_] | None
+) -> list[Steps]:
+    first = _incoming(adjacency, passable)
+    return [first] if onward is None else [first, _incoming(adjacency, onward)]
+
+
+def _incoming(adjacency: Adjacency, passable: NDArray[np.bool_] | None) -> Steps:
     """Rows of the entities from which one step leads to an entity."""
     if passable is None:
         return adjacency.indptr, adjacency.neighbours
@@ -94,16 +107,18 @@ def _incoming(
     return before[adjacency.indptr], adjacency.neighbours[kept]
 
 
-def _levels(
-    indptr: NDArray[np.int64], neighbours: NDArray[np.int32], seeds: Columns, words: int
-) -> Iterator[NDArray[np.uint64]]:
-    """(entities, words) bits of what is reached within 0, 1, … hops, until nothing new is. One array, which
-    grows from step to step."""
-    reached = np.zeros((len(indptr) - 1, words), dtype=np.uint64)
+def _levels(steps: Sequence[Steps], seeds: Columns, words: int) -> Iterator[NDArray[np.uint64]]:
+    """(entities, words) bits of what is reached within 0, 1, … hops, until nothing new is.
+
+    steps: for the first step and, where it differs, for all others. The array grows in place from hop to hop.
+    """
+    reached = np.zeros((len(steps[0][0]) - 1, words), dtype=np.uint64)
     np.bitwise_or.at(reached, (seeds[1], seeds[0] // WORD_BITS), _bit(seeds[0]))
     yield reached
-    linked = np.flatnonzero(indptr[1:] > indptr[:-1])  # reduceat has no empty rows
-    while len(linked):
+    for indptr, neighbours in chain(steps[:1], repeat(steps[-1])):
+        linked = np.flatnonzero(indptr[1:] > indptr[:-1])  # reduceat has no empty rows
+        if not len(linked):
+            return
         grown = reached[linked] | np.bitwise_or.reduceat(reached[neighbours], indptr[linked], axis=0)
         if np.array_equal(grown, reached[linked]):
             return

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from dataclasses import replace
 from os import cpu_count
 from typing import ClassVar, Self
 
@@ -42,6 +44,7 @@ class BfsRetriever(Retriever):
             self.ranking,
         )
         self._walkers: dict[bool, list[Walker]] = {False: [], True: []}
+        self._within: dict[int, BfsRetriever] = {}
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -63,6 +66,16 @@ class BfsRetriever(Retriever):
 
         with ThreadPoolExecutor(threads) as pool:
             return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
+
+    def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
+        """The graph in runs and the reading of words are shared; a walk's price depends on the hops left."""
+        for each in hops:
+            if each not in self._within:
+                limited = copy(self)
+                limited.settings = replace(self.settings, hops=each)
+                limited._walkers = {False: [], True: []}
+                self._within[each] = limited
+            yield self._within[each].retrieve(questions)
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         from tiny_graph_rag.retrieval.explain import reasons
