@@ -57,6 +57,7 @@ class TypeNames:
     ) -> None:
         self.names = tuple(names)
         self.words = [[word for word in words_of_name(name) if not is_function_word(word)] for name in names]
+        self._korean = [[is_korean(word) for word in words] for words in self.words]
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
@@ -80,9 +81,10 @@ class TypeNames:
     def _claims(self, word: str) -> tuple[Claim, ...]:
         best: dict[int, Claim] = {}
         if not is_function_word(word):
-            for type_, words in enumerate(self.words):
+            korean = is_korean(word)  # words of two scripts are never alike
+            for type_, (words, scripts) in enumerate(zip(self.words, self._korean, strict=True)):
                 for place, other in enumerate(words):
-                    grade = likeness(word, other)
+                    grade = likeness(word, other) if scripts[place] == korean else UNRELATED
                     if grade != UNRELATED:
                         _keep(best, Claim(type_, self._weight[grade], place))
         kinds = asked_kind(word)
