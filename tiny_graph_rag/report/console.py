@@ -14,8 +14,7 @@ from tiny_graph_rag.evaluation.recommendations import recommendations
 from tiny_graph_rag.evaluation.summary import Slice, Summary
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.report.explained_console import print_explanation
-from tiny_graph_rag.report.markdown import verdict_words
-from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.plain import one_line, verdict_words
 from tiny_graph_rag.report.results_json import question
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.metrics.statistics import percentiles
 from tiny_graph_rag.report.explained_json import (
     explained_summary,
     mean_fields,
@@ -135,7 +136,7 @@ def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
     timed = seconds[~np.isnan(seconds)]
     if not len(timed):
         return {"mean": None, "p50": None, "p95": None, "n": 0}
-    p50, p95 = np.quantile(timed, [0.5, 0.95]).tolist()
+    p50, p95 = percentiles(np.sort(timed)[:, None], (0.5, 0.95))[0].tolist()
     return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
 
 
