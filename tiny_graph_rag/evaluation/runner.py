@@ -83,7 +83,7 @@ def evaluate(
     linker.check(examples)
     retriever = make_retriever(graph, config, examples, judgments)
     linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
-    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
