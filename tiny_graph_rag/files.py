@@ -61,6 +61,12 @@ def _files_in(folder: Path) -> list[Path]:
         return []
 
 
+def bare_name(path: Path) -> str:
+    """The file's name without `.gz` and its suffix, in NFC."""
+    name = nfc(path.name).removesuffix(".gz")
+    return name.rsplit(".", 1)[0] if "." in name else name
+
+
 def read_bytes(path: Path) -> bytes:
     """The file's content, unpacked when it is gzip. Raises InputError in words."""
     try:

@@ -15,7 +15,7 @@ from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.explanation import Explanation, explain
 from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.summary import Summary, summarise
+from tiny_graph_rag.evaluation.summary import SHOWN_RANKS, Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.answers import Answered
     from tiny_graph_rag.evaluation.perturb import Perturbed
 
-SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
 Progress = Callable[[int], None]

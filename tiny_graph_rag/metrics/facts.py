@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
-from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.retrieval.base import Run
 from tiny_graph_rag.text import fold
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.dataset.resolve import Judgments
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.retrieval.base import Run
 
 
 @dataclass(frozen=True, slots=True)
