@@ -94,6 +94,12 @@ def test_the_question_is_sent_as_fenced_data_without_gold_and_graph(ask, story: 
     assert user[2].endswith("\n</question>")
 
 
+def test_questions_are_asked_side_by_side_though_each_is_timed_alone(ask) -> None:
+    with ChatServer(clever, latency=0.1) as server:
+        ask(server, "--skip-generation", "--concurrency", "3")
+    assert server.most_at_once == 3
+
+
 def test_linking_is_paid_and_counted_apart_and_in_the_total(ask) -> None:
     with ChatServer(clever) as server:
         _, found = ask(server)

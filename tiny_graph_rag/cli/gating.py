@@ -57,9 +57,9 @@ def check_junit(junit: Path | None) -> None:
 
 def conclude(session: Session, outcomes: Sequence[Outcome], junit: Path | None, suite: str) -> None:
     """Say what passed, write the JUnit file. Raises FoundProblems with one line for each gate that failed."""
-    from tiny_graph_rag.evaluation.gates import junit_xml
-
     if junit is not None:
+        from tiny_graph_rag.evaluation.gates import junit_xml
+
         write_atomically(junit, [junit_xml(outcomes, suite)])
     for each in outcomes:
         if each.passed:

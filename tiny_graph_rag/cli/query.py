@@ -33,6 +33,7 @@ def query(
     """Show what one question links to, what is retrieved for it, and by which walk."""
     from tiny_graph_rag.dataset.examples import EvalSet, Example
     from tiny_graph_rag.evaluation.runner import evaluate
+    from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
     from tiny_graph_rag.metrics import default_measures
     from tiny_graph_rag.report import results_json
     from tiny_graph_rag.report.graph_console import print_question, print_reasons
@@ -74,7 +75,7 @@ def query(
     names = {ids[row]: known[row] for row in rows}
     for each in everything:
         each["walk_text"] = _in_words(each.get("walk", []), names)
-    print_question(found, session.console, max(session.config.evaluation.top_k, results_json.SHOWN_RANKS))
+    print_question(found, session.console, max(session.config.evaluation.top_k, SHOWN_RANKS))
     if explain:
         print_reasons(everything, session.console)
 

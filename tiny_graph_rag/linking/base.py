@@ -53,6 +53,9 @@ class Linker(ABC):
     def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers can link anything
         """Raise before anything is linked where the questions lack what this linker needs."""
 
+    def prepare(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers have nothing to do
+        """Do together, and outside all timing, what `link` would otherwise wait for question by question."""
+
     @abstractmethod
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         """One linked question an example, in order."""

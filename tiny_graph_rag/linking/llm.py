@@ -48,13 +48,20 @@ class ModelLinker(Linker):
         # A question that is linked again, to time it or for another setting, is not paid for again.
         self._known: dict[str, Outcome] = {}
 
-    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+    def prepare(self, examples: Sequence[Example]) -> None:
+        """Ask for all questions at once."""
+        self._outcomes(examples)
+
+    def _outcomes(self, examples: Sequence[Example]) -> list[Outcome]:
         calls = [mention_call(example, self.settings) for example in examples]
         keys = [call.key(self.chat.endpoint.shown_url) for call in calls]
         new = {key: call for key, call in zip(keys, calls, strict=True) if key not in self._known}
         if new:
             self._known.update(zip(new, self.chat.ask(new.values(), self.done), strict=True))
-        outcomes = [self._known[key] for key in keys]
+        return [self._known[key] for key in keys]
+
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        outcomes = self._outcomes(examples)
         said = [_mentions(each) for each in outcomes]
         meant = self._meant([mention for each in said for mention in each])
         price = self.chat.price(self.settings.model)

@@ -12,7 +12,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.llm.spent import Spent, total
-from tiny_graph_rag.report.explained_json import mean_fields, number
+from tiny_graph_rag.report.numbers_json import mean_fields, number
 
 
 def answer(answers: Answers, row: int, graph: KnowledgeGraph) -> dict[str, Any]:
