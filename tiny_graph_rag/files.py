@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.text import nfc
@@ -125,6 +126,13 @@ def _likely_encoding(raw: bytes) -> str:
     except UnicodeDecodeError:
         return "the encoding is unknown"
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
+
+
+def parse_yaml(text: str) -> Any:
+    """The safe subset of YAML, by libyaml where PyYAML was built with it. Raises yaml.YAMLError."""
+    import yaml
+
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def sha256_of(path: Path) -> str:

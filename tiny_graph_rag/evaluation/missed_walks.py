@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Verdict
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.shortest import shortest_walks
@@ -25,7 +26,7 @@ def missed_walks(
     """
     missed = np.flatnonzero(np.isin(found.verdicts, SHOWN))
     walks: dict[int, list[int]] = {}
-    for question in np.unique(found.questions[missed])[:QUESTIONS_WALKED].tolist():
+    for question in distinct(found.questions[missed])[0][:QUESTIONS_WALKED].tolist():
         items = missed[found.questions[missed] == question].tolist()
         seeds = [seed.entity for seed in linked[question].seeds]
         mine = shortest_walks(graph.adjacency, seeds, {int(found.entities[item]) for item in items})

@@ -81,11 +81,8 @@ def evaluate(
     linker = make_linker(graph, names, config)
     linker.check(examples)
     retriever = make_retriever(graph, config, examples, judgments)
-    started = time.perf_counter()
-    linked, run = _retrieved(linker, retriever, examples, progress)
-    elapsed = time.perf_counter() - started
-    latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
-    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
+    linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
@@ -123,25 +120,31 @@ def _reasons(
 
 
 def _retrieved(
-    linker: Linker, retriever: Retriever, examples: EvalSet, progress: Progress
-) -> tuple[tuple[LinkedQuestion, ...], Run]:
+    linker: Linker, retriever: Retriever, examples: EvalSet, timed: int, progress: Progress
+) -> tuple[tuple[LinkedQuestion, ...], Run, Latency]:
+    """All in batches, and a sample of `timed` questions alone; a set no larger is run alone only."""
+    alone = len(examples) <= timed
+    if alone:
+        retriever.retrieve(linker.link(examples.examples[:1]))  # what is made at first use is no latency
+    size = 1 if alone else BATCH
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
-    for start in range(0, len(examples), BATCH):
-        batch = linker.link(examples.examples[start : start + BATCH])
+    moments = [time.perf_counter()]
+    for start in range(0, len(examples), size):
+        batch = linker.link(examples.examples[start : start + size])
         parts.append(retriever.retrieve(batch))
         linked.extend(batch)
+        moments.append(time.perf_counter())
         progress(len(linked))
-    return tuple(linked), Run.concatenated(parts)
+    seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
+    per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
+    return tuple(linked), Run.concatenated(parts), Latency(seconds, per_second)
 
 
-def _latencies(
-    linker: Linker, retriever: Retriever, examples: EvalSet, config: Config
-) -> NDArray[np.float64]:
+def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: int) -> NDArray[np.float64]:
     """Seconds of single questions, for a sample spread evenly over the set."""
     seconds = np.full(len(examples), np.nan)
-    sample = min(config.evaluation.latency_sample, len(examples))
-    for row in (np.arange(sample) * len(examples) // max(sample, 1)).tolist():
+    for row in (np.arange(timed) * len(examples) // max(timed, 1)).tolist():
         started = time.perf_counter()
         retriever.retrieve(linker.link([examples.examples[row]]))
         seconds[row] = time.perf_counter() - started

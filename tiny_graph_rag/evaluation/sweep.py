@@ -136,9 +136,12 @@ def sweep(
 
         reach = _Reaches.of(graph, judgments, linked, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
+        asked = [each for cutoff in plan.cutoffs for each in plan.measures(cutoff)]
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
             first_of.append(len(settings))
-            judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
+            judged = judge_on_graph(
+                graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked]
+            )
             deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:
                 scores = score(judged, plan.measures(cutoff))

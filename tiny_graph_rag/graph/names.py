@@ -15,6 +15,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.strings import Strings
@@ -95,7 +96,7 @@ class NameIndex:
             kinds,
             key,
             order.astype(np.int32),
-            np.unique(length[length > 0]).astype(np.int32),
+            distinct(length[length > 0])[0].astype(np.int32),
             _filter(key),
             words[counts > 1],
             counts[counts > 1],

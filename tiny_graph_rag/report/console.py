@@ -11,8 +11,7 @@ from rich.table import Table
 
 from tiny_graph_rag.evaluation.recommendations import recommendations
 from tiny_graph_rag.report.explained_console import print_explanation
-from tiny_graph_rag.report.markdown import verdict_words
-from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.plain import one_line, verdict_words
 from tiny_graph_rag.report.results_json import question
 from tiny_graph_rag.report.summary_console import print_summary, shown
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.metrics import Mean, Measure
+from tiny_graph_rag.metrics.statistics import percentiles
 
 SCHEMA_VERSION = 1
 
@@ -47,7 +48,7 @@ def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
     timed = seconds[~np.isnan(seconds)]
     if not len(timed):
         return {"mean": None, "p50": None, "p95": None, "n": 0}
-    p50, p95 = np.quantile(timed, [0.5, 0.95]).tolist()
+    p50, p95 = percentiles(np.sort(timed)[:, None], (0.5, 0.95))[0].tolist()
     return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
 
 

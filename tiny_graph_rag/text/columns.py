@@ -196,7 +196,8 @@ def keys_of(words: Iterable[str]) -> Keys:
     folded = [fold(word) for word in words]
     ends = np.cumsum([len(word) for word in folded], dtype=np.int64)
     starts = ends - np.array([len(word) for word in folded], dtype=np.int64)
-    return np.unique(keys(running(code_points(folded)), starts, ends))
+    # With an index asked for, np.unique does without numpy.ma, a slow import.
+    return np.unique(keys(running(code_points(folded)), starts, ends), return_index=True)[0]
 
 
 def among(values: Keys, table: Keys) -> NDArray[np.bool_]:
