@@ -42,7 +42,9 @@ class Storage:
 class Retrieval:
     """From the question to ranked entities."""
 
-    linker: str = setting("names", "how a question's entities are found: names, gold or none")
+    linker: str = setting(
+        "names", "how a question's entities are found: names, gold, none, or llm (asks the model)"
+    )
     fuzzy: float | None = setting(
         None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
     )

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, flags, from_config
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import ServiceError, UsageError
 
 
 @command(app, "query")
@@ -55,10 +56,13 @@ def query(
         if not str(question).strip():
             raise UsageError("the question is empty")
         examples = EvalSet((Example(id="query", query=str(question), reference_entities=()),))
+    linking = Linking.of(session)
     knowledge = session.graph(graph, examples if dataset is not None else None)
-    evaluation = evaluate(
-        knowledge, examples, session.config, default_measures(session.config.evaluation.top_k)
-    )
+    measures = default_measures(session.config.evaluation.top_k)
+    evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
+    linking.say_spent()
+    if evaluation.linked[0].error is not None:
+        raise ServiceError(evaluation.linked[0].error)
     found = results_json.question(evaluation, 0)
     everything = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
     found["ranked"] = everything

@@ -18,7 +18,7 @@ from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.summary import SHOWN_RANKS, Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
+from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.metrics import Judged, Measure, score
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.retrieval import Reason, Retriever, Run, make_retriever
@@ -71,15 +71,18 @@ def evaluate(
     config: Config,
     measures: Sequence[Measure],
     progress: Progress = lambda done: None,
+    linker_for: LinkerMaker = make_linker,
 ) -> Evaluation:
     """Run the configured linker and retriever over a gold set and score what they return.
 
-    progress is told how many questions are done. Raises UsageError for settings that don't go together.
+    progress is told how many questions are done. linker_for: makes the linker; one that asks a model is
+    given it there. Raises UsageError for settings that don't go together.
     """
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = make_linker(graph, names, config)
+    linker = linker_for(graph, names, config)
     linker.check(examples)
+    linker.prepare(examples.examples)
     retriever = make_retriever(graph, config, examples, judgments)
     linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
@@ -132,13 +135,19 @@ def _retrieved(
     moments = [time.perf_counter()]
     for start in range(0, len(examples), size):
         batch = linker.link(examples.examples[start : start + size])
-        parts.append(retriever.retrieve(batch))
+        parts.append(_without_failed(retriever.retrieve(batch), batch))
         linked.extend(batch)
         moments.append(time.perf_counter())
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
     return tuple(linked), Run.concatenated(parts), Latency(seconds, per_second)
+
+
+def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
+    """A question that could not be linked has retrieved nothing, by retrievers that need no seeds too."""
+    linkable = np.array([each.error is None for each in linked], dtype=bool)
+    return run if linkable.all() else run.where(np.repeat(linkable, np.diff(run.offsets)))
 
 
 def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: int) -> NDArray[np.float64]:

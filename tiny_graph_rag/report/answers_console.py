@@ -10,8 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
-from tiny_graph_rag.generation.base import Answers, total
+from tiny_graph_rag.generation.base import Answers
 from tiny_graph_rag.generation.forecast import Forecast
+from tiny_graph_rag.llm.spent import total
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -61,19 +61,33 @@ def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
     if evaluation.perturbed:
         head = {**head, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
-    if evaluation.answered is None:
-        return head
-    from tiny_graph_rag.report.answers_json import add_answers
+    if evaluation.answered is not None:
+        from tiny_graph_rag.report.answers_json import add_answers
 
-    return add_answers(head, evaluation.answered)
+        return add_answers(head, evaluation.answered)
+    if _links_by_model(evaluation):
+        from tiny_graph_rag.report.answers_json import add_linking
+
+        return add_linking(head, evaluation.linked, evaluation.examples)
+    return head
+
+
+def _links_by_model(evaluation: Evaluation) -> bool:
+    return any(each.spent is not None for each in evaluation.linked)
 
 
 def _answer(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    if evaluation.answered is None:
-        return {}
-    from tiny_graph_rag.report.answers_json import answer
+    """What a question's links and answer cost and say, where a model was asked for them."""
+    found: dict[str, Any] = {}
+    if evaluation.linked[row].spent is not None:
+        from tiny_graph_rag.report.answers_json import linking
 
-    return {"answer": answer(evaluation.answered.answers, row, evaluation.graph)}
+        found["linking"] = linking(evaluation.linked[row])
+    if evaluation.answered is not None:
+        from tiny_graph_rag.report.answers_json import answer
+
+        found["answer"] = answer(evaluation.answered.answers, row, evaluation.graph)
+    return found
 
 
 def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
