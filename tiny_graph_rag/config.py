@@ -60,6 +60,9 @@ class Retrieval:
     max_degree: int = setting(0, "entities with more relations are not walked through; 0: any", low=0)
     min_score: float = setting(0.0, "entities below this score are not returned", low=0, high=1)
     vocabulary: str = setting("auto", "words for relations: auto (beside the graph), none, or a file")
+    relation_similarity: str = setting(
+        "words", "how words find relations: words, or embeddings too (asks the API for unlike words)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,12 @@ class Ranking:
     same_stem: float = setting(0.9, "weight of a word with a relation's lemma or stem", low=0, high=1)
     related_word: float = setting(0.8, "weight of a word that shares a part with a relation's", low=0, high=1)
     vocabulary_word: float = setting(0.7, "weight of a word of the vocabulary file", low=0, high=1)
+    similar_word: float = setting(
+        0.7, "weight of a word as near to a relation's name as can be; less by its cosine", low=0, high=1
+    )
+    similar_from: float = setting(
+        0.5, "cosine from which a word is near: half way from unrelated to equal", low=0.001, high=1
+    )
     description_word: float = setting(0.6, "weight of a word in one relation's description", low=0, high=1)
     entity_word: float = setting(0.5, "weight of a word in one entity's description or type", low=0, high=1)
     rarest: float = setting(0.06, "weight below which a word of descriptions says too little", low=0, high=1)
@@ -108,7 +117,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """How `--retriever dense` asks the service of the section `openai` for embeddings."""
+    """How `--retriever dense` and `--relation-similarity embeddings` ask the service of `openai`."""
 
     dense_model: str = setting("text-embedding-3-small", "model of the embeddings")
     embeddings_batch: int = setting(128, "texts a call", low=1, high=2048)

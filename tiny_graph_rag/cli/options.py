@@ -94,6 +94,7 @@ class Retrieving:
     max_degree: Annotated[int | None, from_config("--max-degree")] = None
     min_score: Annotated[float | None, from_config("--min-score")] = None
     vocabulary: Annotated[str | None, from_config("--vocabulary")] = None
+    relation_similarity: Annotated[str | None, from_config("--relation-similarity")] = None
     threads: Annotated[int | None, from_config("--threads")] = None
 
 

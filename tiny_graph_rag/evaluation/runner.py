@@ -84,6 +84,7 @@ def evaluate(
     linker.check(examples)
     linker.prepare(examples.examples)
     retriever = make_retriever(graph, config, examples, judgments)
+    retriever.prepare(lambda: linker.link(examples.examples))
     linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)

@@ -23,10 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.config import Config, cache_folder
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.graph.arrays import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.secret import HIDDEN, Secret, safe_url
 
+OPENAI = "https://api.openai.com/v1"
 ATTEMPTS = 5
 FIRST_PAUSE_SECONDS = 0.5  # doubled from attempt to attempt
 LONGEST_PAUSE_SECONDS = 30.0
@@ -51,6 +53,13 @@ class Spent:
         if usd_per_million is None or self.tokens is None:
             return None
         return self.tokens / 1_000_000 * usd_per_million
+
+    def note(self, usd_per_million: float | None) -> str:
+        """What a user should hear of it."""
+        cost = self.cost_usd(usd_per_million)
+        paid = "cost unknown: set embeddings.usd_per_million_embedded" if cost is None else f"{cost:.4f} USD"
+        tokens = "tokens not reported" if self.tokens is None else f"{self.tokens:,} tokens"
+        return f"embeddings: {self.calls:,} calls for {self.texts:,} texts, {tokens}, {paid}"
 
 
 @dataclass(slots=True)
@@ -206,6 +215,24 @@ class Embedder:
             except OSError:
                 break  # vectors that can't be kept still serve this run
         self._new.clear()
+
+
+def make_embedder(config: Config, option: str) -> Embedder:
+    """The configured service. Raises UsageError where neither key nor address is there; option: who asks."""
+    service, settings = config.openai, config.embeddings
+    if not service.base_url and not config.api_key:
+        raise UsageError(
+            f"{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
+            "another (http://localhost:11434/v1 for Ollama)"
+        )
+    return Embedder(
+        service.base_url or OPENAI,
+        settings.dense_model,
+        config.api_key,
+        cache_folder() / "embeddings",
+        settings.embeddings_batch,
+        service.timeout,
+    )
 
 
 def _is_number(value: object) -> bool:

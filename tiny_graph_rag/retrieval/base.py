@@ -7,7 +7,7 @@ foreign ones return the same Run, so everything after it (measures, diagnosis, r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -124,6 +124,9 @@ class Retriever(ABC):
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
+
+    def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:  # noqa: B027 - most need none
+        """Called before questions are asked in parts. linked: gives all of them, at the price of linking."""
 
     def notes(self) -> list[str]:
         """What a user should hear after it was asked, such as what was paid."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from os import cpu_count
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from tiny_graph_rag.compiled import worth_compiling
-from tiny_graph_rag.config import Ranking
+from tiny_graph_rag.config import Config, Ranking
+from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Run, Task
@@ -20,6 +21,10 @@ from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.slots import Reader
 from tiny_graph_rag.retrieval.walker import Mention, Ranked, Runs, Walker
 
+if TYPE_CHECKING:  # loaded where it is asked for
+    from tiny_graph_rag.retrieval.meaning import Meanings
+
+WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity
 UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
@@ -34,6 +39,7 @@ class BfsRetriever(Retriever):
         graph, config = task.graph, task.config
         self.graph, self.settings, self.running = graph, config.retrieval, config.running
         self.ranking = config.ranking
+        meanings = _meanings(graph.relations.types.names, config)
         self.filters = Filters.of(graph, self.settings)
         self.runs = Runs.of(graph, self.filters)
         vocabulary = graph.vocabulary
@@ -41,6 +47,7 @@ class BfsRetriever(Retriever):
             TypeNames(graph.relations.types.names, vocabulary, self.ranking),
             Texts(graph, vocabulary, self.ranking),
             self.ranking,
+            meanings,
         )
         self._walkers: dict[bool, list[Walker]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
@@ -49,7 +56,15 @@ class BfsRetriever(Retriever):
     def of(cls, task: Task) -> Self:
         return cls(task)
 
+    def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
+        if self.reader.meanings is not None:
+            self.reader.prepare(linked())
+
+    def notes(self) -> list[str]:
+        return [] if self.reader.meanings is None else [self.reader.meanings.note()]
+
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        self.reader.prepare(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
         threads = self.running.threads or cpu_count() or 1
@@ -120,6 +135,23 @@ class BfsRetriever(Retriever):
             np.concatenate([each.walks for each in ranked]),
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
+
+
+def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
+    """What --relation-similarity asks for. Raises UsageError for an unknown choice and a missing service."""
+    choice = config.retrieval.relation_similarity
+    if choice == WORDS:
+        return None
+    if choice != EMBEDDINGS:
+        raise UsageError(
+            f"--relation-similarity must be {WORDS} or {EMBEDDINGS}, "
+            f"got {choice!r}{nearest(choice, (WORDS, EMBEDDINGS))}"
+        )
+    from tiny_graph_rag.llm.embeddings import make_embedder
+    from tiny_graph_rag.retrieval.meaning import Meanings
+
+    embedder = make_embedder(config, f"--relation-similarity {EMBEDDINGS}")
+    return Meanings(types, embedder, config.ranking, config.embeddings.usd_per_million_embedded)
 
 
 def prices(ranking: Ranking) -> list[int]:

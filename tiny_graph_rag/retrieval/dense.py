@@ -7,16 +7,14 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.llm.embeddings import Embedder
+from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
 from tiny_graph_rag.retrieval.base import Retriever, Run, Task
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.retrieval.entity_texts import neighbour_texts, own_text
 
-OPENAI = "https://api.openai.com/v1"
 TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every embedding model's limit
 DIGITS = 6  # kept of a cosine: more would depend on how the machine splits a product
 
@@ -39,21 +37,7 @@ class DenseRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        service, settings = task.config.openai, task.config.embeddings
-        if not service.base_url and not task.config.api_key:
-            raise UsageError(
-                "--retriever dense needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
-                "another (http://localhost:11434/v1 for Ollama)"
-            )
-        embedder = Embedder(
-            service.base_url or OPENAI,
-            settings.dense_model,
-            task.config.api_key,
-            cache_folder() / "embeddings",
-            settings.embeddings_batch,
-            service.timeout,
-        )
-        return cls(task, embedder)
+        return cls(task, make_embedder(task.config, "--retriever dense"))
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         asked = self.embedder.vectors([question.text for question in questions])
@@ -70,11 +54,7 @@ class DenseRetriever(Retriever):
         return Run.concatenated(parts)
 
     def notes(self) -> list[str]:
-        spent = self.embedder.spent
-        cost = spent.cost_usd(self.price)
-        paid = "cost unknown: set embeddings.usd_per_million_embedded" if cost is None else f"{cost:.4f} USD"
-        tokens = "tokens not reported" if spent.tokens is None else f"{spent.tokens:,} tokens"
-        return [f"embeddings: {spent.calls:,} calls for {spent.texts:,} texts, {tokens}, {paid}"]
+        return [self.embedder.spent.note(self.price)]
 
 
 def _text(graph: KnowledgeGraph, entity: int) -> str:

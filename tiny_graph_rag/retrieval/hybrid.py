@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
@@ -46,6 +46,13 @@ class HybridRetriever(Retriever):
             for name in names
         ]
         return cls(task, [make_retriever(task.graph, one, task.examples, task.judgments) for one in each])
+
+    def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
+        for part in self.parts:
+            part.prepare(linked)
+
+    def notes(self) -> list[str]:
+        return [line for part in self.parts for line in part.notes()]
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         runs = [part.retrieve(questions) for part in self.parts]

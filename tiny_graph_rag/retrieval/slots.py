@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Ranking
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -23,6 +24,9 @@ from tiny_graph_rag.retrieval.words import (
     is_return_word,
     words_of,
 )
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.retrieval.meaning import Meanings
 
 SEED = "\x00"  # stands for a seed's words while the rest of the question is read
 NOUN_WORDS = 3  # words of an English noun phrase after which/what: "which frightened young woman"
@@ -72,13 +76,28 @@ class _Mention:
 class Reader:
     """Reads questions for one graph. Equal words around equal places of seeds are read once."""
 
-    def __init__(self, types: TypeNames, texts: Texts, ranking: Ranking) -> None:
-        self.types, self.texts, self.ranking = types, texts, ranking
+    def __init__(
+        self, types: TypeNames, texts: Texts, ranking: Ranking, meanings: Meanings | None = None
+    ) -> None:
+        self.types, self.texts, self.ranking, self.meanings = types, texts, ranking, meanings
         self._read: dict[str, Reading] = {}
 
+    def prepare(self, questions: Sequence[LinkedQuestion]) -> None:
+        """Learn what the words mean that nothing in the graph is like. Only with meanings; once a word."""
+        if self.meanings is None:
+            return
+        texts = {_without_seeds(each) for each in questions if each.seeds} - self._read.keys()
+        words = {word for text in texts for word in _tokens(text)[0].values()}
+        self.meanings.learn(sorted(word for word in words if self._is_unlike(word)))
+
+    def _is_unlike(self, word: str) -> bool:
+        """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
+        if is_function_word(word) or is_question_word(word) or is_return_word(word):
+            return False
+        return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
+
     def read(self, question: LinkedQuestion) -> Reading:
-        spans = {(seed.start, seed.end) for seed in question.seeds}
-        masked = _masked(question.text, sorted((a, b) for a, b in spans if a is not None and b is not None))
+        masked = _without_seeds(question)
         reading = self._read.get(masked)
         if reading is None:
             if len(self._read) >= READ_QUESTIONS:
@@ -110,7 +129,8 @@ class Reader:
         """Types claim words in the order of how much of their name is covered, then of compactness."""
         claims: dict[int, list[tuple[int, int, int]]] = {}
         for place, word in words.items():
-            for claim in self.types.claims(word):
+            by_meaning = () if self.meanings is None else self.meanings.claims(word)
+            for claim in by_meaning or self.types.claims(word):
                 claims.setdefault(claim.type, []).append((place, claim.weight, claim.place))
         ranked = []
         for type_, mine in claims.items():
@@ -188,6 +208,11 @@ class Reader:
                 head |= (place in heads) << len(slots)
                 slots.append(Slot(own, -weight, found=where))
         return slots, head
+
+
+def _without_seeds(question: LinkedQuestion) -> str:
+    spans = {(seed.start, seed.end) for seed in question.seeds}
+    return _masked(question.text, sorted((a, b) for a, b in spans if a is not None and b is not None))
 
 
 def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
