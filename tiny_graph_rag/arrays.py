@@ -23,6 +23,15 @@ def distinct(values: Integers) -> tuple[Integers, NDArray[np.int64]]:
     return ascending[starts], order[starts]
 
 
+def counted(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The different values, ascending, and how often each occurs."""
+    ascending = np.sort(values)
+    starts = np.ones(len(ascending), dtype=bool)
+    starts[1:] = ascending[1:] != ascending[:-1]
+    places = np.flatnonzero(starts)
+    return ascending[starts], np.diff(places, append=len(ascending))
+
+
 def found_in(sorted_values: Integers, values: Integers) -> NDArray[np.bool_]:
     """For each of `values` whether it stands in `sorted_values`, which is ascending."""
     if not len(sorted_values):

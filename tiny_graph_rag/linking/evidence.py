@@ -80,7 +80,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, names: NameIndex, types: Iterable[str]) -> Vocabulary:
-        function = np.union1d(keys_of(FUNCTION_WORDS), names.function_words)
+        function = np.sort(np.concatenate([keys_of(FUNCTION_WORDS), names.function_words]))
         return cls(function, keys_of(DETERMINERS), keys_of(stems_of_types(types)))
 
 

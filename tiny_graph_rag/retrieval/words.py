@@ -9,11 +9,14 @@ serves one graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.text import nfc
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.retrieval.lemmas import Lemmas
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -132,24 +135,17 @@ def asked_kind(word: str) -> frozenset[str]:
     return frozenset()
 
 
-def _no_lemmatiser(word: str) -> str:
-    raise RuntimeError("replaced at the first word")
+@cache
+def _lemmas() -> Lemmas:
+    from tiny_graph_rag.retrieval.lemmas import Lemmas
 
-
-_lemmatise: Callable[[str], str] = _no_lemmatiser
+    return Lemmas.open()
 
 
 @lru_cache(CACHED_WORDS)
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
-    global _lemmatise
-    if not (word.isascii() and word.isalpha()):
-        return word
-    if _lemmatise is _no_lemmatiser:
-        import simplemma
-
-        _lemmatise = lambda each: simplemma.lemmatize(each, lang="en").lower()  # noqa: E731
-    return _lemmatise(word)
+    return _lemmas().lemma(word) if word.isascii() and word.isalpha() else word
 
 
 @lru_cache(CACHED_WORDS)
