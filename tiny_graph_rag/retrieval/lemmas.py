@@ -77,8 +77,14 @@ class Lemmas:
 
     def lemma(self, word: str) -> str:
         """Of a word in small ASCII letters."""
-        form = self.forms.get(word) or self.forms.get(word.capitalize())
-        return (form or self._lemmatiser.lemmatize(word, LANGUAGE)).lower()
+        return (self._form(word) or self._lemmatiser.lemmatize(word, LANGUAGE)).lower()
+
+    def holds(self, word: str) -> bool:
+        """Whether the dictionary has the word, with or without a capital."""
+        return self._form(word) is not None
+
+    def _form(self, word: str) -> str | None:
+        return self.forms.get(word) or self.forms.get(word.capitalize())
 
     @cached_property
     def _lemmatiser(self) -> Lemmatizer:
