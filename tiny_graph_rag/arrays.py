@@ -6,15 +6,15 @@ these are the same on plain integer arrays without it.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-Integers = NDArray[np.signedinteger[Any]]
+Integer = TypeVar("Integer", bound=np.integer[Any])
 
 
-def distinct(values: Integers) -> tuple[Integers, NDArray[np.int64]]:
+def distinct(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:
     """The different values, ascending, and the row at which each stands first."""
     order = np.argsort(values, kind="stable")
     ascending = values[order]
@@ -23,7 +23,7 @@ def distinct(values: Integers) -> tuple[Integers, NDArray[np.int64]]:
     return ascending[starts], order[starts]
 
 
-def counted(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def counted(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:
     """The different values, ascending, and how often each occurs."""
     ascending = np.sort(values)
     starts = np.ones(len(ascending), dtype=bool)
@@ -32,7 +32,7 @@ def counted(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return ascending[starts], np.diff(places, append=len(ascending))
 
 
-def found_in(sorted_values: Integers, values: Integers) -> NDArray[np.bool_]:
+def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArray[np.bool_]:
     """For each of `values` whether it stands in `sorted_values`, which is ascending."""
     if not len(sorted_values):
         return np.zeros(len(values), dtype=bool)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import decode_utf8, parse_yaml, read_bytes
 from tiny_graph_rag.secret import Secret, safe_url
 
 CONFIG_FILE = "config.yaml"
@@ -42,7 +42,9 @@ class Storage:
 class Retrieval:
     """From the question to ranked entities."""
 
-    linker: str = setting("names", "how a question's entities are found: names, gold or none")
+    linker: str = setting(
+        "names", "how a question's entities are found: names, gold, none, or llm (asks the model)"
+    )
     fuzzy: float | None = setting(
         None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
     )
@@ -252,7 +254,7 @@ def _with_file(config: Config, file: Path, problems: list[str]) -> Config:
     if not file.is_file():
         raise ConfigError(f"{file}: no such configuration file; `init` writes one")
     try:
-        document = yaml.safe_load(decode_utf8(read_bytes(file), file))
+        document = parse_yaml(decode_utf8(read_bytes(file), file))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else str(file)

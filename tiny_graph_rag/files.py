@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.text import nfc
@@ -58,6 +59,12 @@ def _files_in(folder: Path) -> list[Path]:
         return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
     except OSError:
         return []
+
+
+def bare_name(path: Path) -> str:
+    """The file's name without `.gz` and its suffix, in NFC."""
+    name = nfc(path.name).removesuffix(".gz")
+    return name.rsplit(".", 1)[0] if "." in name else name
 
 
 def read_bytes(path: Path) -> bytes:
@@ -119,6 +126,13 @@ def _likely_encoding(raw: bytes) -> str:
     except UnicodeDecodeError:
         return "the encoding is unknown"
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
+
+
+def parse_yaml(text: str) -> Any:
+    """The safe subset of YAML, by libyaml where PyYAML was built with it. Raises yaml.YAMLError."""
+    import yaml
+
+    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def sha256_of(path: Path) -> str:

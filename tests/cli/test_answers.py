@@ -179,6 +179,47 @@ def test_failed_questions_are_listed_and_retried_alone(ask) -> None:
     assert found["summary"]["failed"] == 0
 
 
+def test_a_failing_gate_hides_no_failed_question(ask) -> None:
+    """Failed questions first, then results and gates; 3 goes before 1, and both reasons are said."""
+
+    def script(request: Request) -> Action:
+        return answer("") if "Person3?" in request.prompt else polite(request)
+
+    with ChatServer(script) as server:
+        done, found = ask(server, "--fail-under", "mrr>=1.01", exit_code=1)
+        assert "no answer to q3: the model returned an empty answer" in done.stderr
+        assert "gate mrr>=1.01" in done.stderr
+        assert done.stderr.index("no answer to q3") < done.stderr.index("gate mrr")
+        assert found["summary"]["failed"] == 1
+        done, _ = ask(server, "--fail-under", "mrr>=1.01", "--fail-on-error", "0.05", exit_code=3)
+    assert "gate mrr>=1.01" in done.stderr
+    assert "1 of 12 questions have no answer" in done.stderr
+
+
+def test_of_many_failures_the_first_are_shown_and_the_rest_counted(ask) -> None:
+    with ChatServer(lambda request: answer("")) as server:
+        done, _ = ask(server, exit_code=3)
+    assert done.stderr.count("warning: no answer to q") == 5
+    assert "… and 7 more, all in the results" in done.stderr
+
+
+def test_a_run_that_ends_before_its_first_call_leaves_the_journal_to_resume(ask, story: Path) -> None:
+    """A graph that fails to load after the journal was opened, in a process of its own as in life."""
+    journal = story / "data/results/story-eval-results.journal.jsonl"
+    (story / "broken-KG.json").write_text("{")
+    with ChatServer(polite) as server:
+        ask(server, "--no-answer-cache")
+        before = journal.read_bytes()
+        words = ["eval", "--dataset", "story-eval.jsonl", "-g", "broken-KG.json"]
+        process = subprocess.run(
+            [sys.executable, "-m", "tiny_graph_rag", *words], cwd=story, capture_output=True, check=False
+        )
+        assert process.returncode == 2
+        assert journal.read_bytes() == before
+        ask(server, "--no-answer-cache", "--resume")
+    assert len(server.requests) == 12
+
+
 def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
     with ChatServer(polite) as server:
         done, found = ask(server, "--max-cost", "0.025", "--no-answer-cache", exit_code=1)

@@ -256,6 +256,37 @@ def test_a_journal_answers_for_calls_that_finished(tmp_path: Path) -> None:
             assert len(server.requests) == expected
 
 
+def test_a_new_run_begins_in_the_journal_with_its_first_call(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with ChatServer(scripted(GOOD)) as server:
+        for resume, asks, sections in (
+            (False, True, 1),
+            (False, False, 1),
+            (True, True, 1),
+            (False, True, 2),
+        ):
+            journal = Journal.open(path, resume=resume)
+            if asks:
+                chat(server, journal=journal).ask([call("a")])
+            journal.close()
+            assert path.read_text("utf-8").count("tiny-graph-rag-journal") == sections
+    assert len(server.requests) == 2
+
+
+def test_a_retried_call_counts_with_both_its_replies_against_the_cap(tmp_path: Path) -> None:
+    """Two replies were paid for, one of no use: 2 · 7 prompt tokens at $100 a million."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 0, "total_tokens": 7}
+    replies = answer("", usage=usage), answer("Anna", usage=usage)
+    with ChatServer(scripted(*replies)) as server:
+        for retry in (False, True):
+            journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+            chat(server, journal=journal, retry_failed=retry).ask([call("a")])
+            journal.close()
+    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    assert journal.paid_usd(lambda model: PRICE) == pytest.approx(14 * 100 / 1e6)
+    journal.close()
+
+
 def test_a_changed_question_is_a_new_call(tmp_path: Path) -> None:
     cache_of = AnswerCache(tmp_path / "answers")
     with ChatServer(scripted(GOOD)) as server:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tiny_graph_rag.metrics.statistics import (
     RESAMPLED_UP_TO,
-    _percentiles,
     bootstrap,
     expansion,
     means,
+    percentiles,
     wilson,
 )
 
@@ -52,7 +52,7 @@ def test_undefined_values_are_left_out_and_counted() -> None:
     assert math.isnan(one([0.5]).low), "one value says nothing of its spread"
 
 
-def test_the_bootstrap_of_two_values_has_its_known_percentiles() -> None:
+def test_the_bootstrap_of_two_values_has_its_knownpercentiles() -> None:
     # Means of two draws of {0, 1}: 0, .5, 1 with probability 1/4, 1/2, 1/4: the ends are 0 and 1.
     assert bootstrap(np.array([[0.0], [1.0]]), np.ones((2, 1)), seed=0).tolist() == [[0.0, 1.0]]
 
@@ -111,8 +111,8 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(n: int, least: float) 
 @given(
     st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), min_size=1, max_size=30), st.integers(0, 30)
 )
-def test_percentiles_are_those_of_numpy(rows: list[list[float]], holes: int) -> None:
+def testpercentiles_are_those_of_numpy(rows: list[list[float]], holes: int) -> None:
     values = np.array(rows)
     values[: min(holes, len(values) - 1), 1] = np.nan
     expected = np.nanquantile(values, (0.025, 0.975), axis=0).T
-    np.testing.assert_allclose(_percentiles(np.sort(values, axis=0), (0.025, 0.975)), expected, atol=1e-15)
+    np.testing.assert_allclose(percentiles(np.sort(values, axis=0), (0.025, 0.975)), expected, atol=1e-15)

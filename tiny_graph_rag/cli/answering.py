@@ -9,13 +9,16 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.cli.linking import failed_links, require_api, say_paid
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.errors import FoundProblems, ServiceError, UsageError
+from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.linking import LLM, LinkerMaker, make_linker
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.runner import Evaluation
@@ -32,17 +35,21 @@ SHOWN_FAILURES = 5
 
 
 def prepare(session: Session, options: Generating, examples: EvalSet, results: Path) -> Answering | None:
-    """Everything that answering needs, checked before any work; None where answers are not to be generated.
+    """Everything that asking a model needs, checked before any work; None where none is asked.
 
-    Raises UsageError for options that contradict each other, for --generate without a key, for a cap
-    without a price.
+    Raises UsageError for options that contradict each other, for --generate and --linker llm without a key,
+    for a cap without a price.
     """
+    links = session.config.retrieval.linker == LLM
     if options.skip_generation:
         for name in ("generate", "dry_run"):
             if getattr(options, name):
                 raise UsageError(f"--skip-generation and --{name.replace('_', '-')} exclude each other")
-        return None
+        if not links:
+            return None
     config = session.config
+    if links and not options.dry_run:
+        require_api(session)
     if not (config.api_key or config.openai.base_url or options.dry_run):
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 
@@ -56,10 +63,12 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     from tiny_graph_rag.llm.setup import Tariff, models, open_chat
 
     template, tariff = Template.read(config.generation.prompt), Tariff(config)
-    judges = parse_judges(config.generation.judge)
+    generates = not options.skip_generation
+    judges = parse_judges(config.generation.judge) if generates else ()
     used = models(config, judging=bool(judges))
+    what = "answers" if generates else "linking"
     for model in used:
-        session.say(f"answers: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
+        session.say(f"{what}: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
     if options.max_cost is not None:
         tariff.require_prices(used)
     if session.to_stdout:
@@ -72,40 +81,72 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
         retry_failed=options.retry_failed,
         cap_usd=options.max_cost,
     )
-    return Answering(session, template, judges, tariff, chat)
+    return Answering(session, template, judges, tariff, chat, generates)
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What stands ready when retrieval begins."""
+    """What stands ready when retrieval begins. generates: whether answers are wanted, or only links."""
 
     session: Session
     template: Template
     judges: tuple[Rubric, ...]
     tariff: Tariff
     chat: Chat
+    generates: bool
+
+    @contextmanager
+    def linker_maker(self, questions: int) -> Iterator[LinkerMaker]:
+        """For `evaluate`: `--linker llm` asks this run's model, with this run's journal and cap."""
+        if self.session.config.retrieval.linker != LLM:
+            yield make_linker
+            return
+        with self._progress("linking", questions) as done:
+            try:
+                yield partial(make_linker, chat=self.chat, done=done)
+            except BaseException:
+                self._close()
+                raise
 
     def forecast(self, evaluation: Evaluation) -> None:
-        """--dry-run: calls, tokens, cost."""
+        """--dry-run: calls, tokens, cost.
+
+        With --linker llm nothing is linked, so nothing retrieved: prompts count from no facts at all to
+        --context-tokens of them.
+        """
         from tiny_graph_rag.generation.base import Answer
         from tiny_graph_rag.generation.forecast import forecast
         from tiny_graph_rag.report.answers_console import print_forecast
 
         settings, asked = evaluation.config.openai, self._asked(evaluation)
+        counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
+        rows, facts = [], 0
+        if self.session.config.retrieval.linker == LLM:
+            from tiny_graph_rag.linking.llm import mention_call
+
+            calls = [mention_call(each, settings) for each in evaluation.examples]
+            found = forecast(calls, counter, map(self.chat.is_known, calls))
+            rows.append(("linking", found, found.cost_usd(price)))
+            facts = evaluation.config.generation.context_tokens
         known = (self.chat.is_known(call) for call in asked.calls())
-        found = forecast(asked.calls(), self.tariff.counter(settings.model), known)
-        rows = [("answering", found, found.cost_usd(self.tariff.price(settings.model)))]
+        found = forecast(asked.calls(), counter, known, more_prompt=facts)
+        rows.append(("answering", found, found.cost_usd(price)))
         if self.judges:
             # What will be judged is not known yet: answers of no length, then of the greatest.
             unwritten = [Answer("", None) for _ in evaluation.examples]
-            calls = self._judging(evaluation, asked, unwritten).calls()
+            verdicts = self._judging(evaluation, asked, unwritten).calls()
             judge = settings.judge_model or settings.model
-            found = forecast(calls, self.tariff.counter(judge), more_prompt=settings.max_tokens)
+            more = settings.max_tokens + facts
+            found = forecast(verdicts, self.tariff.counter(judge), more_prompt=more)
             rows.append(("judging", found, found.cost_usd(self.tariff.price(judge))))
         print_forecast(rows, self.session.console)
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
-        """The evaluation with its answers."""
+        """The evaluation with its answers; as it is where only links were wanted."""
+        if not self.generates:
+            self._close()
+            say_paid(self.session, self.chat)
+            return evaluation
         from tiny_graph_rag.evaluation.answers import summarise_answers
         from tiny_graph_rag.generation.answering import answer_all
         from tiny_graph_rag.generation.judge import judge_all
@@ -114,7 +155,8 @@ class Answering:
 
         asked = self._asked(evaluation)
         try:
-            with self._progress("answering", len(evaluation.examples)) as done:
+            linked = sum(each.error is None for each in evaluation.linked)
+            with self._progress("answering", linked) as done:
                 answers = answer_all(asked, self.chat, done)
             if self.judges:
                 judging = self._judging(evaluation, asked, answers.rows)
@@ -133,36 +175,62 @@ class Answering:
             seed=evaluation.config.evaluation.seed,
         )
         print_answers(answered, self.session.console)
-        self._say_what_was_paid()
+        say_paid(self.session, self.chat)
         return replace(evaluation, answered=answered)
 
-    def check(self, evaluation: Evaluation) -> None:
-        """Once results are written: exit code 1 where the cap stopped the run, 3 where too much failed."""
-        assert evaluation.answered is not None
-        answers, examples = evaluation.answered.answers, evaluation.examples
-        failed = [
-            f"{example.id}: {each.error}"
-            for example, each in zip(examples, answers.rows, strict=True)
-            if each.error is not None
-        ]
-        if not answers.complete:
-            raise FoundProblems(
-                f"the run stopped before --max-cost {self.chat.cap_usd:g}: {len(failed):,} of "
-                f"{len(examples):,} questions have no answer and score 0"
-                f"{', verdicts are missing' if self.judges else ''}. --resume with a higher cap goes on"
-            )
+    def problems(self, evaluation: Evaluation) -> list[TinyGraphRagError]:
+        """Once results are written: list the questions that failed, and give what the command must end with.
+
+        That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where too much
+        failed. Listed before anything ends, so that a gate that fails as well hides none of them.
+        """
+        from tiny_graph_rag.llm.chat import NOT_ASKED
+
+        questions = len(evaluation.examples)
+        failed = self._failed(evaluation)
+        reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
+        for line in reasons[:SHOWN_FAILURES]:
+            self.session.warn(f"no {self._wanted} to {line}")
+        if len(reasons) > SHOWN_FAILURES:
+            self.session.warn(f"… and {len(reasons) - SHOWN_FAILURES:,} more, all in the results")
+        if self._was_stopped(evaluation):
+            verdicts = ", verdicts are missing" if self.judges else ""
+            return [
+                FoundProblems(
+                    f"the run stopped before --max-cost {self.chat.cap_usd:g}: {len(failed):,} of "
+                    f"{questions:,} questions have no {self._wanted} and score 0{verdicts}. "
+                    "--resume with a higher cap goes on"
+                )
+            ]
         if not failed:
-            return
-        for line in failed[:SHOWN_FAILURES]:
-            self.session.warn(f"no answer to {line}")
-        if len(failed) / len(examples) >= self.session.config.generation.fail_on_error:
-            raise ServiceError(
-                f"{len(failed):,} of {len(examples):,} questions have no answer, first {failed[0]}. "
-                "--retry-failed asks them again; --fail-on-error sets the share that is too much"
-            )
+            return []
+        if len(failed) / questions >= self.session.config.generation.fail_on_error:
+            return [
+                ServiceError(
+                    f"{len(failed):,} of {questions:,} questions have no {self._wanted}, first {reasons[0]}. "
+                    "--retry-failed asks them again; --fail-on-error sets the share that is too much"
+                )
+            ]
         self.session.say(
-            f"{len(failed):,} questions have no answer and score 0; --retry-failed asks them again"
+            f"{len(failed):,} questions have no {self._wanted} and score 0; --retry-failed asks them again"
         )
+        return []
+
+    @property
+    def _wanted(self) -> str:
+        return "answer" if self.generates else "link"
+
+    def _failed(self, evaluation: Evaluation) -> list[tuple[str, str]]:
+        ids = [each.id for each in evaluation.examples]
+        if evaluation.answered is None:
+            return failed_links(ids, evaluation.linked)
+        answers = evaluation.answered.answers.rows
+        return [(id, each.error) for id, each in zip(ids, answers, strict=True) if each.error is not None]
+
+    def _was_stopped(self, evaluation: Evaluation) -> bool:
+        if evaluation.answered is not None:
+            return not evaluation.answered.answers.complete
+        return self.chat.ledger.stopped is not None
 
     def _asked(self, evaluation: Evaluation) -> Asked:
         from tiny_graph_rag.generation.answering import Asked
@@ -194,15 +262,6 @@ class Answering:
     def _close(self) -> None:
         if self.chat.journal is not None:
             self.chat.journal.close()
-
-    def _say_what_was_paid(self) -> None:
-        ledger, budget = self.chat.ledger, self.chat.budget
-        parts = [f"this run: {ledger.asked:,} calls made, {ledger.known:,} known from journal or cache"]
-        if self.tariff.price(self.session.config.openai.model) is not None:
-            parts.append(f"${budget.spent_usd:.4f} paid")
-        if budget.doubtful:
-            parts.append(f"{budget.doubtful:,} attempts that broke off may have been charged too")
-        self.session.say(", ".join(parts))
 
     @contextmanager
     def _progress(self, what: str, calls: int) -> Iterator[Callable[[Outcome], None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +11,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
+from tiny_graph_rag.cli.gating import Floors, check_junit, conclude, end_with
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -28,7 +29,8 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.linking import LLM, make_linker
 
 
 @command(app, "eval")
@@ -102,6 +104,8 @@ def evaluate_command(
     basis = check_basis(floors.gate_on)
     check_junit(floors.junit)
     kinds = _kinds(perturb)
+    if kinds and config.retrieval.linker == LLM:
+        raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
@@ -120,8 +124,15 @@ def evaluate_command(
         f"gold set {examples.name}: {len(examples):,} questions · "
         f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
     )
-    with session.progress("retrieving", len(examples)) as progress:
-        evaluation = evaluate(knowledge, examples, config, computed, progress)
+    if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
+        unlinked = config.override(linker="none", latency_sample=0)
+        answering.forecast(evaluate(knowledge, examples, unlinked, computed))
+        return
+    with (
+        nullcontext(make_linker) if answering is None else answering.linker_maker(len(examples)) as maker,
+        session.progress("retrieving", len(examples)) as progress,
+    ):
+        evaluation = evaluate(knowledge, examples, config, computed, progress, maker)
     if saved is not None:
         known = knowledge.entities
         questions = [each.id for each in examples]
@@ -149,9 +160,12 @@ def evaluate_command(
         session.say(f"results: {target}")
         report_on(session, target, reports)
     outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
-    conclude(session, outcomes, floors.junit, "eval")
-    if answering is not None:
-        answering.check(evaluation)
+    problems = [] if answering is None else answering.problems(evaluation)
+    try:
+        conclude(session, outcomes, floors.junit, "eval")
+    except FoundProblems as failed:
+        problems.insert(0, failed)
+    end_with(problems)
 
 
 def _kinds(perturb: str | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiny_graph_rag.errors import FoundProblems
+from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
 from tiny_graph_rag.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
@@ -57,9 +57,9 @@ def check_junit(junit: Path | None) -> None:
 
 def conclude(session: Session, outcomes: Sequence[Outcome], junit: Path | None, suite: str) -> None:
     """Say what passed, write the JUnit file. Raises FoundProblems with one line for each gate that failed."""
-    from tiny_graph_rag.evaluation.gates import junit_xml
-
     if junit is not None:
+        from tiny_graph_rag.evaluation.gates import junit_xml
+
         write_atomically(junit, [junit_xml(outcomes, suite)])
     for each in outcomes:
         if each.passed:
@@ -67,3 +67,11 @@ def conclude(session: Session, outcomes: Sequence[Outcome], junit: Path | None, 
     failed = [each.message for each in outcomes if not each.passed]
     if failed:
         raise FoundProblems("\n".join(failed))
+
+
+def end_with(problems: Sequence[TinyGraphRagError]) -> None:
+    """Raise all of them as one: every message, and the exit code of the gravest. A failed service (3) goes
+    before a failed gate (1), for the figures that the gate was held against are then too low."""
+    if problems:
+        gravest = max(problems, key=lambda each: each.exit_code)
+        raise type(gravest)("\n".join(str(each) for each in problems))

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, flags, from_config
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import ServiceError, UsageError
 
 
 @command(app, "query")
@@ -32,6 +33,7 @@ def query(
     """Show what one question links to, what is retrieved for it, and by which walk."""
     from tiny_graph_rag.dataset.examples import EvalSet, Example
     from tiny_graph_rag.evaluation.runner import evaluate
+    from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
     from tiny_graph_rag.metrics import default_measures
     from tiny_graph_rag.report import results_json
     from tiny_graph_rag.report.graph_console import print_question, print_reasons
@@ -54,10 +56,13 @@ def query(
         if not str(question).strip():
             raise UsageError("the question is empty")
         examples = EvalSet((Example(id="query", query=str(question), reference_entities=()),))
+    linking = Linking.of(session)
     knowledge = session.graph(graph, examples if dataset is not None else None)
-    evaluation = evaluate(
-        knowledge, examples, session.config, default_measures(session.config.evaluation.top_k)
-    )
+    measures = default_measures(session.config.evaluation.top_k)
+    evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
+    linking.say_spent()
+    if evaluation.linked[0].error is not None:
+        raise ServiceError(evaluation.linked[0].error)
     found = results_json.question(evaluation, 0)
     if found["references"]:  # one of them may have a rank that isn't shown
         found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
@@ -71,7 +76,7 @@ def query(
     names = {ids[row]: known[row] for row in rows}
     for each in everything:
         each["walk_text"] = _in_words(each.get("walk", []), names)
-    print_question(found, session.console, max(session.config.evaluation.top_k, results_json.SHOWN_RANKS))
+    print_question(found, session.console, max(session.config.evaluation.top_k, SHOWN_RANKS))
     if explain:
         print_reasons(everything, session.console)
 

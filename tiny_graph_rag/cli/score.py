@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -24,6 +24,9 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.metrics.textual import TextMatch
 
 
 @command(app, "score")
@@ -77,17 +80,23 @@ def score(
     ] = None,
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
-    from tiny_graph_rag.dataset.gold import gold_name
     from tiny_graph_rag.evaluation.foreign import Request, attempts
     from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
-    from tiny_graph_rag.evaluation.scoring import Collected
+    from tiny_graph_rag.evaluation.stretches import Collected
+    from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
     from tiny_graph_rag.evaluation.trec_gold import AnotherWay
-    from tiny_graph_rag.files import check_writable, find_input, output_path, sha256_of, write_atomically
+    from tiny_graph_rag.files import (
+        bare_name,
+        check_writable,
+        find_input,
+        output_path,
+        sha256_of,
+        write_atomically,
+    )
     from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.metrics.textual import TextMatch
-    from tiny_graph_rag.report.console import print_summary
-    from tiny_graph_rag.report.results_json import SCHEMA_VERSION, SHOWN_RANKS
+    from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION
     from tiny_graph_rag.report.score_json import document_parts
+    from tiny_graph_rag.report.summary_console import print_summary
     from tiny_graph_rag.version import __version__
 
     if ties not in ("list", "trec"):
@@ -109,7 +118,7 @@ def score(
     check_junit(floors.junit)
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
-    target = output_path(output or f"{gold_name(run_path)}-results.json", Path(config.storage.results_dir))
+    target = output_path(output or f"{bare_name(run_path)}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
         check_writable(target)
     knowledge = session.graph(Graph(graph)) if graph is not None else None
@@ -124,7 +133,7 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
-    for opened in attempts(request, knowledge, TextMatch(match, rouge_threshold) if match else None):
+    for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
         collected = Collected(wanted)
         head = {
             "schema_version": SCHEMA_VERSION,
@@ -167,3 +176,9 @@ def score(
         report_on(session, target, reports)
     outcomes = hold_floors(gates, collected.found(config.evaluation.seed).overall.measures, basis)
     conclude(session, outcomes, floors.junit, "score")
+
+
+def _text_match(kind: str, threshold: float) -> TextMatch:
+    from tiny_graph_rag.metrics.textual import TextMatch
+
+    return TextMatch(kind, threshold)

@@ -11,17 +11,16 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.config import Config, cache_folder, load_config
-from tiny_graph_rag.dataset.examples import EvalSet, Selection
-from tiny_graph_rag.dataset.jsonl import read_eval_set
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.evaluation.runner import Progress
 from tiny_graph_rag.files import find_input
-from tiny_graph_rag.graph.formats import READERS, read_graph
-from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.text import nfc
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a command loads only what it uses
     from rich.console import Console
+
+    from tiny_graph_rag.dataset.examples import EvalSet, Selection
+    from tiny_graph_rag.evaluation.runner import Progress
+    from tiny_graph_rag.graph.model import KnowledgeGraph
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
@@ -65,6 +64,8 @@ class Session:
             print(f"warning: {text}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
+        from tiny_graph_rag.dataset.jsonl import read_eval_set
+
         examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
         if chosen is None:
             return examples
@@ -72,6 +73,8 @@ class Session:
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
+        from tiny_graph_rag.graph.formats import read_graph
+
         folder = Path(self.config.storage.kg_dir)
         running = self.config.override(graph_cache=given.graph_cache).running
         path = (
@@ -112,6 +115,8 @@ class Session:
 
 def selection(chosen: Chosen) -> Selection:
     """The questions that the options of `Chosen` leave."""
+    from tiny_graph_rag.dataset.examples import Selection
+
     return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
 
 
@@ -124,6 +129,8 @@ def base_name(examples: EvalSet) -> str:
 
 
 def _implied(folder: Path, examples: EvalSet | None) -> Path:
+    from tiny_graph_rag.graph.formats import READERS
+
     graphs = sorted(
         each
         for each in (folder.iterdir() if folder.is_dir() else ())

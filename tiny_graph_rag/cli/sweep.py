@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -121,6 +122,7 @@ def sweep_command(
     if not to_stdout:
         check_writable(target)
         check_writable(table)
+    linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
     session.say(
         f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
@@ -128,7 +130,8 @@ def sweep_command(
     )
     runs = len(plan.retrievers) * len(plan.hops)
     with session.progress("sweeping", runs * len(examples)) as progress:
-        found = sweep(knowledge, examples, config, plan, progress)
+        found = sweep(knowledge, examples, config, plan, progress, linking.maker)
+    linking.say_spent()
     print_sweep(found, session.console)
     if to_stdout:
         for part in sweep_parts(found):

@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiny_graph_rag.dataset.gold import GoldQuestion, GoldSet, gold_name, read_gold
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest
-from tiny_graph_rag.evaluation.scoring import Stretch, counted, notes, stretches
+from tiny_graph_rag.evaluation.stretches import Stretch, counted
 from tiny_graph_rag.evaluation.trec_files import TrecRun
 from tiny_graph_rag.evaluation.trec_gold import AnotherWay, GoldTable
-from tiny_graph_rag.files import read_bytes
-from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.metrics.textual import TextMatch
-from tiny_graph_rag.retrieval.runs import WrittenRun, read_run
+from tiny_graph_rag.files import bare_name, read_bytes
+
+if TYPE_CHECKING:  # the quick way loads none of these
+    from tiny_graph_rag.dataset.gold import GoldQuestion, GoldSet
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.metrics.textual import TextMatch
+    from tiny_graph_rag.retrieval.runs import WrittenRun
 
 LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
@@ -68,7 +70,7 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
             run = TrecRun(request.run, gold, request.ties)
             yield Opened(
                 run.stretches(scattered=scattered),
-                gold_name(request.gold),
+                bare_name(request.gold),
                 "trec",
                 notes=partial(_notes, run),
             )
@@ -98,6 +100,10 @@ def _notes(run: TrecRun) -> list[str]:
 
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
     """The careful way, for all formats; everything is in memory."""
+    from tiny_graph_rag.dataset.gold import read_gold
+    from tiny_graph_rag.evaluation.scoring import notes, stretches
+    from tiny_graph_rag.retrieval.runs import read_run
+
     gold = read_gold(request.gold, request.gold_format, request.split)
     questions, selection = _selected(gold, request)
     if match is not None and match.by_text and not any(each.texts for each in questions):

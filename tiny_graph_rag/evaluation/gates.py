@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
-from xml.etree import ElementTree
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.metrics import Measure
@@ -128,6 +127,8 @@ def hold_drops(
 
 def junit_xml(outcomes: Iterable[Outcome], suite: str) -> bytes:
     """A JUnit report with one test case a gate, as CI systems read it."""
+    from xml.etree import ElementTree
+
     cases = list(outcomes)
     failed = sum(not each.passed for each in cases)
     root = ElementTree.Element(

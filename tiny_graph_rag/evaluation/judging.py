@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.metrics import Judged, judge
+from tiny_graph_rag.metrics import Judged, Measure, judge
 from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
 from tiny_graph_rag.retrieval import Run
 
@@ -21,8 +21,11 @@ def judge_on_graph(
     linked: Sequence[LinkedQuestion],
     run: Run,
     judgments: Judgments,
+    measures: Iterable[Measure],
 ) -> Judged:
-    """All in the same question order."""
+    """All in the same question order; facts of the graph only where one of `measures` needs them."""
+    if not any(each.kind.needs for each in measures):
+        return judge(run, judgments)
     facts = graph_facts(
         graph,
         run,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiny_graph_rag.arrays import distinct, found_in
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Verdict
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.shortest import shortest_walks
@@ -24,7 +24,7 @@ def missed_walks(
     Of the first 200 questions that miss something within reach. A walk that filters lengthen is left out:
     the shortest one isn't the one that was closed to retrieval.
     """
-    missed = np.flatnonzero(found_in(np.sort(np.array(SHOWN, dtype=np.int8)), found.verdicts))
+    missed = np.flatnonzero(np.isin(found.verdicts, SHOWN))
     walks: dict[int, list[int]] = {}
     for question in distinct(found.questions[missed])[0][:QUESTIONS_WALKED].tolist():
         items = missed[found.questions[missed] == question].tolist()

@@ -72,7 +72,9 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
         ]
         linked = linker.link(examples)
         run = retriever.retrieve(linked)
-        judged = judge_on_graph(evaluation.graph, examples, names, linked, run, evaluation.judgments)
+        judged = judge_on_graph(
+            evaluation.graph, examples, names, linked, run, evaluation.judgments, measures
+        )
         after = recall.compute(judged)
         drops = {}
         for each, column in score(judged, measures).items():

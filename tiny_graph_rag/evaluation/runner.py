@@ -15,10 +15,10 @@ from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.explanation import Explanation, explain
 from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.summary import Summary, summarise
+from tiny_graph_rag.evaluation.summary import SHOWN_RANKS, Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, Linker, make_linker
+from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.metrics import Judged, Measure, score
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.retrieval import Reason, Retriever, Run, make_retriever
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.answers import Answered
     from tiny_graph_rag.evaluation.perturb import Perturbed
 
-SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
 Progress = Callable[[int], None]
@@ -72,21 +71,21 @@ def evaluate(
     config: Config,
     measures: Sequence[Measure],
     progress: Progress = lambda done: None,
+    linker_for: LinkerMaker = make_linker,
 ) -> Evaluation:
     """Run the configured linker and retriever over a gold set and score what they return.
 
-    progress is told how many questions are done. Raises UsageError for settings that don't go together.
+    progress is told how many questions are done. linker_for: makes the linker; one that asks a model is
+    given it there. Raises UsageError for settings that don't go together.
     """
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = make_linker(graph, names, config)
+    linker = linker_for(graph, names, config)
     linker.check(examples)
+    linker.prepare(examples.examples)
     retriever = make_retriever(graph, config, examples, judgments)
-    started = time.perf_counter()
-    linked, run = _retrieved(linker, retriever, examples, progress)
-    elapsed = time.perf_counter() - started
-    latency = Latency(_latencies(linker, retriever, examples, config), len(examples) / max(elapsed, 1e-9))
-    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
+    linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
     summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
@@ -124,25 +123,37 @@ def _reasons(
 
 
 def _retrieved(
-    linker: Linker, retriever: Retriever, examples: EvalSet, progress: Progress
-) -> tuple[tuple[LinkedQuestion, ...], Run]:
+    linker: Linker, retriever: Retriever, examples: EvalSet, timed: int, progress: Progress
+) -> tuple[tuple[LinkedQuestion, ...], Run, Latency]:
+    """All in batches, and a sample of `timed` questions alone; a set no larger is run alone only."""
+    alone = len(examples) <= timed
+    if alone:
+        retriever.retrieve(linker.link(examples.examples[:1]))  # what is made at first use is no latency
+    size = 1 if alone else BATCH
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
-    for start in range(0, len(examples), BATCH):
-        batch = linker.link(examples.examples[start : start + BATCH])
-        parts.append(retriever.retrieve(batch))
+    moments = [time.perf_counter()]
+    for start in range(0, len(examples), size):
+        batch = linker.link(examples.examples[start : start + size])
+        parts.append(_without_failed(retriever.retrieve(batch), batch))
         linked.extend(batch)
+        moments.append(time.perf_counter())
         progress(len(linked))
-    return tuple(linked), Run.concatenated(parts)
+    seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
+    per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
+    return tuple(linked), Run.concatenated(parts), Latency(seconds, per_second)
 
 
-def _latencies(
-    linker: Linker, retriever: Retriever, examples: EvalSet, config: Config
-) -> NDArray[np.float64]:
+def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
+    """A question that could not be linked has retrieved nothing, by retrievers that need no seeds too."""
+    linkable = np.array([each.error is None for each in linked], dtype=bool)
+    return run if linkable.all() else run.where(np.repeat(linkable, np.diff(run.offsets)))
+
+
+def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: int) -> NDArray[np.float64]:
     """Seconds of single questions, for a sample spread evenly over the set."""
     seconds = np.full(len(examples), np.nan)
-    sample = min(config.evaluation.latency_sample, len(examples))
-    for row in (np.arange(sample) * len(examples) // max(sample, 1)).tolist():
+    for row in (np.arange(timed) * len(examples) // max(timed, 1)).tolist():
         started = time.perf_counter()
         retriever.retrieve(linker.link([examples.examples[row]]))
         seconds[row] = time.perf_counter() - started

@@ -5,106 +5,23 @@ A run may be larger than memory, so it is scored in stretches of questions; only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.gold import GoldQuestion
 from tiny_graph_rag.dataset.resolve import Judgments, Reference, resolve_references
-from tiny_graph_rag.evaluation.summary import Counts, Summary, slices
+from tiny_graph_rag.evaluation.stretches import Stretch, counted
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.metrics import Judged, Measure, judge, score, weights
-from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.metrics import judge
 from tiny_graph_rag.metrics.facts import Facts, RelationReference, graph_facts
 from tiny_graph_rag.metrics.textual import TextMatch, filled_by_text
 from tiny_graph_rag.retrieval.base import NO_HOP, Run
 from tiny_graph_rag.retrieval.runs import Retrieved, WrittenRun
 from tiny_graph_rag.text import fold
-
-Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Stretch:
-    """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
-
-    order: the place of each question in the gold set, where stretches come in another order.
-    duplicates: lines of the run that were dropped. brief: results say neither ranking nor references.
-    references: of each question, (name, grade, ids of the entities that fill it, level, item) a reference.
-    """
-
-    ids: Sequence[str]
-    judged: Judged
-    labels: Labels
-    references: Sequence[Sequence[tuple[str, int, list[str], str | None, int]]]
-    queries: Sequence[str] = ()
-    tags: Sequence[Sequence[str]] = ()
-    latency_seconds: Mapping[str, float] = field(default_factory=dict)
-    order: NDArray[np.int64] | None = None
-    duplicates: int = 0
-    brief: bool = False
-
-
-class Collected:
-    """Columns of scores, gathered while stretches pass by."""
-
-    def __init__(self, measures: Sequence[Measure]) -> None:
-        self.measures = measures
-        self.tags: list[Sequence[str]] = []
-        self.latencies: list[float] = []
-        self._scores: list[dict[Measure, Column]] = []
-        self._weights: list[dict[Measure, Column]] = []
-        self._relevant: list[NDArray[np.int64]] = []
-        self._retrieved: list[NDArray[np.int64]] = []
-        self._order: list[NDArray[np.int64]] = []
-        self._summary: Summary | None = None
-
-    def add(self, stretch: Stretch) -> dict[Measure, Column]:
-        columns = score(stretch.judged, self.measures)
-        self._scores.append(columns)
-        self._weights.append(weights(stretch.judged, self.measures))
-        if stretch.order is not None:
-            self._order.append(stretch.order)
-        self._relevant.append(stretch.judged.relevant)
-        self._retrieved.append(stretch.judged.retrieved)
-        self.tags.extend(stretch.tags or [()] * len(stretch.ids))
-        self.latencies.extend(stretch.latency_seconds.values())
-        return columns
-
-    def columns(self) -> dict[Measure, Column]:
-        return _joined(self._scores)
-
-    def found(self, seed: int) -> Summary:
-        """Means and intervals, computed once and kept."""
-        if self._summary is None:
-            self._summary = self._summarised(seed)
-        return self._summary
-
-    def _summarised(self, seed: int) -> Summary:
-        relevant, retrieved = np.concatenate(self._relevant), np.concatenate(self._retrieved)
-        columns, weighing = self.columns(), _joined(self._weights)
-        if self._order:  # so that the same questions give the same draws, however the run was sorted
-            order = np.argsort(np.concatenate(self._order))
-            relevant, retrieved = relevant[order], retrieved[order]
-            columns = {each: column[order] for each, column in columns.items()}
-            weighing = {each: column[order] for each, column in weighing.items()}
-        return slices(columns, weighing, Counts(relevant, retrieved), self.tags, seed=seed)
-
-
-def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
-    return {each: np.concatenate([part[each] for part in parts]) for each in parts[0]} if parts else {}
-
-
-def score_stretches(stretches: Iterable[Stretch], measures: Sequence[Measure]) -> Collected:
-    """All of them at once, for whoever wants the numbers and no file."""
-    collected = Collected(measures)
-    for each in stretches:
-        collected.add(each)
-    return collected
 
 
 def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool = False) -> list[str]:
@@ -119,24 +36,6 @@ def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool 
         len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
     )
     return counted(unknown, len(missing), missing[:3], twice)
-
-
-def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:
-    """The warnings in words, for what there is of them."""
-    found: tuple[tuple[int, str, Sequence[str]], ...] = (
-        (len(unknown), "questions of the run are not in the gold set and are ignored", unknown),
-        (
-            missing,
-            "questions of the gold set are not in the run and count as nothing retrieved",
-            few_missing,
-        ),
-        (duplicates, "duplicates in rankings are dropped after the first", []),
-    )
-    return [
-        f"{count:,} {what}" + (f" (such as {', '.join(some[:3])})" if some else "")
-        for count, what, some in found
-        if count
-    ]
 
 
 def stretches(

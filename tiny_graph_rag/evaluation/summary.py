@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from tiny_graph_rag.metrics import Judged, Mean, Measure, means, weights
 from tiny_graph_rag.metrics.base import Column
 
-__all__ = ["Counts", "Mean", "Slice", "Summary", "slices", "summarise"]
+__all__ = ["SHOWN_RANKS", "Counts", "Mean", "Slice", "Summary", "slices", "summarise"]
+
+
+SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
+from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.evaluation.diagnosis import Limits
 from tiny_graph_rag.evaluation.explanation import limits_of
 from tiny_graph_rag.evaluation.free_hops import seed_columns
@@ -24,7 +25,7 @@ from tiny_graph_rag.evaluation.waterfall import rows_by_tag
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, make_linker
+from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.metrics import Measure, score
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.metrics.paired import EQUAL
@@ -110,17 +111,25 @@ def sweep(
     config: Config,
     plan: Plan,
     progress: Progress = lambda done: None,
+    linker_for: LinkerMaker = make_linker,
 ) -> Sweep:
     """Score every retriever at every hop limit and cutoff of the plan.
 
-    progress is told how many questions are done, over all runs.
+    progress is told how many questions are done, over all runs. Raises ServiceError where a question could
+    not be linked: what is recommended on the rest would be worth little.
     """
     started = time.perf_counter()
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = make_linker(graph, names, config)
+    linker = linker_for(graph, names, config)
     linker.check(examples.examples)
     linked = linker.link(examples.examples)
+    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
+    if failed:
+        raise ServiceError(
+            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
+            "Run it again: what was answered is in the cache"
+        )
     tags = [example.tags for example in examples]
     by_tag = rows_by_tag(tags)
     settings: list[Setting] = []
@@ -136,9 +145,12 @@ def sweep(
 
         reach = _Reaches.of(graph, judgments, linked, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
+        asked = [each for cutoff in plan.cutoffs for each in plan.measures(cutoff)]
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
             first_of.append(len(settings))
-            judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments)
+            judged = judge_on_graph(
+                graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked]
+            )
             deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:
                 scores = score(judged, plan.measures(cutoff))

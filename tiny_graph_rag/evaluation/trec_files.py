@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
-from tiny_graph_rag.evaluation.scoring import Stretch
+from tiny_graph_rag.evaluation.stretches import Stretch
 from tiny_graph_rag.evaluation.trec_gold import (
     UNJUDGED,
     AnotherWay,

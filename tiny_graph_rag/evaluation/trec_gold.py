@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
 from tiny_graph_rag.dataset.trec import decoded
-from tiny_graph_rag.evaluation.scoring import Stretch
+from tiny_graph_rag.evaluation.stretches import Stretch
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW, Judged
 
 CELLS = 1 << 19  # questions × ranks judged at once: what fits into the processor's cache

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.resolve import Reference
-from tiny_graph_rag.generation.base import Answer, Answers, Spent
+from tiny_graph_rag.generation.base import Answer, Answers
 from tiny_graph_rag.generation.context import Context, ContextMaker
 from tiny_graph_rag.generation.prompt import Template, question_text
 from tiny_graph_rag.generation.scores import (
@@ -19,8 +19,9 @@ from tiny_graph_rag.generation.scores import (
     failed_scores,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.llm.base import Call, Outcome
+from tiny_graph_rag.llm.base import Call, Outcome, Purpose
 from tiny_graph_rag.llm.chat import NOT_ASKED, Chat
+from tiny_graph_rag.llm.spent import Spent
 from tiny_graph_rag.retrieval.base import Run
 
 ABSTENTION = "[no answer]"  # what the built-in prompt asks for; the others are how models say it anyway
@@ -32,6 +33,7 @@ _ABSTAINS = re.compile(
     r"|알 수 없|알수 없|모르겠|모릅니다|(?:정보|내용|언급|답)[이가은는]? ?없|나와 ?있지 않|나오지 않",
     re.IGNORECASE,
 )
+NOTHING_SENT = Context((), "", 0, False)
 _CITATION = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
 
 
@@ -68,23 +70,27 @@ class Asked:
         )
 
     def calls(self) -> Iterator[Call]:
-        return (self.call(row) for row in range(len(self.examples)))
+        """Of the questions that could be linked: the others have failed already."""
+        return (self.call(row) for row, each in enumerate(self.linked) if each.error is None)
 
 
 def answer_all(asked: Asked, chat: Chat, done: Callable[[Outcome], None] = lambda outcome: None) -> Answers:
     """Ask every question. Raises ServiceError where the API can't be used at all."""
-    outcomes = chat.ask(asked.calls(), done)
+    outcomes = iter(chat.ask(asked.calls(), done))
     price = chat.price(asked.config.openai.model)
     rows = []
-    for row, outcome in enumerate(outcomes):
-        context = asked.sent[row]
-        spent = Spent() if outcome.error == NOT_ASKED else Spent.on(outcome, price)
-        found = _answer(outcome, context, spent)
+    for row, linked in enumerate(asked.linked):
+        spent: dict[Purpose, Spent] = {} if linked.spent is None else {"linking": linked.spent}
+        if linked.error is not None:
+            context, found = NOTHING_SENT, Answer("", linked.error, spent=spent)
+        else:
+            outcome, context = next(outcomes), asked.sent[row]
+            found = _answer(outcome, context, {**spent, "answering": Spent.on(outcome, price)})
         rows.append(replace(found, scores=_scores(found, asked, row, context)))
-    return Answers(tuple(rows), complete=all(each.error != NOT_ASKED for each in outcomes))
+    return Answers(tuple(rows), complete=all(each.error != NOT_ASKED for each in rows))
 
 
-def _answer(outcome: Outcome, context: Context, spent: Spent) -> Answer:
+def _answer(outcome: Outcome, context: Context, spent: dict[Purpose, Spent]) -> Answer:
     text = outcome.reply.text if outcome.reply is not None else ""
     cited = cited_facts(text)
     entities = dict.fromkeys(entity for number in cited for entity in context.entities(number))
@@ -94,7 +100,7 @@ def _answer(outcome: Outcome, context: Context, spent: Spent) -> Answer:
         abstained=outcome.error is None and abstains(text),
         cited=cited,
         citations=tuple(entities),
-        spent={"answering": spent},
+        spent=spent,
         facts=len(context.facts),
         context_tokens=context.tokens,
         left_out=context.left_out,

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tiny_graph_rag.generation.answering import Asked, without_citations
-from tiny_graph_rag.generation.base import Agreement, Answer, Answers, Spent
+from tiny_graph_rag.generation.base import Agreement, Answer, Answers
 from tiny_graph_rag.generation.prompt import question_text
 from tiny_graph_rag.generation.rubrics import Rubric, entity_grades
 from tiny_graph_rag.generation.scores import has_answer
 from tiny_graph_rag.llm.base import Call, Outcome
 from tiny_graph_rag.llm.chat import NOT_ASKED, Chat
+from tiny_graph_rag.llm.spent import Spent
 from tiny_graph_rag.retrieval.base import Run
 
 MOST_TOKENS = 2048  # of a verdict: the longest is statement by statement, with a reason each
@@ -107,8 +108,7 @@ def judge_all(
     for (row, rubric), outcome in zip(judging.pairs(), outcomes, strict=True):
         if rubric.name == "retrieval":
             pairs += judging.graded(row, outcome, rubric)
-        spent = Spent() if outcome.error == NOT_ASKED else Spent.on(outcome, price)
-        rows[row] = _with_verdict(rows[row], rubric, outcome, spent)
+        rows[row] = _with_verdict(rows[row], rubric, outcome, Spent.on(outcome, price))
     for row, answer in enumerate(rows):
         if answer.error is not None:
             rows[row] = replace(answer, scores=answer.scores | _zeros(judging, row))

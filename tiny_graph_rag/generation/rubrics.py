@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
 
 from tiny_graph_rag.errors import UsageError, json_kind, nearest
 from tiny_graph_rag.llm.base import Message
+from tiny_graph_rag.llm.structured import Json, read_object, strict_object
 
 QUALITIES = ("coherence", "relevance", "fluency", "consistency", "readability")
 _PLACE = re.compile(r"\{(question|truth|answer|graph|entities)\}")
-_FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
-
-Json = dict[str, Any]
-
-
-def _object(**properties: Json) -> Json:
-    """A JSON schema in the strict form that structured output wants: all required, nothing else."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
 
 
 def _list(**properties: Json) -> Json:
-    return {"type": "array", "items": _object(**properties)}
+    return {"type": "array", "items": strict_object(**properties)}
 
 
 _TEXT: Json = {"type": "string"}
@@ -66,13 +52,7 @@ class Rubric:
 
     def read(self, text: str) -> Json:
         """The reply as an object, checked. Raises ValueError in words."""
-        fenced = _FENCED.match(text.strip())
-        try:
-            reply = json.loads(fenced[1] if fenced else text)
-        except ValueError:
-            raise ValueError(f"wanted JSON, got {text[:60]!r}") from None
-        if not isinstance(reply, dict):
-            raise ValueError(f"wanted a JSON object, got {json_kind(reply)}")
+        reply = read_object(text)
         try:
             self.value(reply)
         except (KeyError, TypeError, AttributeError) as error:
@@ -141,33 +121,33 @@ RUBRICS = {
         Rubric(
             "correctness",
             ("correctness",),
-            _object(reason=_TEXT, grade=_whole(0, 1, 2)),
+            strict_object(reason=_TEXT, grade=_whole(0, 1, 2)),
             _correctness,
             needs_truth=True,
         ),
         Rubric(
             "faithfulness",
             ("faithfulness",),
-            _object(claims=_list(claim=_TEXT, supported=_FLAG, reason=_TEXT)),
+            strict_object(claims=_list(claim=_TEXT, supported=_FLAG, reason=_TEXT)),
             _faithfulness,
         ),
         Rubric(
             "quality",
             QUALITIES,
-            _object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
+            strict_object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
             _quality,
         ),
         Rubric(
             "retrieval",
             ("judged_precision",),
-            _object(grades=_list(entity={"type": "integer"}, grade=_whole(0, 1, 2), reason=_TEXT)),
+            strict_object(grades=_list(entity={"type": "integer"}, grade=_whole(0, 1, 2), reason=_TEXT)),
             _retrieval,
             needs_answer=False,
         ),
         Rubric(
             "factuality",
             ("factuality", "coverage"),
-            _object(
+            strict_object(
                 answer=_list(statement=_TEXT, supported=_FLAG, reason=_TEXT),
                 truth=_list(statement=_TEXT, present=_FLAG, reason=_TEXT),
             ),

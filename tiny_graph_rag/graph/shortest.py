@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.model import Adjacency
 
 UNSEEN = -1
@@ -21,7 +22,7 @@ def shortest_walks(
     """
     before = np.full(len(adjacency.indptr) - 1, UNSEEN, dtype=np.int64)
     by = np.full(len(before), UNSEEN, dtype=np.int64)
-    frontier = np.unique(np.asarray(seeds, dtype=np.int64))
+    frontier = distinct(np.asarray(seeds, dtype=np.int64))[0]
     before[frontier] = frontier
     open_targets = set(targets) - set(frontier.tolist())
     while len(frontier) and open_targets:

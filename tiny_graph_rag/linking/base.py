@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tiny_graph_rag.dataset.examples import Example
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.llm.spent import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,17 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class LinkedQuestion:
-    """A question with its seeds, in the order in which the text names them. id: the example's."""
+    """A question with its seeds, in the order in which the text names them. id: the example's.
+
+    error: why it could not be linked; such a question has failed, which is not the same as naming nothing.
+    spent: what linking it took, None for linkers that ask no model.
+    """
 
     text: str
     seeds: tuple[Seed, ...] = ()
     id: str = ""
+    error: str | None = None
+    spent: Spent | None = None
 
 
 class Linker(ABC):
@@ -43,6 +52,9 @@ class Linker(ABC):
 
     def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers can link anything
         """Raise before anything is linked where the questions lack what this linker needs."""
+
+    def prepare(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers have nothing to do
+        """Do together, and outside all timing, what `link` would otherwise wait for question by question."""
 
     @abstractmethod
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:

@@ -15,6 +15,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.readings import Readings, Text
 from tiny_graph_rag.text.columns import (
@@ -80,7 +81,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, names: NameIndex, types: Iterable[str]) -> Vocabulary:
-        function = np.sort(np.concatenate([keys_of(FUNCTION_WORDS), names.function_words]))
+        function, _ = distinct(np.concatenate([keys_of(FUNCTION_WORDS), names.function_words]))
         return cls(function, keys_of(DETERMINERS), keys_of(stems_of_types(types)))
 
 

@@ -96,6 +96,8 @@ class Chat:
         the cap has the error NOT_ASKED. Raises ServiceError where no call can succeed, KeyboardInterrupt
         after Ctrl-C; calls under way are waited for and journaled first.
         """
+        if self.journal is not None:
+            self.journal.begin()
         try:
             return asyncio.run(self._ask_all(iter(calls), done))
         except asyncio.CancelledError:  # the second Ctrl-C

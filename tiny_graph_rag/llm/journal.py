@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tiny_graph_rag.errors import InputError, UsageError
-from tiny_graph_rag.llm.base import Call, Outcome
+from tiny_graph_rag.llm.base import Call, Outcome, Tokens
 from tiny_graph_rag.llm.prices import Price
 
 HEADER = {"tiny-graph-rag-journal": 1}
@@ -29,21 +29,29 @@ def journal_path(results: Path) -> Path:
 class Journal:
     """Open with `Journal.open`; close when the run ends.
 
-    finished: key → outcome of the calls of this run, those that are resumed too; models: key → model.
+    finished: key → outcome of the calls of this run, those that are resumed too. paid: model and tokens of
+    every reply of this run, those too that a later one replaced.
     """
 
     def __init__(
-        self, path: Path, descriptor: int, finished: dict[str, Outcome], models: dict[str, str]
+        self,
+        path: Path,
+        descriptor: int,
+        finished: dict[str, Outcome],
+        paid: list[tuple[str, Tokens]],
+        *,
+        is_new: bool,
     ) -> None:
-        self.path, self.finished, self.models = path, finished, models
+        self.path, self.finished, self.paid = path, finished, paid
         self._descriptor = descriptor
+        self._is_new = is_new
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._waiting: list[asyncio.Future[None]] = []
         self._syncer: asyncio.Task[None] | None = None
 
     @classmethod
     def open(cls, path: Path, *, resume: bool) -> Journal:
-        """resume: take over what the last run finished; otherwise a new run begins below it.
+        """resume: take over what the last run finished; otherwise a new run begins below it, with `begin`.
 
         Raises UsageError where another process holds the journal, InputError where it can't be used.
         """
@@ -54,15 +62,22 @@ class Journal:
             raise InputError(f"{path}: the journal can't be opened: {error.strerror}") from error
         try:
             _lock(descriptor, path)
-            finished, models = _recovered(descriptor, path)
-            if not resume or not os.fstat(descriptor).st_size:
-                finished, models = {}, {}
-                os.write(descriptor, json.dumps(HEADER).encode() + b"\n")
-                os.fsync(descriptor)
+            finished, paid = _recovered(descriptor, path)
+            is_new = not resume or not os.fstat(descriptor).st_size
+            if is_new:
+                finished, paid = {}, []
         except BaseException:
             os.close(descriptor)
             raise
-        return cls(path, descriptor, finished, models)
+        return cls(path, descriptor, finished, paid, is_new=is_new)
+
+    def begin(self) -> None:
+        """Start this run's section where it is a new one. Before the first call, and not earlier: a run that
+        ends before it has asked anything leaves the last one's section to --resume."""
+        if self._is_new:
+            _write_all(self._descriptor, json.dumps(HEADER).encode() + b"\n")
+            os.fsync(self._descriptor)
+            self._is_new = False
 
     async def record(self, key: str, call: Call, outcome: Outcome) -> None:
         """Append one finished call and return once it is on disk.
@@ -70,7 +85,9 @@ class Journal:
         The line is written at once, so that a killed process loses nothing; one sync by a thread of its own
         serves all lines that were written before it began, so that no call waits for another's sync.
         """
-        self.finished[key], self.models[key] = outcome, call.model
+        self.finished[key] = outcome
+        if outcome.reply is not None:
+            self.paid.append((call.model, outcome.reply.tokens))
         about = {"key": key, "purpose": call.purpose, "question": call.question, "model": call.model}
         line = json.dumps(about | outcome.as_dict(), ensure_ascii=False)
         _write_all(self._descriptor, line.encode() + b"\n")
@@ -98,13 +115,10 @@ class Journal:
                     each.set_exception(problem)
 
     def paid_usd(self, price: Callable[[str], Price | None]) -> float:
-        """What the finished calls cost at today's prices; 0 for models without one."""
-        total = 0.0
-        for key, model in self.models.items():
-            reply, its_price = self.finished[key].reply, price(model)
-            if reply is not None and its_price is not None:
-                total += its_price.cost(reply.tokens)
-        return total
+        """What the replies of this run cost at today's prices; 0 for models without one."""
+        prices = {model: price(model) for model, _ in self.paid}
+        known = ((prices[model], tokens) for model, tokens in self.paid)
+        return sum(its_price.cost(tokens) for its_price, tokens in known if its_price is not None)
 
     def close(self) -> None:
         self._disk.shutdown()
@@ -131,10 +145,10 @@ def _lock(descriptor: int, path: Path) -> None:
         ) from error
 
 
-def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], dict[str, str]]:
-    """What the last run finished, and by which model; a torn last line is cut off the file."""
+def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], list[tuple[str, Tokens]]]:
+    """What the last run finished, and what it paid for; a torn last line is cut off the file."""
     finished: dict[str, Outcome] = {}
-    models: dict[str, str] = {}
+    paid: list[tuple[str, Tokens]] = []
     whole = 0
     with os.fdopen(os.dup(descriptor), "rb") as stream:
         stream.seek(0)
@@ -145,10 +159,12 @@ def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], dict[st
             try:
                 entry = json.loads(line)
                 if entry == HEADER:
-                    finished, models = {}, {}
+                    finished, paid = {}, []
                 else:
-                    finished[str(entry["key"])] = Outcome.from_dict(entry)
-                    models[str(entry["key"])] = str(entry["model"])
+                    outcome = Outcome.from_dict(entry)
+                    finished[str(entry["key"])] = outcome
+                    if outcome.reply is not None:
+                        paid.append((str(entry["model"]), outcome.reply.tokens))
             except (ValueError, KeyError, TypeError) as error:
                 raise InputError(
                     f"{path}:{number}: not a line of a journal. Move the file away, or choose other "
@@ -156,4 +172,4 @@ def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], dict[st
                 ) from error
     if whole != os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, whole)
-    return finished, models
+    return finished, paid

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.retrieval.base import Run
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.text import fold
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.dataset.resolve import Judgments
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.retrieval.base import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,7 @@ def _inside(graph: KnowledgeGraph, entities: frozenset[int]) -> NDArray[np.int64
     neighbours = np.concatenate([adjacency.neighbours[each] for each in parts])
     relations = np.concatenate([adjacency.relations[each] for each in parts])
     inside = np.isin(neighbours, np.fromiter(entities, dtype=np.int64, count=len(entities)))
-    return np.unique(relations[inside]).astype(np.int64)
+    return distinct(relations[inside])[0].astype(np.int64)
 
 
 def _held(graph: KnowledgeGraph, relations: NDArray[np.int64], wanted: RelationReference) -> tuple[int, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
-from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.metrics.facts import Facts
 from tiny_graph_rag.metrics.matching import matched_in_order
-from tiny_graph_rag.retrieval.base import Run
+
+if TYPE_CHECKING:  # a run of plain columns needs neither graph nor names
+    from tiny_graph_rag.dataset.resolve import Judgments
+    from tiny_graph_rag.metrics.facts import Facts
+    from tiny_graph_rag.retrieval.base import Run
 
 NO_ITEM = -1
 NO_ROW = -1

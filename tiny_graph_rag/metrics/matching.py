@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.dataset.resolve import Judgments
+if TYPE_CHECKING:
+    from tiny_graph_rag.dataset.resolve import Judgments
 
 NO_ITEM = -1
 

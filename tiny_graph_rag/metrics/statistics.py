@@ -132,10 +132,10 @@ def bootstrap(values: NDArray[np.float64], weights: NDArray[np.float64], *, seed
         counts = np.bincount(draws.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
         with np.errstate(invalid="ignore"):
             parts.append((counts @ above) / (counts @ below))
-    return _percentiles(np.sort(np.concatenate(parts), axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return percentiles(np.sort(np.concatenate(parts), axis=0), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
 
 
-def _percentiles(ascending: NDArray[np.float64], shares: tuple[float, ...]) -> Column:
+def percentiles(ascending: NDArray[np.float64], shares: tuple[float, ...]) -> Column:
     """Linear between neighbours, NaN (sorted last) left out; (rows, columns) → (columns, shares).
 
     numpy's own nanquantile goes column by column and loads numpy.ma.

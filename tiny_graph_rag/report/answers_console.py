@@ -10,8 +10,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
-from tiny_graph_rag.generation.base import Answers, total
+from tiny_graph_rag.generation.base import Answers
 from tiny_graph_rag.generation.forecast import Forecast
+from tiny_graph_rag.llm.spent import total
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,7 +25,7 @@ def money(usd: float | None, *, estimated: bool = False) -> str:
 
 def print_answers(answered: Answered, console: Console) -> None:
     """One row for all and one a tag: scores, answers, tokens, cost."""
-    from tiny_graph_rag.report.console import shown
+    from tiny_graph_rag.report.summary_console import shown
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("answers")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
-from tiny_graph_rag.generation.base import Agreement, Answer, Answers, Spent, total
+from tiny_graph_rag.generation.base import Agreement, Answer, Answers
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
-from tiny_graph_rag.report.explained_json import mean_fields, number
+from tiny_graph_rag.llm.spent import Spent, total
+from tiny_graph_rag.report.numbers_json import mean_fields, number
 
 
 def answer(answers: Answers, row: int, graph: KnowledgeGraph) -> dict[str, Any]:
@@ -38,6 +41,39 @@ def usage(answers: Answers, rows: Sequence[int] | None = None) -> dict[str, Any]
     return {
         **{purpose: spent(by_purpose[purpose]) for purpose in PURPOSES},
         "total": spent(total(by_purpose.values())),
+    }
+
+
+def linking(linked: LinkedQuestion) -> dict[str, Any]:
+    """`results[].linking`: whether the model could be asked, and what that took."""
+    return {"error": linked.error, **spent(linked.spent or Spent())}
+
+
+def add_linking(
+    head: dict[str, Any], linked: Sequence[LinkedQuestion], examples: Iterable[Example]
+) -> dict[str, Any]:
+    """`summary` of a run without answers whose linker asked a model: failures and cost, by tag too."""
+    tags = [each.tags for each in examples]
+    whole = _linked_slice(linked)
+    by_tag = {
+        tag: each | _linked_slice([one for one, its in zip(linked, tags, strict=True) if tag in its])
+        for tag, each in head["by_tag"].items()
+    }
+    in_all = whole["usage"]["total"]
+    return head | {
+        "total_token_usage": {name: in_all[name] for name in Tokens().as_dict()},
+        "estimated_cost_usd": in_all["cost_usd"],
+        **whole,
+        "by_tag": by_tag,
+    }
+
+
+def _linked_slice(linked: Sequence[LinkedQuestion]) -> dict[str, Any]:
+    took = total(each.spent or Spent() for each in linked)
+    by_purpose = {purpose: spent(took if purpose == "linking" else Spent()) for purpose in PURPOSES}
+    return {
+        "failed": sum(each.error is not None for each in linked),
+        "usage": {**by_purpose, "total": spent(took)},
     }
 
 

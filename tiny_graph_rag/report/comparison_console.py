@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM
-from tiny_graph_rag.report.console import shown
+from tiny_graph_rag.report.summary_console import shown
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,7 @@ from typing import Any
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.evaluation.comparison import Comparison, Flip, Rows
-from tiny_graph_rag.report.explained_json import number
-from tiny_graph_rag.report.results_json import SCHEMA_VERSION
+from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION, number
 from tiny_graph_rag.version import __version__
 
 

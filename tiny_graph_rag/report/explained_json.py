@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from tiny_graph_rag.evaluation.ties import Ties
 from tiny_graph_rag.evaluation.waterfall import Step
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.graph.model import Entities
-from tiny_graph_rag.metrics import Mean
+from tiny_graph_rag.report.numbers_json import number
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.text import fold, nfc
 
@@ -124,17 +123,6 @@ def _ties(found: Ties) -> dict[str, Any]:
     }
 
 
-def mean_fields(mean: Mean) -> dict[str, Any]:
-    """A mean as results files hold it."""
-    return {
-        "mean": number(mean.mean),
-        "low": number(mean.low),
-        "high": number(mean.high),
-        "n": mean.n,
-        "reliable": mean.reliable,
-    }
-
-
 def perturbed_json(each: Perturbed) -> dict[str, Any]:
     """One kind of altered questions: what each measure lost, and which questions broke."""
     return {
@@ -152,8 +140,3 @@ def perturbed_json(each: Perturbed) -> dict[str, Any]:
         },
         "broken": [{"id": question, "query": query} for question, query in each.broken],
     }
-
-
-def number(value: float) -> float | None:
-    """JSON has no NaN: undefined is null."""
-    return None if math.isnan(value) else float(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import markdown_text, three
+from tiny_graph_rag.report.plain import markdown_text, three, verdict_words
 
 Json = dict[str, Any]
 
@@ -169,13 +169,6 @@ def worst_questions(content: Json, most: int) -> tuple[str, list[Json]]:
     scored = [each for each in content["results"] if each["metrics"].get(measure) is not None]
     short = [each for each in scored if each["metrics"][measure] < 1]
     return measure, sorted(short, key=lambda each: each["metrics"][measure])[:most]
-
-
-def verdict_words(question: Json) -> str:
-    """`hit 2, no seed 1`: how many of the question's references met which end."""
-    ends = [each.get("verdict") or "not judged" for each in question["references"]]
-    counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
-    return ", ".join(f"{each.replace('_', ' ')} {number}" for each, number in counted.items())
 
 
 def _methods(results: Sequence[Document]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Any
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
@@ -36,3 +37,10 @@ def csv_text(text: str) -> str:
 def three(value: float | None) -> str:
     """Three digits, – where undefined."""
     return "–" if value is None else f"{value:.3f}".replace("-", "−")
+
+
+def verdict_words(question: dict[str, Any]) -> str:
+    """`hit 2, no seed 1`: how many of the question's references met which end."""
+    ends = [each.get("verdict") or "not judged" for each in question["references"]]
+    counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
+    return ", ".join(f"{each.replace('_', ' ')} {number}" for each, number in counted.items())

@@ -6,30 +6,28 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.evaluation.runner import SHOWN_RANKS as SHOWN_RANKS
 from tiny_graph_rag.evaluation.runner import Evaluation
-from tiny_graph_rag.evaluation.summary import Slice
+from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.explained_json import (
     explained_summary,
-    mean_fields,
-    number,
     perturbed_json,
     reference_evidence,
 )
+from tiny_graph_rag.report.numbers_json import (
+    SCHEMA_VERSION,
+    headline,
+    latency_document,
+    number,
+    slice_document,
+)
 from tiny_graph_rag.report.walks import walk_steps
 from tiny_graph_rag.version import __version__
-
-SCHEMA_VERSION = 1
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
@@ -63,19 +61,33 @@ def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
     if evaluation.perturbed:
         head = {**head, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
-    if evaluation.answered is None:
-        return head
-    from tiny_graph_rag.report.answers_json import add_answers
+    if evaluation.answered is not None:
+        from tiny_graph_rag.report.answers_json import add_answers
 
-    return add_answers(head, evaluation.answered)
+        return add_answers(head, evaluation.answered)
+    if _links_by_model(evaluation):
+        from tiny_graph_rag.report.answers_json import add_linking
+
+        return add_linking(head, evaluation.linked, evaluation.examples)
+    return head
+
+
+def _links_by_model(evaluation: Evaluation) -> bool:
+    return any(each.spent is not None for each in evaluation.linked)
 
 
 def _answer(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    if evaluation.answered is None:
-        return {}
-    from tiny_graph_rag.report.answers_json import answer
+    """What a question's links and answer cost and say, where a model was asked for them."""
+    found: dict[str, Any] = {}
+    if evaluation.linked[row].spent is not None:
+        from tiny_graph_rag.report.answers_json import linking
 
-    return {"answer": answer(evaluation.answered.answers, row, evaluation.graph)}
+        found["linking"] = linking(evaluation.linked[row])
+    if evaluation.answered is not None:
+        from tiny_graph_rag.report.answers_json import answer
+
+        found["answer"] = answer(evaluation.answered.answers, row, evaluation.graph)
+    return found
 
 
 def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
@@ -116,38 +128,6 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **explained_summary(evaluation.explanation),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
-    }
-
-
-def headline(found: Mapping[Measure, Mean], cutoff: int) -> dict[str, float | None]:
-    """The four means under their fixed names, as far as they were computed."""
-    fixed = {
-        "mean_precision_at_k": Measure("precision", cutoff),
-        "mean_recall_at_k": Measure("recall", cutoff),
-        "mean_mrr": Measure("mrr"),
-        "mean_ndcg_at_k": Measure("ndcg", cutoff),
-    }
-    return {name: number(found[each].mean) for name, each in fixed.items() if each in found}
-
-
-def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
-    """Seconds a question, over those that were timed."""
-    timed = seconds[~np.isnan(seconds)]
-    if not len(timed):
-        return {"mean": None, "p50": None, "p95": None, "n": 0}
-    p50, p95 = np.quantile(timed, [0.5, 0.95]).tolist()
-    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
-
-
-def slice_document(part: Slice) -> dict[str, Any]:
-    """Counts and means of all questions or of one tag."""
-    return {
-        "questions": part.questions,
-        "scored": part.questions - part.without_gold,
-        "without_gold": part.without_gold,
-        "nothing_retrieved": part.nothing_retrieved,
-        "failed": 0,
-        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }
 
 

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.evaluation.scoring import Collected, Stretch
+from tiny_graph_rag.evaluation.stretches import Collected, Stretch
 from tiny_graph_rag.evaluation.summary import Summary
-from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.explained_json import number
-from tiny_graph_rag.report.results_json import entities, headline, latency_document, slice_document
-from tiny_graph_rag.retrieval.base import NO_HOP
+from tiny_graph_rag.report.numbers_json import headline, latency_document, number, slice_document
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.graph.model import KnowledgeGraph
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -55,7 +55,11 @@ def document_parts(
         if lines:
             yield (b"\n" if first else b",\n") + b",\n".join(lines)
             first = False
-    known = entities(graph, mentioned) if graph is not None else {}
+    known: dict[str, dict[str, str]] = {}
+    if graph is not None:
+        from tiny_graph_rag.report.results_json import entities
+
+        known = entities(graph, mentioned)
     found = {"summary": summary(collected, collected.found(seed), cutoff, usage), "entities": known}
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
 
@@ -112,6 +116,8 @@ def question_rows(
     stretch: Stretch, columns: dict[Measure, Column], cutoff: int, shown: int
 ) -> Iterator[dict[str, Any]]:
     """One object of `results` a question."""
+    from tiny_graph_rag.retrieval.base import NO_HOP
+
     judged = stretch.judged
     rows = judged.rows[:, :shown]
     labelled = iter(stretch.labels(rows[rows != NO_ROW]))

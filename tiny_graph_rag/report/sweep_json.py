@@ -10,8 +10,8 @@ from typing import Any
 
 from tiny_graph_rag.evaluation.recommend import Recommendation, rule
 from tiny_graph_rag.evaluation.sweep import Setting, SettingSlice, Sweep
-from tiny_graph_rag.report.explained_json import mean_fields, number
-from tiny_graph_rag.report.results_json import SCHEMA_VERSION, dataset_json
+from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION, mean_fields, number
+from tiny_graph_rag.report.results_json import dataset_json
 from tiny_graph_rag.version import __version__
 
 WHOLE = "all"  # how CSV calls the slice of all questions

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import replace
 from os import cpu_count
@@ -63,6 +62,8 @@ class BfsRetriever(Retriever):
         def work(each: int) -> list[Ranked]:
             part = questions[each * share : (each + 1) * share]
             return [self._ranked(walkers[each], question) for question in part]
+
+        from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(threads) as pool:
             return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])

@@ -23,9 +23,10 @@ from tiny_graph_rag.retrieval.words import (
     asked_kind,
     folded_word,
     is_function_word,
+    is_korean,
     keys,
-    lemma,
     likeness,
+    singular,
     stem,
     words_of,
     words_of_name,
@@ -57,6 +58,7 @@ class TypeNames:
     ) -> None:
         self.names = tuple(names)
         self.words = [[word for word in words_of_name(name) if not is_function_word(word)] for name in names]
+        self._korean = [[is_korean(word) for word in words] for words in self.words]
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
@@ -80,16 +82,17 @@ class TypeNames:
     def _claims(self, word: str) -> tuple[Claim, ...]:
         best: dict[int, Claim] = {}
         if not is_function_word(word):
-            for type_, words in enumerate(self.words):
+            korean = is_korean(word)  # words of two scripts are never alike
+            for type_, (words, scripts) in enumerate(zip(self.words, self._korean, strict=True)):
                 for place, other in enumerate(words):
-                    grade = likeness(word, other)
+                    grade = likeness(word, other) if scripts[place] == korean else UNRELATED
                     if grade != UNRELATED:
                         _keep(best, Claim(type_, self._weight[grade], place))
         kinds = asked_kind(word)
         if kinds:
             for type_, words in enumerate(self.words):
                 for place, other in enumerate(words):
-                    if other in kinds or lemma(other) in kinds:
+                    if other in kinds or singular(other) in kinds:
                         _keep(best, Claim(type_, self._other_name, place))
         for type_ in self._by_owner(word):
             _keep(best, Claim(type_, self._other_name, NO_PLACE))
@@ -137,7 +140,7 @@ class Texts:
             for word in (*self._kinds[place], *owners):
                 if not is_function_word(word):
                     self._types.setdefault(word, set()).add(place)
-        self._type_keys: dict[str, set[int]] | None = None
+        self._type_keys: dict[bool, dict[str, set[int]]] = {}
         self._bearers = np.bincount(types.codes, minlength=len(types.names)).tolist()
         self._relations: dict[str, set[int]] | None = None
         self._entities: dict[str, set[int]] = {}
@@ -160,14 +163,13 @@ class Texts:
         if self._relations is None:
             self._read()
         assert self._relations is not None
-        assert self._type_keys is not None
         relations: set[int] = set()
         entities: set[int] = set()
         types: set[int] = set()
         for key in keys(word):
             relations |= self._relations.get(key, set())
             entities |= self._entities.get(key, set())
-            types |= self._type_keys.get(key, set())
+            types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
         codes = self.graph.entities.types.codes
         bearers = self._count(types) + sum(int(codes[row]) not in types for row in entities)
         weight = max(
@@ -175,6 +177,15 @@ class Texts:
             self._weight(self._price_entity, bearers, len(self.graph)),
         )
         return Found(weight, frozenset(relations), frozenset(entities), frozenset(types))
+
+    def _keys_of_types(self, *, korean: bool) -> dict[str, set[int]]:
+        """Each language's own when it is first asked for: English ones need the lemmatiser, a slow import."""
+        if korean not in self._type_keys:
+            found = self._type_keys[korean] = {}
+            for word, types in self._types.items():
+                for key in keys(word) if is_korean(word) == korean else ():
+                    found.setdefault(key, set()).update(types)
+        return self._type_keys[korean]
 
     def _count(self, types: Iterable[int]) -> int:
         return sum(self._bearers[place] for place in types)
@@ -188,10 +199,7 @@ class Texts:
 
     def _read(self) -> None:
         graph = self.graph
-        self._relations, self._type_keys = {}, {}
-        for word, types in self._types.items():
-            for key in keys(word):
-                self._type_keys.setdefault(key, set()).update(types)
+        self._relations = {}
         told = graph.relations.descriptions
         known = graph.entities.descriptions
         rows = graph.derived("described", lambda: _described(graph))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+HANGUL = re.compile("[가-힣]")
 POSSESSIVE = re.compile(r"['’]s$")
 CACHED_WORDS = 1 << 16
 SHORTEST_STEM = 3  # letters that a light stem keeps
@@ -71,17 +72,18 @@ ASKED_KIND = {
 ENGLISH_SUFFIXES = _in_order(
     "ments ment ions ion ings ing ress ers ors ies ied er or ed es en e s y"
 )  # longest first where one ends in another
-KOREAN_PARTICLES = _in_order(
+KOREAN_PARTICLES = _set_of(
     "으로부터 에게서는 에게서 한테서 에게는 에서는 이라는 이라고 에게 한테 에서 으로 까지 부터 "
     "마다 처럼 보다 이나 이랑 라는 라고 하고 은 는 이 가 을 를 와 과 의 에 로 도 만 랑 나 야 아 "
     "께"
 )
-KOREAN_ENDINGS = _in_order(
+KOREAN_ENDINGS = _set_of(
     "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
     "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
     "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
     "해 기 된 될 됨 음"
 )
+LONGEST_ENDING = max(map(len, KOREAN_PARTICLES | KOREAN_ENDINGS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def words_of_name(name: str) -> list[str]:
 
 
 def is_korean(word: str) -> bool:
-    return not word.isascii() and any("가" <= letter <= "힣" for letter in word)
+    return not word.isascii() and HANGUL.search(word) is not None
 
 
 def is_function_word(word: str) -> bool:
@@ -133,6 +135,11 @@ def asked_kind(word: str) -> frozenset[str]:
         if word == start or (not start.isascii() and word.startswith(start)):
             return KINDS[kind]
     return frozenset()
+
+
+def singular(word: str) -> str:
+    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
 @cache
@@ -164,9 +171,10 @@ def stem(word: str) -> str:
 
 def _korean_stem(word: str) -> str:
     for endings in (KOREAN_PARTICLES, KOREAN_ENDINGS):
-        for ending in endings:
-            if word.endswith(ending) and len(word) - len(ending) >= KOREAN_STEM:
-                word = word[: -len(ending)]
+        longest = min(LONGEST_ENDING, len(word) - KOREAN_STEM)
+        for size in range(longest, 0, -1):
+            if word[-size:] in endings:
+                word = word[:-size]
                 break
     return word
 

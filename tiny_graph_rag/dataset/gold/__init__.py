@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest
-from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.files import bare_name, decode_utf8, read_bytes, sha256_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +72,7 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
         raise DatasetError(*(f"{path.name}: question {each!r} stands in the file twice" for each in twice))
     if not questions:
         raise DatasetError(f"{path.name}: the gold set has no question")
-    return GoldSet(tuple(questions), gold_name(path), sha256_of(path), format)
-
-
-def gold_name(path: Path) -> str:
-    name = nfc(path.name).removesuffix(".gz")
-    return name.rsplit(".", 1)[0] if "." in name else name
+    return GoldSet(tuple(questions), bare_name(path), sha256_of(path), format)
 
 
 def detected(path: Path) -> str:

@@ -1,0 +1,69 @@
+"""`--linker llm` for commands that ask for nothing else: the linker with a model to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.linking import LLM, LinkedQuestion, LinkerMaker, make_linker
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.llm.chat import Chat
+
+
+@dataclass(frozen=True, slots=True)
+class Linking:
+    """maker: for `evaluate` and `sweep`. chat: None where the linker asks no model."""
+
+    session: Session
+    maker: LinkerMaker
+    chat: Chat | None = None
+
+    @classmethod
+    def of(cls, session: Session) -> Linking:
+        """Before any work. Raises UsageError where a model is needed and none can be asked.
+
+        Answers are cached but not journaled: there are no results that a journal could stand beside.
+        """
+        config = session.config
+        if config.retrieval.linker != LLM:
+            return cls(session, make_linker)
+        require_api(session)
+        from tiny_graph_rag.llm.setup import Tariff, open_chat
+
+        tariff, model = Tariff(config), config.openai.model
+        session.say(f"linking: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
+        chat = open_chat(config, tariff, None)
+        return cls(session, partial(make_linker, chat=chat), chat)
+
+    def say_spent(self) -> None:
+        if self.chat is not None:
+            say_paid(self.session, self.chat)
+
+
+def require_api(session: Session) -> None:
+    """Raises UsageError where --linker llm has no model to ask."""
+    from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask
+
+    if not can_ask(session.config):
+        raise UsageError(f"--linker llm needs an API: {HOW_TO_TURN_ON}")
+
+
+def say_paid(session: Session, chat: Chat) -> None:
+    """What this run itself asked and paid."""
+    ledger, budget = chat.ledger, chat.budget
+    parts = [f"this run: {ledger.asked:,} calls made, {ledger.known:,} known from journal or cache"]
+    if chat.price(session.config.openai.model) is not None:
+        parts.append(f"${budget.spent_usd:.4f} paid")
+    if budget.doubtful:
+        parts.append(f"{budget.doubtful:,} attempts that broke off may have been charged too")
+    session.say(", ".join(parts))
+
+
+def failed_links(ids: Sequence[str], linked: Sequence[LinkedQuestion]) -> list[tuple[str, str]]:
+    """Id and reason of the questions that could not be linked."""
+    return [(id, each.error) for id, each in zip(ids, linked, strict=True) if each.error is not None]

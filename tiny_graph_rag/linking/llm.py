@@ -1,0 +1,149 @@
+"""Linking by a model: it says which names a question holds, the graph's name index says whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from importlib import resources
+from typing import ClassVar
+
+from tiny_graph_rag.config import OpenAI
+from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
+from tiny_graph_rag.linking.evidence import Grade
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.llm.base import Call, Message, Outcome
+from tiny_graph_rag.llm.chat import NOT_ASKED, Chat
+from tiny_graph_rag.llm.spent import Spent
+from tiny_graph_rag.llm.structured import read_object, strict_object
+
+SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
+RULES = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
+_PLACE = re.compile(r"\{(earlier|question)\}")
+# A question that holds the fence's own words would end it; broken ones end nothing.
+_FENCE = re.compile(r"<(?=\s*/?\s*(?:question|earlier)\b)", re.IGNORECASE)
+
+
+class ModelLinker(Linker):
+    """Asks `chat` once a question. A question whose call failed carries the error and has no seeds.
+
+    done: is told each outcome, for a progress line.
+    """
+
+    name: ClassVar[str] = "llm"
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        names: NameIndex,
+        chat: Chat,
+        settings: OpenAI,
+        done: Callable[[Outcome], None] = lambda outcome: None,
+    ) -> None:
+        self.graph, self.names, self.chat, self.settings, self.done = graph, names, chat, settings, done
+        self.finder = MentionFinder(graph, names)
+        # A question that is linked again, to time it or for another setting, is not paid for again.
+        self._known: dict[str, Outcome] = {}
+
+    def prepare(self, examples: Sequence[Example]) -> None:
+        """Ask for all questions at once."""
+        self._outcomes(examples)
+
+    def _outcomes(self, examples: Sequence[Example]) -> list[Outcome]:
+        calls = [mention_call(example, self.settings) for example in examples]
+        keys = [call.key(self.chat.endpoint.shown_url) for call in calls]
+        new = {key: call for key, call in zip(keys, calls, strict=True) if key not in self._known}
+        if new:
+            self._known.update(zip(new, self.chat.ask(new.values(), self.done), strict=True))
+        return [self._known[key] for key in keys]
+
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        outcomes = self._outcomes(examples)
+        said = [_mentions(each) for each in outcomes]
+        meant = self._meant([mention for each in said for mention in each])
+        price = self.chat.price(self.settings.model)
+        return [
+            LinkedQuestion(
+                example.query,
+                self._seeds(example, mentions, meant),
+                example.id,
+                error=_error(outcome),
+                spent=Spent.on(outcome, price),
+            )
+            for example, mentions, outcome in zip(examples, said, outcomes, strict=True)
+        ]
+
+    def _meant(self, said: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
+        """What each mention means: the name, alias or spelling that it is as a whole, else the names in it,
+        found as in a question (점순이네 → 점순, the old mill → mill)."""
+        rank = self.graph.name_rank
+        found: dict[str, tuple[Mention, ...]] = {}
+        for mention, (entities, level) in self.names.resolve_all(said).items():
+            if level is not None:
+                in_order = tuple(sorted(entities, key=rank.__getitem__))
+                found[mention] = (Mention(0, len(mention), in_order, RULES[level], Grade.NAMED),)
+        rest = [mention for mention in dict.fromkeys(said) if mention not in found]
+        return found | dict(zip(rest, self.finder.find(rest), strict=True))
+
+    def _seeds(
+        self, example: Example, mentions: Sequence[str], meant: dict[str, tuple[Mention, ...]]
+    ) -> tuple[Seed, ...]:
+        """Each entity once, by its first mention."""
+        seeds: dict[int, Seed] = {}
+        for mention in mentions:
+            place = example.query.find(mention)
+            for part in meant[mention]:
+                words = mention[part.start : part.end]
+                start, end = (place + part.start, place + part.end) if place >= 0 else (None, None)
+                for entity in part.entities:
+                    share = 1 / len(part.entities)
+                    seeds.setdefault(entity, Seed(entity, words, start, end, part.rule, share))
+        return in_text_order([*seeds.values()])
+
+
+def mention_call(example: Example, settings: OpenAI) -> Call:
+    """What the model is asked. Its answer is as long as answers may be: reasoning counts there too."""
+    text = resources.files(__package__).joinpath("prompts/mentions.txt").read_text("utf-8")
+    system, _, user = text.partition("\n---\n")
+    turns = "\n".join(_FENCE.sub("< ", turn) for turn in example.context)
+    values = {
+        "earlier": f"<earlier>\n{turns}\n</earlier>\n\n" if turns else "",
+        "question": _FENCE.sub("< ", example.query),
+    }
+    # Filled in one pass, so that a question that says {earlier} stays as it is.
+    filled = _PLACE.sub(lambda found: values[found[1]], user.strip())
+    return Call(
+        "linking",
+        example.id,
+        settings.model,
+        (Message("system", system.strip()), Message("user", filled)),
+        settings.max_tokens,
+        settings.temperature,
+        settings.seed,
+        "mentions",
+        SCHEMA,
+        read_mentions,
+    )
+
+
+def read_mentions(text: str) -> tuple[str, ...]:
+    """`{"mentions": ["Anna", "Ben"]}` → the names, each once. Raises ValueError for any other form."""
+    mentions = read_object(text).get("mentions")
+    if not isinstance(mentions, list) or not all(isinstance(each, str) for each in mentions):
+        raise ValueError(f"'mentions' must be a list of names, got {json_kind(mentions)}")
+    return tuple(dict.fromkeys(each.strip() for each in mentions if each.strip()))
+
+
+def _mentions(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.error is not None or outcome.reply is None:
+        return ()
+    return read_mentions(outcome.reply.text)
+
+
+def _error(outcome: Outcome) -> str | None:
+    if outcome.error is None or outcome.error == NOT_ASKED:
+        return outcome.error
+    return f"linking failed: {outcome.error}"
