@@ -133,6 +133,7 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
+    sums = {each: sha256_of(each) for each in (gold_path, run_path)}
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
         collected = Collected(wanted)
         head = {
@@ -142,10 +143,10 @@ def score(
             "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
             "dataset": {
                 "name": opened.gold_name,
-                "sha256": sha256_of(gold_path),
+                "sha256": sums[gold_path],
                 "selection": opened.selection,
             },
-            "run": {"name": run_path.name, "sha256": sha256_of(run_path), "format": opened.run_format},
+            "run": {"name": run_path.name, "sha256": sums[run_path], "format": opened.run_format},
             "config": config.as_dict(),
         }
         parts = document_parts(

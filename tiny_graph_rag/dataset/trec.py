@@ -21,6 +21,11 @@ def decoded(identifier: str) -> str:
     return _ESCAPES.sub(_decoded_run, identifier)
 
 
+def all_decoded(identifiers: list[str]) -> list[str]:
+    """`decoded` of each; one look at all of them where none is escaped."""
+    return list(map(decoded, identifiers)) if "%" in " ".join(identifiers) else identifiers
+
+
 def _decoded_run(found: re.Match[str]) -> str:
     # Several escapes in a row may be one character in UTF-8 and its neighbours.
     text = unquote(found[0], errors="strict") if _is_utf8(found[0]) else found[0]

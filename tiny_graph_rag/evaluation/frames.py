@@ -5,12 +5,15 @@ Only the documents that are judged are looked up; the others count by their scor
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.metrics import Measure, means, parse_measures, score, weights
@@ -19,6 +22,7 @@ from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW, Judged
 if TYPE_CHECKING:
     import pandas
 
+Ints = NDArray[np.int64]
 Scores = Mapping[str, float]
 Grades = Mapping[str, int]
 PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Precision": "precision"}
@@ -84,38 +88,64 @@ def evaluate_predictions(
 def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judged:
     """What measures see, for the questions of `gold`, in its order. Raises UsageError for a NaN score."""
     rankings = [run.get(question) or {} for question in gold]
-    lengths = np.fromiter(map(len, rankings), dtype=np.int64, count=len(rankings))
-    ends = np.cumsum(lengths)
-    starts = ends - lengths
-    scores = np.fromiter(chain.from_iterable(each.values() for each in rankings), dtype=np.float64)
-    if np.isnan(scores).any():
-        raise UsageError("a score of the run is NaN; NaN has no place in an order")
-    n, width = len(rankings), int(lengths.max(initial=0))
-    most = max(map(len, gold.values()), default=0)
-    grades, ideal = np.zeros((n, width), dtype=np.int32), np.zeros((n, most), dtype=np.int32)
-    items = np.full((n, width), NO_ITEM, dtype=np.int64)
-    irrelevant = np.zeros((n, width), dtype=bool)
-    relevant, bad = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    number = 0
-    for row, (judgments, ranking) in enumerate(zip(gold.values(), rankings, strict=True)):
-        best = sorted((grade for grade in judgments.values() if grade > 0), reverse=True)
-        ideal[row, : len(best)] = best
-        relevant[row] = len(best)
-        bad[row] = sum(grade == 0 for grade in judgments.values())
-        mine = scores[starts[row] : ends[row]]
-        for document, grade in judgments.items():
+    sizes = np.fromiter(map(len, gold.values()), dtype=np.int64, count=len(gold))
+    values = chain.from_iterable(each.values() for each in gold.values())
+    judgments = np.fromiter(values, dtype=np.float64, count=int(sizes.sum()))
+    owner = np.repeat(np.arange(len(gold)), sizes)
+    n = len(rankings)
+    at, their_ranks = _looked_up(rankings, gold.values())
+    known = judgments[at] >= 0
+    at, their_ranks = at[known], their_ranks[known]
+    good = judgments > 0
+    lengths = np.fromiter(map(len, rankings), dtype=np.int64, count=n)
+    shape = (n, int(lengths.max(initial=0)))
+    cells = (owner[at], their_ranks)
+    found, irrelevant = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=bool)
+    found[cells], irrelevant[cells] = judgments[at], ~good[at]
+    items = np.full(shape, NO_ITEM, dtype=np.int64)
+    items[cells] = np.where(good, np.cumsum(good) - 1, NO_ITEM)[at]
+    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=np.int32)
+    ideal[owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = np.maximum(
+        judgments, 0
+    )
+    return Judged(
+        grades=found,
+        irrelevant=irrelevant,
+        items=items,
+        rows=np.broadcast_to(np.int64(NO_ROW), shape),
+        retrieved=lengths,
+        relevant=np.bincount(owner[good], minlength=n),
+        judged_irrelevant=np.bincount(owner[judgments == 0], minlength=n),
+        ideal=-np.sort(-ideal, axis=1),
+        submitted=found > 0,
+        answered=np.array([question in run for question in gold], dtype=bool),
+    )
+
+
+def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints, Ints]:
+    """Of the gold set's documents, numbered one after the other, those that the run has, and their ranks
+    from 0.
+    """
+    places: list[int] = []
+    ranks: list[int] = []
+    first = 0
+    for grades, ranking in zip(gold, rankings, strict=True):
+        ascending = sorted(ranking.values())
+        if isnan(sum(ascending)) and any(map(isnan, ascending)):  # infinite scores add up to NaN, too
+            raise UsageError("a score of the run is NaN; NaN has no place in an order")
+        length = len(ascending)
+        for place, document in enumerate(grades, start=first):
             own = ranking.get(document)
-            if own is not None and grade >= 0:
-                rank = int(np.count_nonzero(mine > own))
-                if np.count_nonzero(mine == own) > 1:
-                    place = list(ranking).index(document)
-                    rank += int(np.count_nonzero(mine[:place] == own))
-                grades[row, rank], irrelevant[row, rank] = grade, grade == 0
-                items[row, rank] = number if grade else NO_ITEM
-            number += grade > 0
-    answered = np.array([question in run for question in gold], dtype=bool)
-    rows = np.full((n, width), NO_ROW, dtype=np.int64)
-    return Judged(grades, irrelevant, items, rows, lengths, relevant, bad, ideal, grades > 0, answered)
+            if own is None:
+                continue
+            rank = length - bisect_right(ascending, own)
+            if length - rank > 1 and ascending[-rank - 2] == own:  # equal scores keep their order
+                before = islice(ranking.values(), list(ranking).index(document))
+                rank += sum(each == own for each in before)
+            places.append(place)
+            ranks.append(rank)
+        first += len(grades)
+    return np.array(places, dtype=np.int64), np.array(ranks, dtype=np.int64)
 
 
 def _as_dicts(table: Any) -> dict[str, dict[str, Any]]:
@@ -132,7 +162,7 @@ def _as_dicts(table: Any) -> dict[str, dict[str, Any]]:
             found.setdefault(question, {}).setdefault(document, value)
         return found
     return {
-        question: row if isinstance(row, Mapping) else _best_of(row)  # type: ignore[misc]
+        question: row if isinstance(row, (dict, Mapping)) else _best_of(row)  # type: ignore[misc]
         for question, row in table.items()
     }
 

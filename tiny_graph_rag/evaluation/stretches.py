@@ -16,24 +16,35 @@ Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """Of large runs, whose results say neither rankings nor references: names where one is asked for.
+
+    retrieved: rows of the run's table → names. wanted: items (rows of all references) → names.
+    """
+
+    retrieved: Callable[[NDArray[np.int64]], list[str]]
+    wanted: Callable[[NDArray[np.int64]], list[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Stretch:
     """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
 
     order: the place of each question in the gold set, where stretches come in another order.
-    duplicates: lines of the run that were dropped. brief: results say neither ranking nor references.
-    references: of each question, (name, grade, ids of the entities that fill it, level, item) a reference.
+    duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
+    entities that fill it, level, item) a reference. names: in place of labels and references.
     """
 
     ids: Sequence[str]
     judged: Judged
-    labels: Labels
-    references: Sequence[Sequence[tuple[str, int, list[str], str | None, int]]]
+    labels: Labels = lambda rows: []
+    references: Sequence[Sequence[tuple[str, int, list[str], str | None, int]]] = ()
     queries: Sequence[str] = ()
     tags: Sequence[Sequence[str]] = ()
     latency_seconds: Mapping[str, float] = field(default_factory=dict)
     order: NDArray[np.int64] | None = None
     duplicates: int = 0
-    brief: bool = False
+    names: Names | None = None
 
 
 class Collected:

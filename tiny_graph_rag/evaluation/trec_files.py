@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
 from tiny_graph_rag.evaluation.stretches import Stretch
 from tiny_graph_rag.evaluation.trec_gold import (
@@ -86,31 +87,32 @@ class TrecRun:
                 block = held + more
                 cut = block.rfind(b"\n") + 1 if more else len(block)
                 if cut:
-                    looked, last_line, last_byte = self._looked_up(block[:cut])
+                    looked, data, last_line, last_byte = self._looked_up(block[:cut])
                     if not more:
                         last_line, last_byte = len(looked.keys), cut
                     # The last question may go on in the next block.
-                    yield from self._finished(looked.at(slice(0, last_line)), block)
+                    yield from self._finished(looked.at(slice(0, last_line)), data)
                     held = block[last_byte:]
                 else:
                     held = block
                 if not more:
                     return
 
-    def _finished(self, looked: _Looked, block: bytes) -> Iterator[Stretch]:
-        known = looked.at(looked.questions != UNKNOWN)
-        if not len(known.keys):
+    def _finished(self, looked: _Looked, data: NDArray[np.uint8]) -> Iterator[Stretch]:
+        known = looked.questions != UNKNOWN
+        if not known.all():
+            looked = looked.at(known)
+        if not len(looked.keys):
             return
-        questions = known.questions[np.flatnonzero(np.diff(known.questions, prepend=UNKNOWN))]
-        if self.answered[questions].any() or len(np.unique(questions)) < len(questions):
+        questions = _in_turn(looked.questions)
+        if self.answered[questions].any() or len(distinct(questions)[0]) < len(questions):
             raise AnotherWay
         self.answered[questions] = True
 
         def texts(starts: Ints, lengths: Ints) -> list[str]:
-            bounds = zip(starts.tolist(), lengths.tolist(), strict=True)
-            return [block[start : start + length].decode("utf-8", "replace") for start, length in bounds]
+            return Column(data, starts, lengths).texts()
 
-        yield from judged_stretches(self.gold, self._ordered(known, texts))
+        yield from judged_stretches(self.gold, self._ordered(looked, texts))
 
     def _scattered(self) -> Iterator[Stretch]:
         size = self.path.stat().st_size
@@ -129,7 +131,7 @@ class TrecRun:
         for turn in range(passes):
             parts = []
             for base, block in self._blocks():
-                looked, _, _ = self._looked_up(block)
+                looked, *_ = self._looked_up(block)
                 parts.append(looked.at((looked.questions != UNKNOWN) & (looked.questions % passes == turn)))
                 parts[-1].starts[:] += base
             known = _Looked(
@@ -155,8 +157,8 @@ class TrecRun:
                 if not more:
                     return
 
-    def _looked_up(self, raw: bytes) -> tuple[_Looked, int, int]:
-        """The lines of a block, and the line and the byte at which its last question begins."""
+    def _looked_up(self, raw: bytes) -> tuple[_Looked, NDArray[np.uint8], int, int]:
+        """The lines of a block, its bytes, and the line and the byte at which its last question begins."""
         block = split(raw, 6)
         if block is None:
             raise AnotherWay
@@ -174,8 +176,8 @@ class TrecRun:
         sure = heads.at(alike).equals(gold.question_names.at(rows))
         questions[alike[sure]] = rows[sure]
         strange = np.flatnonzero(questions == UNKNOWN)
-        _, distinct = np.unique(hashes[strange], return_index=True)
-        self.unknown.update(dict.fromkeys(heads.at(strange[np.sort(distinct)]).texts()))
+        _, new = distinct(hashes[strange].view(np.int64))
+        self.unknown.update(dict.fromkeys(heads.at(strange[np.sort(new)]).texts()))
 
         sizes = np.diff(np.append(first, len(block)))
         question = np.repeat(questions, sizes)
@@ -186,28 +188,30 @@ class TrecRun:
         maybe, rows = (each[gold.keys[place] == keys[maybe]] for each in (maybe, gold.key_rows[place]))
         sure = documents.at(maybe).equals(gold.names.at(rows)) & (gold.owners[rows] == question[maybe])
         gold_rows[maybe[sure]] = rows[sure]
-        looked = _Looked(question, scores, keys, gold_rows, documents.starts.copy(), documents.lengths)
-        return looked, int(first[-1]), int(block.starts[first[-1], 0])
+        looked = _Looked(question, scores, keys, gold_rows, documents.starts, documents.lengths)
+        return looked, block.data, int(first[-1]), int(names.starts[first[-1]])
 
     def _ordered(self, looked: _Looked, texts: Texts) -> Lines:
         """Question by question, best first."""
         question, scores = looked.questions, looked.scores
         beside = question[1:] == question[:-1]
-        with np.errstate(over="ignore"):
-            single = (scores + 0.0).astype(np.float32)  # + 0.0: there is one zero
-        right = single[1:] < single[:-1] if self.ties == "trec" else scores[1:] <= scores[:-1]
-        together = int(np.count_nonzero(~beside)) + 1 == len(np.unique(question))
-        if not (together and (right | ~beside).all()):
-            looked = looked.at(self._order(looked, single, texts))
+        if self.ties == "trec":
+            single = _single(scores)
+            right = single[1:] < single[:-1]
+        else:
+            right = scores[1:] <= scores[:-1]
+        heads = _in_turn(question)
+        if not ((right | ~beside).all() and len(distinct(heads)[0]) == len(heads)):
+            looked = looked.at(self._order(looked, texts))
 
         def names(rows: Ints) -> list[str]:
             return texts(looked.starts[rows], looked.lengths[rows])
 
         return Lines(looked.questions, looked.scores, looked.keys, looked.gold_rows, names)
 
-    def _order(self, looked: _Looked, single: NDArray[np.float32], texts: Texts) -> Ints:
+    def _order(self, looked: _Looked, texts: Texts) -> Ints:
         """Sorted by one key of question and score in float32; what is equal in it is put right after."""
-        bits = single.view(np.uint32)
+        bits = _single(looked.scores).view(np.uint32)
         rising = np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(1 << 31))
         keys = (looked.questions.astype(np.uint64) << np.uint64(32)) | ~rising
         order = np.argsort(keys)
@@ -233,6 +237,16 @@ def _ahead(stretches: Iterator[Stretch]) -> Iterator[Stretch]:
         while (each := following.result()) is not None:
             following = maker.submit(next, stretches, None)
             yield each
+
+
+def _in_turn(questions: Ints) -> Ints:
+    """Each question of the lines as often as its lines begin anew."""
+    return np.asarray(questions[np.append(True, questions[1:] != questions[:-1])])
+
+
+def _single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        return (scores + 0.0).astype(np.float32)  # + 0.0: there is one zero
 
 
 def _changes(names: Column) -> NDArray[np.bool_]:

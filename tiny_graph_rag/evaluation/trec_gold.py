@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
-from tiny_graph_rag.dataset.trec import decoded
-from tiny_graph_rag.evaluation.stretches import Stretch
+from tiny_graph_rag.dataset.trec import all_decoded
+from tiny_graph_rag.evaluation.stretches import Names, Stretch
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW, Judged
 
 CELLS = 1 << 19  # questions × ranks judged at once: what fits into the processor's cache
@@ -83,7 +82,7 @@ class GoldTable:
         items = before[:-1] - np.repeat(before[offsets[:-1]], np.diff(offsets))
         heads = column.at(first[order])
         return cls(
-            [decoded(each) for each in heads.texts()],
+            all_decoded(heads.texts()),
             distinct,
             number,
             heads,
@@ -137,48 +136,43 @@ def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = _NONE
 
 
 def _stretch(gold: GoldTable, lines: Lines, asked: Ints, bounds: Ints, *, answered: bool) -> Stretch:
-    n, lengths = len(asked), np.diff(bounds)
-    first_gold, last_gold = gold.offsets[asked], gold.offsets[asked + 1]
-    sizes = last_gold - first_gold
+    """bounds: int64 (asked + 1,), the lines at which each question begins and the last one ends."""
+    n = len(asked)
+    first_gold = gold.offsets[asked]
+    sizes = gold.offsets[asked + 1] - first_gold
+    before = np.cumsum(sizes) - sizes
     # Gold rows of the asked questions, one after the other.
-    mine = np.repeat(first_gold - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(
-        sizes.sum()
-    )
+    mine = np.repeat(first_gold - before, sizes) + np.arange(sizes.sum())
     owner = np.repeat(np.arange(n), sizes)
     grades = gold.grades[mine]
     relevant = np.bincount(owner[grades > 0], minlength=n)
-    first_item = np.concatenate([[0], np.cumsum(relevant)])
-    here = slice(int(bounds[0]), int(bounds[-1]))
-    keys, rows = lines.keys[here], lines.gold_rows[here]
-    question = np.repeat(np.arange(n), lengths)
-    rank = np.arange(len(keys)) - np.repeat(bounds[:-1] - bounds[0], lengths)
-    place = np.arange(bounds[0], bounds[-1])
-    hit = np.flatnonzero(rows != UNJUDGED)
-    good = hit[gold.grades[rows[hit]] > 0]
+    first_item = np.cumsum(relevant) - relevant
+    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=np.int32)
+    ideal[owner, np.arange(len(owner)) - np.repeat(before, sizes)] = grades
+    wanted = mine[grades > 0]
+
+    start, stop = int(bounds[0]), int(bounds[-1])
+    place, starts, lengths = np.arange(start, stop), bounds[:-1] - start, np.diff(bounds)
+    keys, rows = lines.keys[start:stop], lines.gold_rows[start:stop]
+    hit, question, rank = _hits(rows, starts, lengths)
     submitted = np.zeros((n, int(lengths.max(initial=0))), dtype=bool)
-    submitted[question[good], rank[good]] = True
+    submitted[question, rank] = gold.grades[rows[hit]] > 0
     kept = _first_of_each(keys, place, lines)
     if kept is not None:
-        place, question, rows = place[kept], question[kept], rows[kept]
-        lengths = np.bincount(question, minlength=n)
-        rank = np.arange(len(place)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        hit = np.flatnonzero(rows != UNJUDGED)
-    width = int(lengths.max(initial=0))
-    at = (question[hit], rank[hit])
-    found = np.zeros((n, width), dtype=np.int32)
-    found[at] = gold.grades[rows[hit]]
-    items = np.full((n, width), NO_ITEM, dtype=np.int64)
+        kept_before = np.concatenate([[0], np.cumsum(kept)])
+        lengths = kept_before[starts + lengths] - kept_before[starts]
+        starts, place, rows = kept_before[starts], place[kept], rows[kept]
+        hit, question, rank = _hits(rows, starts, lengths)
+    shape = (n, int(lengths.max(initial=0)))
+    found = np.zeros(shape, dtype=np.int32)
+    found[question, rank] = gold.grades[rows[hit]]
+    items = np.full(shape, NO_ITEM, dtype=np.int64)
     local = gold.items[rows[hit]]
-    items[at] = np.where(local == NO_ITEM, NO_ITEM, local + first_item[question[hit]])
-    irrelevant = np.zeros((n, width), dtype=bool)
-    irrelevant[at] = local == NO_ITEM
-    table = np.full((n, width), NO_ROW, dtype=np.int64)
-    table[question, rank] = place
-    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=np.int32)
-    ideal[owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = grades
-    wanted = mine[grades > 0]
-    flat = list(map(decoded, gold.names.at(wanted).texts()))
-    ends = first_item.tolist()
+    items[question, rank] = np.where(local == NO_ITEM, NO_ITEM, local + first_item[question])
+    irrelevant = np.zeros(shape, dtype=bool)
+    irrelevant[question, rank] = local == NO_ITEM
+    table = np.full(shape, NO_ROW, dtype=np.int64)
+    table[np.arange(shape[1]) < lengths[:, None]] = place
     return Stretch(
         ids=[gold.ids[each] for each in asked.tolist()],
         judged=Judged(
@@ -193,18 +187,20 @@ def _stretch(gold: GoldTable, lines: Lines, asked: Ints, bounds: Ints, *, answer
             submitted=submitted,
             answered=np.full(n, answered),
         ),
-        labels=lambda rows: [
-            (name, name, score)
-            for name, score in zip(map(decoded, lines.texts(rows)), lines.scores[rows].tolist(), strict=True)
-        ],
-        references=[
-            [(name, 1, [], "id", item) for item, name in enumerate(flat[start:stop])]
-            for start, stop in pairwise(ends)
-        ],
+        names=Names(
+            lambda rows: all_decoded(lines.texts(rows)),
+            lambda items: all_decoded(gold.names.at(wanted[items]).texts()),
+        ),
         order=asked,
-        brief=True,
-        duplicates=here.stop - here.start - int(lengths.sum()),
+        duplicates=stop - start - len(place),
     )
+
+
+def _hits(rows: Ints, starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
+    """The lines that are judged, with the question (row of `lengths`) and the rank (from 0) of each."""
+    hit = np.flatnonzero(rows != UNJUDGED)
+    question = np.searchsorted(starts + lengths, hit, side="right")
+    return hit, question, hit - starts[question]
 
 
 def _first_of_each(keys: Words, place: Ints, lines: Lines) -> NDArray[np.bool_] | None:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.metrics.base import Column, measure
-from tiny_graph_rag.metrics.columns import added_up, defined, divided, hits
+from tiny_graph_rag.metrics.columns import defined, divided, hits
 from tiny_graph_rag.metrics.judged import Judged
 
 CONTEST_CUTOFF = 3  # of the contest's rule
@@ -14,9 +14,13 @@ CONTEST_CUTOFF = 3  # of the contest's rule
 
 def _precision_at_hits(relevant: NDArray[np.bool_]) -> Column:
     """Σ over the relevant ranks of hits so far / rank."""
-    ranks = np.arange(1, relevant.shape[1] + 1)
-    so_far = np.cumsum(relevant, axis=1, dtype=np.float64)
-    return added_up(np.where(relevant, so_far / ranks, 0.0))
+    n = len(relevant)
+    row, rank = np.nonzero(relevant)
+    counts = np.bincount(row, minlength=n)
+    so_far = np.arange(1, len(row) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
+    # bincount adds one after the other: the sum does not depend on how the machine splits it.
+    added: Column = np.bincount(row, weights=so_far / (rank + 1), minlength=n).astype(np.float64)
+    return added
 
 
 @measure("map", cutoff="optional", source="trec_eval 9 (map, map_cut)")

@@ -6,13 +6,13 @@ Questions come first and the summary last, because nothing but columns of scores
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.evaluation.stretches import Collected, Stretch
+from tiny_graph_rag.evaluation.stretches import Collected, Names, Stretch
 from tiny_graph_rag.evaluation.summary import Summary
 from tiny_graph_rag.metrics import Measure
 from tiny_graph_rag.metrics.base import Column
@@ -42,8 +42,8 @@ def document_parts(
     first = True
     for stretch in passing:
         columns = collected.add(stretch)
-        if stretch.brief:
-            lines = [_ENCODER.encode(each) for each in brief_rows(stretch, columns, cutoff)]
+        if stretch.names is not None:
+            lines = brief_lines(stretch, stretch.names, columns, cutoff)
         else:
             lines = []
             for each in question_rows(stretch, columns, cutoff, shown):
@@ -76,40 +76,49 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
     }
 
 
-def brief_rows(stretch: Stretch, columns: dict[Measure, Column], cutoff: int) -> Iterator[dict[str, Any]]:
+def brief_lines(stretch: Stretch, names: Names, columns: dict[Measure, Column], cutoff: int) -> list[bytes]:
     """The same without `ranked` and `references`: of large runs, whose files say both."""
     judged = stretch.judged
-    rows, found = judged.rows[:, :cutoff], judged.items[:, :cutoff]
-    shown = rows != NO_ROW
-    names = [name for _, name, _ in stretch.labels(rows[shown])]
-    ends = np.cumsum(shown.sum(axis=1)).tolist()
-    hit = (found[shown] != NO_ITEM).tolist()
-    open_items = np.ones(int(judged.relevant.sum()), dtype=bool)
-    open_items[found[found != NO_ITEM]] = False
-    still_open = open_items.tolist()
-    spellings = [str(each) for each in columns]
-    values = np.stack(list(columns.values()), axis=1).tolist()
-    start = item = 0
-    for place, (question, end) in enumerate(zip(stretch.ids, ends, strict=True)):
-        mine, hits = names[start:end], hit[start:end]
-        references = stretch.references[place]
-        yield {
-            "id": question,
-            "query": "",
-            "tags": [],
-            "linked": [],
-            "ranked": [],
-            "references": [],
-            "metrics": dict(zip(spellings, values[place], strict=True)),  # NaN is written as null
-            "answer": None,
-            "tp": [name for name, relevant in zip(mine, hits, strict=True) if relevant]
-            if True in hits
-            else [],
-            "fp": [name for name, relevant in zip(mine, hits, strict=True) if not relevant],
-            "fn": [each[0] for at, each in enumerate(references, start=item) if still_open[at]],
-            "latency_seconds": None,
-        }
-        start, item = end, item + len(references)
+    n = len(judged)
+    rows, items = judged.rows[:, :cutoff], judged.items[:, :cutoff]
+    question, rank = np.nonzero(rows != NO_ROW)
+    right = items[question, rank] != NO_ITEM
+    order = np.argsort(2 * question + ~right, kind="stable")  # of each question the right ones first
+    retrieved = _pieces(names.retrieved(rows[question[order], rank[order]]))
+    ends = np.cumsum(np.bincount(question, minlength=n))
+    turns = ends - np.bincount(question[~right], minlength=n)
+    is_open = np.ones(int(judged.relevant.sum()), dtype=bool)
+    is_open[items[items != NO_ITEM]] = False
+    missed = _pieces(names.wanted(np.flatnonzero(is_open)))
+    missed_ends = np.concatenate([[0], np.cumsum(is_open)])[np.cumsum(judged.relevant)]
+    figures = b",".join(_ENCODER.encode(str(each)).replace(b"%", b"%%") + b":%b" for each in columns)
+    line = (
+        b'{"id":%b,"query":"","tags":[],"linked":[],"ranked":[],"references":[],"metrics":{'
+        + figures
+        + b'},"answer":null,"tp":[%b],"fp":[%b],"fn":[%b],"latency_seconds":null}'
+    )
+    values = _ENCODER.encode(np.stack(list(columns.values()), axis=1).tolist())  # NaN is written as null
+    lines = []
+    start = first = 0
+    for identifier, numbers, turn, end, last in zip(
+        _pieces(stretch.ids),
+        values[2:-2].split(b"],["),
+        turns.tolist(),
+        ends.tolist(),
+        missed_ends.tolist(),
+        strict=True,
+    ):
+        lists = (retrieved[start:turn], retrieved[turn:end], missed[first:last])
+        lines.append(line % (identifier, *numbers.split(b","), *map(b",".join, lists)))
+        start, first = end, last
+    return lines
+
+
+def _pieces(texts: Sequence[str]) -> list[bytes]:
+    """Each as JSON. All are encoded at once and then divided: quotes and line ends within a text are escaped,
+    so that `","` stands only between two of them.
+    """
+    return _ENCODER.encode(texts)[1:-1].replace(b'","', b'"\n"').split(b"\n") if texts else []
 
 
 def question_rows(
