@@ -23,6 +23,15 @@ def distinct(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int
     return ascending[starts], order[starts]
 
 
+def counted(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:
+    """The different values, ascending, and how often each occurs."""
+    ascending = np.sort(values)
+    starts = np.ones(len(ascending), dtype=bool)
+    starts[1:] = ascending[1:] != ascending[:-1]
+    places = np.flatnonzero(starts)
+    return ascending[starts], np.diff(places, append=len(ascending))
+
+
 def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArray[np.bool_]:
     """For each of `values` whether it stands in `sorted_values`, which is ascending."""
     if not len(sorted_values):

@@ -39,7 +39,9 @@ def find_input(name: str | Path, folder: Path, what: str) -> Path:
             if found.is_dir():
                 raise InputError(f"{found}: the {what} must be a file, this is a folder")
             return found
-    beside = sorted({each.name for place in places for each in _files_in(place.parent)})
+    beside = sorted(
+        {each.name for place in places for each in _files_in(place.parent) if each.suffix == path.suffix}
+    )
     hint = nearest(nfc(path.name), [nfc(each) for each in beside])
     if not hint and beside:
         hint = f"; there are: {', '.join(beside[:8])}{' …' if len(beside) > 8 else ''}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
+from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph.formats import read_graph
 from tiny_graph_rag.graph.kinds import Kind, kind_of_type
 from tiny_graph_rag.graph.names import NameIndex
@@ -42,6 +45,22 @@ def test_variants_are_for_linking_and_resolve_nothing(tmp_path: Path) -> None:
     names = NameIndex.of(read_graph(path))
     assert sorted(names.others) == ["Sons  and  Daughters", "Watson"]
     assert names.resolve("Watson") == ((), None)
+
+
+def test_the_index_of_a_cached_graph_is_the_built_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cache_module, "CACHED_FROM_BYTES", 0)
+    path = write_kg(
+        tmp_path / "x-KG.json", ["Sons & Daughters", ("점순", ["그녀", "Her"]), "Ann Lee", "Ann Ray"]
+    )
+    built, written, read = (
+        NameIndex.of(read_graph(path, each)) for each in (None, tmp_path / "c", tmp_path / "c")
+    )
+    for each in fields(NameIndex):
+        one, two, three = (getattr(index, each.name) for index in (built, written, read))
+        assert list(one) == list(two) == list(three)
+    assert len(list(tmp_path.glob("c/graphs/*/names.arrays"))) == 1
 
 
 def test_function_words_come_from_title_case_names() -> None:

@@ -64,12 +64,13 @@ def query(
     if evaluation.linked[0].error is not None:
         raise ServiceError(evaluation.linked[0].error)
     found = results_json.question(evaluation, 0)
-    everything = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
-    found["ranked"] = everything
+    if found["references"]:  # one of them may have a rank that isn't shown
+        found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
+    everything = found["ranked"]
     # Only names that are shown: a large graph's would take a second and much memory.
     ids, known = knowledge.entities.ids, knowledge.entities.names
-    rows = {int(entity) for entity in evaluation.run.entities}
-    walks = evaluation.run.walks
+    rows = {int(entity) for entity in evaluation.run.entities[: len(everything)]}
+    walks = None if evaluation.run.walks is None else evaluation.run.walks[: len(everything)]
     for relation in set() if walks is None else set(walks[walks >= 0].tolist()):
         rows |= {int(knowledge.relations.sources[relation]), int(knowledge.relations.targets[relation])}
     names = {ids[row]: known[row] for row in rows}

@@ -28,7 +28,7 @@ from tiny_graph_rag.version import __version__
 
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
 PACKAGE = Path(__file__).resolve().parent.parent
-CODE_BEHIND_COLUMNS = ("text.py", "graph")
+CODE_BEHIND_COLUMNS = ("arrays.py", "text", "graph")
 GRAPH_FILE = "graph.arrays"
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.arrays import distinct
+from tiny_graph_rag.arrays import counted
 from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.strings import Strings
@@ -72,6 +73,13 @@ class NameIndex:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> NameIndex:
+        """Built once a graph; of a cached graph it lies memory-mapped beside the graph's columns."""
+        kept = dict(graph.derived("names", lambda: _columns(cls._built(graph))))
+        others = Strings(kept.pop("others.data"), kept.pop("others.offsets"))
+        return cls(graph.entities.names, others, **kept)
+
+    @classmethod
+    def _built(cls, graph: KnowledgeGraph) -> NameIndex:
         names, aliases = graph.entities.names, graph.entities.aliases
         builder = _Builder(keys_of(HONORIFICS), kinds_of_entities(graph.entities.types) == Kind.PERSON)
         builder.add(names, are_names=True)
@@ -96,7 +104,7 @@ class NameIndex:
             kinds,
             key,
             order.astype(np.int32),
-            distinct(length[length > 0])[0].astype(np.int32),
+            counted(length[length > 0])[0].astype(np.int32),
             _filter(key),
             words[counts > 1],
             counts[counts > 1],
@@ -167,6 +175,12 @@ class NameIndex:
             if found:
                 return tuple(sorted(set(found))), level
         return (), None
+
+
+def _columns(index: NameIndex) -> dict[str, NDArray[Any]]:
+    """What an index holds beside the graph's own columns, by name."""
+    columns = {each.name: getattr(index, each.name) for each in fields(index)[2:]}
+    return {"others.data": index.others.data, "others.offsets": index.others.offsets, **columns}
 
 
 def _keys_of_rows(column: Characters, rows: int) -> tuple[Places, Keys]:
@@ -244,13 +258,13 @@ class _Builder:
     def word_counts(self) -> tuple[Keys, NDArray[np.int32]]:
         if not self.words:
             return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
-        words, counts = np.unique(np.concatenate(self.words), return_counts=True)
+        words, counts = counted(np.concatenate(self.words))
         return words, counts.astype(np.int32)
 
     def function_words(self) -> Keys:
         """Words that title-case names mostly write in lower case; none where names aren't so written."""
         if not self.words or sum(map(len, self.lower)) > TITLE_CASE * sum(map(len, self.inner)):
             return np.zeros(0, dtype=np.uint64)
-        inner, everywhere = np.unique(np.concatenate(self.inner), return_counts=True)
-        lower, times = np.unique(np.concatenate(self.lower), return_counts=True)
+        inner, everywhere = counted(np.concatenate(self.inner))
+        lower, times = counted(np.concatenate(self.lower))
         return lower[(times >= FEWEST) & (2 * times > everywhere[np.searchsorted(inner, lower)])]

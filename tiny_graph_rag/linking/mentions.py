@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
@@ -18,7 +19,8 @@ from tiny_graph_rag.text import is_dropped, nfc
 from tiny_graph_rag.text.columns import CASED, HANGUL
 from tiny_graph_rag.text.particles import Fit
 
-TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)  # what `the mill` may mean where `Tom` stands beside it
+# By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
+TANGIBLE = np.array([kind in (Kind.PERSON, Kind.PLACE, Kind.THING) for kind in Kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,6 @@ class MentionFinder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         self.kinds = kinds_of_entities(graph.entities.types)
-        self.tangible = np.isin(self.kinds, TANGIBLE)
         self.vocabulary = Vocabulary.of(names, [*graph.relations.types.names, *graph.entities.types.names])
         self._relation_words = [words_of_type(name) for name in graph.relations.types.names]
 
@@ -74,7 +75,7 @@ class MentionFinder:
         entities = np.where(is_name, rows, 0)
         entities[~is_name] = self.names.owners[rows[~is_name] - len(self.names.names)]
         words: NDArray[np.bool_] = evidence.grade == Grade.WORD
-        return words & evidence.determined & self.tangible[entities] if len(rows) else words
+        return words & evidence.determined & TANGIBLE[self.kinds[entities]] if len(rows) else words
 
     def _meant(
         self, text: Text, found: Readings, evidence: Evidence, row: int, start: int, end: int
@@ -167,7 +168,7 @@ class MentionFinder:
         """Whether a word has a stem in common with the name of a relation at the entity."""
         adjacency = self.graph.adjacency
         slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
-        codes = np.unique(self.graph.relations.types.codes[adjacency.relations[slots]])
+        codes = distinct(self.graph.relations.types.codes[adjacency.relations[slots]])[0]
         names = {word for code in codes.tolist() for word in self._relation_words[code]}
         return any(_share_stem(one, other) for one in words for other in names)
 

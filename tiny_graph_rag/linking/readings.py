@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.text.columns import (
     HANGUL,
@@ -94,7 +95,8 @@ def readings(text: Text, names: NameIndex) -> Readings:
     width = high - low
     reading = np.repeat(np.arange(len(starts)), width)
     spellings = names.rows[np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width) + low[reading]]
-    rows, which = np.unique(spellings, return_inverse=True)
+    rows = distinct(spellings)[0]
+    which = np.searchsorted(rows, spellings)
     spelt = {row: names.spelling(row) for row in rows.tolist()}
     same, as_written, as_spaced = _compared(
         text, starts[reading], ends[reading], characters(list(spelt.values())), which

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Ranking
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -201,15 +202,23 @@ class Texts:
         self._relations = {}
         told = graph.relations.descriptions
         known = graph.entities.descriptions
-        relations = np.flatnonzero(np.diff(told.offsets)).tolist()
-        entities = np.flatnonzero(np.diff(known.offsets)).tolist()
-        if len(relations) + len(entities) > DESCRIPTIONS_READ:
-            return
-        for row in relations:
+        rows = graph.derived("described", lambda: _described(graph))
+        for row in rows["relations"].tolist():
             _index(self._relations, told[row], row)
-        for row in entities:
+        for row in rows["entities"].tolist():
             names = (graph.entities.names[row], *graph.entities.aliases[row])
             _index(self._entities, " ".join((known[row], *names)), row)
+
+
+def _described(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
+    """The relations and entities with a description; none of either where they are too many to read."""
+    rows = {
+        "relations": np.flatnonzero(np.diff(graph.relations.descriptions.offsets)),
+        "entities": np.flatnonzero(np.diff(graph.entities.descriptions.offsets)),
+    }
+    if sum(map(len, rows.values())) > DESCRIPTIONS_READ:
+        return dict.fromkeys(rows, np.zeros(0, dtype=np.int64))
+    return rows
 
 
 def _index(postings: dict[str, set[int]], text: str, row: int) -> None:

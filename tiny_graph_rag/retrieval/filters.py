@@ -41,16 +41,17 @@ class Filters:
         wanted = _codes(settings.relations, kinds.names, "--relations", "relation type")
         unwanted = _codes(settings.not_relations, kinds.names, "--not-relations", "relation type")
         types = _codes(settings.types, graph.entities.types.names, "--types", "entity type")
-        walked = np.ones(len(graph.relations), dtype=bool)
+        limits = []
         if wanted:
-            walked &= np.isin(kinds.codes, wanted)
+            limits.append(np.isin(kinds.codes, wanted))
         if unwanted:
-            walked &= ~np.isin(kinds.codes, unwanted)
+            limits.append(~np.isin(kinds.codes, unwanted))
         if settings.min_weight > 0:
-            walked &= graph.relations.weights >= settings.min_weight
+            limits.append(graph.relations.weights >= settings.min_weight)
+        walked = np.logical_and.reduce(limits) if limits else None
         most = settings.max_degree
         return cls(
-            relations=None if walked.all() else walked,
+            relations=None if walked is None or walked.all() else walked,
             returned=np.isin(graph.entities.types.codes, types) if types else None,
             crossed=graph.adjacency.degrees <= most if most else None,
             out=settings.direction != "in",

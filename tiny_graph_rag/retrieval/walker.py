@@ -1,7 +1,7 @@
 """A graph made ready for the kernel, and the kernel's memory.
 
-Small graphs are walked interpreted over lists, large ones over arrays; compiled where that is worth the
-start-up. The result is the same.
+Small graphs are walked interpreted over lists, large ones over the arrays' memory; compiled where that is
+worth the start-up. The result is the same.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Runs:
     run_ptr: (entities + 1,) into runs. run_start: (runs + 1,) into slots. kind: (runs,), twice the type's
     code, plus one against the relation's direction. neighbours, relations: (slots,). strength: (entities,),
     the sum of its slots' units. units: (relations,), weights as whole numbers. symmetric: whether each slot
-    has one back.
+    has one back. The columns are narrow because a walk from a hub reads most of them.
     """
 
-    run_ptr: NDArray[np.int64]
-    run_start: NDArray[np.int64]
-    kind: NDArray[np.int32]
+    run_ptr: NDArray[np.signedinteger[Any]]
+    run_start: NDArray[np.signedinteger[Any]]
+    kind: NDArray[np.signedinteger[Any]]
     neighbours: NDArray[np.int32]
     relations: NDArray[np.int32]
     strength: NDArray[np.int64]
-    units: NDArray[np.int64]
+    units: NDArray[np.uint16]
     symmetric: bool
 
     @classmethod
@@ -77,14 +77,20 @@ def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str
     strength = np.zeros(entities, dtype=np.int64)
     np.add.at(strength, starts, units[relations])
     return {
-        "run_ptr": np.searchsorted(starts[begins], np.arange(entities + 1)).astype(np.int64),
-        "run_start": np.append(begins, len(order)).astype(np.int64),
-        "kind": kinds[begins].astype(np.int32),
+        "run_ptr": _narrow(np.searchsorted(starts[begins], np.arange(entities + 1)), (np.int32, np.int64)),
+        "run_start": _narrow(np.append(begins, len(order)), (np.int32, np.int64)),
+        "kind": _narrow(kinds[begins], (np.int16, np.int32)),
         "neighbours": adjacency.neighbours[order],
         "relations": relations,
         "strength": strength,
-        "units": units,
+        "units": units.astype(np.uint16),
     }
+
+
+def _narrow(column: NDArray[Any], kinds: tuple[type[np.signedinteger[Any]], ...]) -> NDArray[Any]:
+    """In the first type that holds the column's greatest value."""
+    most = int(column.max(initial=0))
+    return column.astype(next((kind for kind in kinds if most <= np.iinfo(kind).max), kinds[-1]))
 
 
 def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -249,13 +255,17 @@ class Walker:
         self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
 
     def _given(self, array: Any) -> Any:
-        return array.tolist() if self.lists else array
+        return array.tolist() if self.lists else self._readable(array)
 
     def _zeros(self, length: int, kind: type) -> Any:
-        return [0] * length if self.lists else np.zeros(length, dtype=kind)
+        return [0] * length if self.lists else self._readable(np.zeros(length, dtype=kind))
 
     def _row(self, values: Sequence[int]) -> Any:
-        return list(values) if self.lists else np.array(values, dtype=np.int64)
+        return np.array(values, dtype=np.int64) if self.fast else list(values)
+
+    def _readable(self, array: NDArray[Any]) -> Any:
+        """An array's memory as the kernel reads it best: interpreted, whole numbers instead of numpy's."""
+        return array if self.fast else memoryview(array)  # type: ignore[arg-type]
 
 
 def _add(rows: Iterable[int], bit: int, base: int, marks: Any, slots: Any) -> None:

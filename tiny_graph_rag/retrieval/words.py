@@ -9,11 +9,14 @@ serves one graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.text import nfc
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.retrieval.lemmas import Lemmas
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -139,24 +142,17 @@ def singular(word: str) -> str:
     return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
-def _no_lemmatiser(word: str) -> str:
-    raise RuntimeError("replaced at the first word")
+@cache
+def _lemmas() -> Lemmas:
+    from tiny_graph_rag.retrieval.lemmas import Lemmas
 
-
-_lemmatise: Callable[[str], str] = _no_lemmatiser
+    return Lemmas.open()
 
 
 @lru_cache(CACHED_WORDS)
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
-    global _lemmatise
-    if not (word.isascii() and word.isalpha()):
-        return word
-    if _lemmatise is _no_lemmatiser:
-        import simplemma
-
-        _lemmatise = lambda each: simplemma.lemmatize(each, lang="en").lower()  # noqa: E731
-    return _lemmatise(word)
+    return _lemmas().lemma(word) if word.isascii() and word.isalpha() else word
 
 
 @lru_cache(CACHED_WORDS)
@@ -226,6 +222,13 @@ def _shared_start(one: str, other: str) -> int:
 
 def _is_part(compound: str, part: str) -> bool:
     """screenwriter ends in a word of write's stem; both parts are words of three letters or more."""
-    return len(part) >= SHARED_PREFIX and any(
-        stem(compound[place:]) == part for place in range(SHORTEST_STEM, len(compound) - SHORTEST_STEM)
-    )
+    if len(part) < SHARED_PREFIX:
+        return False
+    ends = (compound[place:] for place in range(SHORTEST_STEM, len(compound) - SHORTEST_STEM))
+    return any(stem(end) == part for end in ends if end[0] == part[0] or _is_irregular(end))
+
+
+def _is_irregular(word: str) -> bool:
+    """Whether the lemma may begin otherwise (went → go). Of what the dictionary lacks, simplemma changes the
+    ending alone: so it is for all 128,000 ends of its words; and `located` needs no simplemma for `ated`."""
+    return not (word.isascii() and word.isalpha()) or _lemmas().holds(word)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import counted
 from tiny_graph_rag.text import fold, is_dropped
 
 KEPT, HANGUL, UNSPACED, DIGIT, UPPER, CASED, SPACE = 1, 2, 4, 8, 16, 32, 64
@@ -196,8 +197,7 @@ def keys_of(words: Iterable[str]) -> Keys:
     folded = [fold(word) for word in words]
     ends = np.cumsum([len(word) for word in folded], dtype=np.int64)
     starts = ends - np.array([len(word) for word in folded], dtype=np.int64)
-    # With an index asked for, np.unique does without numpy.ma, a slow import.
-    return np.unique(keys(running(code_points(folded)), starts, ends), return_index=True)[0]
+    return counted(keys(running(code_points(folded)), starts, ends))[0]
 
 
 def among(values: Keys, table: Keys) -> NDArray[np.bool_]:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import gc
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.graph.formats import graph_format
-from tiny_graph_rag.graph.formats.kg_columns import GraphColumns, RepeatedKeyError
-from tiny_graph_rag.graph.formats.kg_pieces import NotPlainError, Pieces
-from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation, made
 from tiny_graph_rag.graph.model import KnowledgeGraph
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.graph.formats.kg_columns import GraphColumns
+
+# The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
 
 @graph_format(".json", ".json.gz")
@@ -30,6 +33,9 @@ def read_kg_json(path: Path) -> KnowledgeGraph:
 
 
 def _in_pieces(path: Path) -> GraphColumns | None:
+    from tiny_graph_rag.graph.formats.kg_columns import GraphColumns, RepeatedKeyError
+    from tiny_graph_rag.graph.formats.kg_pieces import NotPlainError, Pieces
+
     columns = GraphColumns()
     collecting = gc.isenabled()
     gc.disable()  # a piece's records hold no cycles; looking for some doubles the time
@@ -48,6 +54,9 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
+    from tiny_graph_rag.graph.formats.kg_columns import GraphColumns
+    from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation, made
+
     text = decode_utf8(read_bytes(path), path)
     try:
         document = json.loads(text)
