@@ -158,6 +158,9 @@ class Generation:
     prompt: str = setting("", "file with a prompt of your own; empty for the built-in one")
     bleu: bool = setting(False, "sentence BLEU beside the other answer scores (package sacrebleu)")
     judge: str = setting("", "correctness, faithfulness, quality, retrieval, factuality; empty for none")
+    accuracy_model: str = setting(
+        "", "model whose embeddings give ACC beside the judge factuality; empty for none"
+    )
     fail_on_error: float = setting(
         1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1
     )

@@ -21,7 +21,9 @@ from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError
 from tiny_graph_rag.linking import LLM, LinkerMaker, make_linker
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config
     from tiny_graph_rag.evaluation.runner import Evaluation
+    from tiny_graph_rag.generation.accuracy import Comparing
     from tiny_graph_rag.generation.answering import Asked
     from tiny_graph_rag.generation.base import Answer
     from tiny_graph_rag.generation.judge import Judging
@@ -65,7 +67,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     template, tariff = Template.read(config.generation.prompt), Tariff(config)
     generates = not options.skip_generation
     judges = parse_judges(config.generation.judge) if generates else ()
-    used = models(config, judging=bool(judges))
+    used = models(config, judging=bool(judges), comparing=_compares(config, judges))
     what = "answers" if generates else "linking"
     for model in used:
         session.say(f"{what}: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
@@ -139,6 +141,12 @@ class Answering:
             more = settings.max_tokens + facts
             found = forecast(verdicts, self.tariff.counter(judge), more_prompt=more)
             rows.append(("judging", found, found.cost_usd(self.tariff.price(judge))))
+        if self._compares:
+            model = evaluation.config.generation.accuracy_model
+            unwritten = [Answer("…", None) for _ in evaluation.examples]
+            embedded = self._comparing(evaluation, asked, unwritten).calls()
+            found = forecast(embedded, self.tariff.counter(model), more_prompt=settings.max_tokens)
+            rows.append(("judging by embeddings", found, found.cost_usd(self.tariff.price(model))))
         print_forecast(rows, self.session.console)
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
@@ -148,6 +156,7 @@ class Answering:
             say_paid(self.session, self.chat)
             return evaluation
         from tiny_graph_rag.evaluation.answers import summarise_answers
+        from tiny_graph_rag.generation.accuracy import compare_all
         from tiny_graph_rag.generation.answering import answer_all
         from tiny_graph_rag.generation.judge import judge_all
         from tiny_graph_rag.llm.setup import models
@@ -162,12 +171,16 @@ class Answering:
                 judging = self._judging(evaluation, asked, answers.rows)
                 with self._progress("judging", sum(1 for _ in judging.pairs())) as done:
                     answers = judge_all(judging, self.chat, answers, done)
+            if self._compares:
+                comparing = self._comparing(evaluation, asked, answers.rows)
+                with self._progress("comparing", sum(1 for _ in comparing.rows())) as done:
+                    answers = compare_all(comparing, self.chat, answers, done)
         finally:
             self._close()
         notes = tuple(
             f"{model}: {self.tariff.describe(model)}; tokens where the API gives none by "
             f"{self.tariff.counter(model).name}"
-            for model in models(evaluation.config, judging=bool(self.judges))
+            for model in models(evaluation.config, judging=bool(self.judges), comparing=self._compares)
         )
         answered = summarise_answers(
             replace(answers, notes=notes),
@@ -259,6 +272,16 @@ class Answering:
 
         return Judging(asked, answers, self.judges, evaluation.config.evaluation.top_k)
 
+    @property
+    def _compares(self) -> bool:
+        return _compares(self.session.config, self.judges)
+
+    def _comparing(self, evaluation: Evaluation, asked: Asked, answers: Sequence[Answer]) -> Comparing:
+        from tiny_graph_rag.generation.accuracy import Comparing
+
+        model = evaluation.config.generation.accuracy_model
+        return Comparing(self._judging(evaluation, asked, answers), model)
+
     def _close(self) -> None:
         if self.chat.journal is not None:
             self.chat.journal.close()
@@ -290,3 +313,8 @@ class Answering:
                 bar.update(task, advance=1, spent=f"{tokens:,} tokens · ${money:.4f} · {failed} failed")
 
             yield done
+
+
+def _compares(config: Config, judges: Sequence[Rubric]) -> bool:
+    """Whether answers get ACC: it is made of the judge's factuality and of embeddings."""
+    return bool(config.generation.accuracy_model) and any(each.name == "factuality" for each in judges)

@@ -124,6 +124,7 @@ class Generating:
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
     judge: Annotated[str | None, from_config("--judge")] = None
+    accuracy_model: Annotated[str | None, from_config("--accuracy-model")] = None
     bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
     answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
@@ -135,6 +136,7 @@ GENERATION_SETTINGS = (
     "context_tokens",
     "concurrency",
     "judge",
+    "accuracy_model",
     "bleu",
     "fail_on_error",
     "answer_cache",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiny_graph_rag.generation.accuracy import ACCURACY
 from tiny_graph_rag.generation.base import Answers
 from tiny_graph_rag.generation.rubrics import QUALITIES
 from tiny_graph_rag.metrics import Mean, means
@@ -54,7 +55,7 @@ def _slice(answers: Answers, rows: Sequence[int], seed: int) -> AnswerSlice:
         abstained=sum(each.abstained for each in chosen),
         scores=means(
             {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names},
-            shares={name for name in names if name not in QUALITIES},
+            shares={name for name in names if name not in (*QUALITIES, ACCURACY)},
             seed=seed,
         ),
     )

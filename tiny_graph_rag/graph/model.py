@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import networkx
 
 DEFAULT_WEIGHT = 1.0
+DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.model import DANGLING, KnowledgeGraph
 from tiny_graph_rag.text import nfc
 
 
@@ -59,9 +59,6 @@ def statistics(graph: KnowledgeGraph, hubs: int = 5) -> GraphStatistics:
         self_loops=int((relations.sources == relations.targets).sum()),
         dangling_relations=graph.notes.count(DANGLING),
     )
-
-
-DANGLING = "relations left out because an endpoint does not exist"
 
 
 def components(graph: KnowledgeGraph) -> NDArray[np.int64]:

@@ -57,6 +57,8 @@ class Call:
 
     question: the id of the gold set's question that it is asked for. schema: a JSON schema that the answer
     must follow, by name. check: raises ValueError for a text that can't be used; it is asked for once more.
+    embeds: the messages' texts go to /embeddings, and the reply is the cosine of the first with the nearest
+    of the others.
     """
 
     purpose: Purpose
@@ -69,6 +71,7 @@ class Call:
     schema_name: str = ""
     schema: dict[str, Any] | None = None
     check: Callable[[str], object] | None = None
+    embeds: bool = False
 
     def key(self, base_url: str) -> str:
         """SHA-256 of everything that decides the answer. base_url: without secrets."""
@@ -83,6 +86,7 @@ class Call:
             self.temperature,
             self.seed,
             self.schema,
+            *(["embeddings"] if self.embeds else []),
         ]
         return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 

@@ -110,30 +110,7 @@ class Embedder:
             self.spent.tokens = None
         else:
             self.spent.tokens += tokens
-        return self._checked(answer, len(texts))
-
-    def _checked(self, answer: dict[str, Any], wanted: int) -> list[Vectors]:
-        rows = answer.get("data")
-        if not isinstance(rows, list) or len(rows) != wanted:
-            got = f"{len(rows)}" if isinstance(rows, list) else "none"
-            raise ServiceError(f"{self.shown}: wanted {wanted} embeddings for {wanted} texts, got {got}")
-        found: dict[int, Vectors] = {}
-        for place, row in enumerate(rows):
-            index = row.get("index", place) if isinstance(row, dict) else place
-            vector = row.get("embedding") if isinstance(row, dict) else None
-            if not isinstance(vector, list) or not vector or not all(map(_is_number, vector)):
-                raise ServiceError(f"{self.shown}: embedding {index} is no list of finite numbers")
-            length = math.sqrt(math.fsum(number * number for number in vector))
-            if not length or not math.isfinite(length):
-                raise ServiceError(
-                    f"{self.shown}: embedding {index} has no direction (all zeros, or too large)"
-                )
-            found[index] = np.array([number / length for number in vector], dtype=np.float32)
-        if sorted(found) != list(range(wanted)):
-            raise ServiceError(f"{self.shown}: the embeddings' indexes are not 0 to {wanted - 1}")
-        if len({len(vector) for vector in found.values()}) > 1:
-            raise ServiceError(f"{self.shown}: embeddings of one answer have different dimensions")
-        return [found[place] for place in range(wanted)]
+        return unit_vectors(answer, len(texts), self.shown)
 
     def _sent(self, body: bytes) -> dict[str, Any]:
         request = urllib.request.Request(
@@ -206,6 +183,32 @@ class Embedder:
             except OSError:
                 break  # vectors that can't be kept still serve this run
         self._new.clear()
+
+
+def unit_vectors(answer: dict[str, Any], wanted: int, shown: str) -> list[Vectors]:
+    """The vectors in a service's answer to `wanted` texts, in their order, each of length 1.
+
+    shown: the service, for messages. Raises ServiceError for an answer of another form.
+    """
+    rows = answer.get("data")
+    if not isinstance(rows, list) or len(rows) != wanted:
+        got = f"{len(rows)}" if isinstance(rows, list) else "none"
+        raise ServiceError(f"{shown}: wanted {wanted} embeddings for {wanted} texts, got {got}")
+    found: dict[int, Vectors] = {}
+    for place, row in enumerate(rows):
+        index = row.get("index", place) if isinstance(row, dict) else place
+        vector = row.get("embedding") if isinstance(row, dict) else None
+        if not isinstance(vector, list) or not vector or not all(map(_is_number, vector)):
+            raise ServiceError(f"{shown}: embedding {index} is no list of finite numbers")
+        length = math.sqrt(math.fsum(number * number for number in vector))
+        if not length or not math.isfinite(length):
+            raise ServiceError(f"{shown}: embedding {index} has no direction (all zeros, or too large)")
+        found[index] = np.array([number / length for number in vector], dtype=np.float32)
+    if sorted(found) != list(range(wanted)):
+        raise ServiceError(f"{shown}: the embeddings' indexes are not 0 to {wanted - 1}")
+    if len({len(vector) for vector in found.values()}) > 1:
+        raise ServiceError(f"{shown}: embeddings of one answer have different dimensions")
+    return [found[place] for place in range(wanted)]
 
 
 def _is_number(value: object) -> bool:

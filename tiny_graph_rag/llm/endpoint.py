@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
-from tiny_graph_rag.errors import ConfigError, MissingExtraError
+from tiny_graph_rag.errors import ConfigError, MissingExtraError, ServiceError
 from tiny_graph_rag.llm.base import Call, Reply, Tokens
 from tiny_graph_rag.llm.tokens import TokenCounter
 from tiny_graph_rag.secret import Secret, safe_url, scrubbed, url_secrets
@@ -78,27 +78,28 @@ class Endpoint:
         """One attempt. extra: the request's other parameters. Raises CallFailed, its text free of secrets."""
         import openai
 
-        messages = [{"role": each.role, "content": each.content} for each in call.messages]
-        body = {"model": call.model, "messages": messages, **extra}
+        path, body = _request(call, extra)
         try:
             # The plain form of chat.completions.create: JSON in, JSON out. Converting every request to the
             # library's own types and back costs it a third of its time.
-            answer = await client.post("/chat/completions", cast_to=object, body=body)
+            answer = await client.post(path, cast_to=object, body=body)
         except openai.APITimeoutError:
             raise CallFailed(
                 "transient", f"no answer within {self.timeout:g} s (openai.timeout)", charged=True
             ) from None
         except openai.APIStatusError as error:
-            raise self._refused(error) from None
+            raise self._refused(
+                error, "generation.accuracy_model" if call.embeds else "openai.model"
+            ) from None
         except openai.APIConnectionError as error:
             raise self._broken(error) from None
         except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
             raise CallFailed(
                 "transient", self._clean(f"the answer is not what the protocol says: {error}"), charged=True
             ) from None
-        return self._reply(answer, call, counter)
+        return self._similarity(answer, call, counter) if call.embeds else self._reply(answer, call, counter)
 
-    def _refused(self, error: Any) -> CallFailed:
+    def _refused(self, error: Any, setting: str) -> CallFailed:
         status = int(error.status_code)
         said = self._clean(_said(error.body) or str(error.message))
         retry_after = seconds_to_wait(error.response.headers)
@@ -109,13 +110,12 @@ class Endpoint:
             )
         if status == 403:
             return CallFailed(
-                "fatal", f"{where} forbids it (403): {said}. Check OPENAI_API_KEY and openai.model"
+                "fatal", f"{where} forbids it (403): {said}. Check OPENAI_API_KEY and {setting}"
             )
         if status == 404:
             return CallFailed(
                 "fatal",
-                f"{where} does not know the model or path (404): {said}. "
-                "Check openai.model and openai.base_url",
+                f"{where} does not know the model or path (404): {said}. Check {setting} and openai.base_url",
             )
         if status == LIMITED_STATUS:
             if getattr(error, "code", None) == "insufficient_quota":
@@ -149,8 +149,32 @@ class Endpoint:
         tokens, estimated = _usage(answer.get("usage"), text, call, counter)
         return Reply(text.strip(), tokens, estimated, str(choice.get("finish_reason") or ""))
 
+    def _similarity(self, answer: Any, call: Call, counter: TokenCounter) -> Reply:
+        from tiny_graph_rag.llm.embeddings import unit_vectors
+
+        try:
+            first, *others = unit_vectors(answer, len(call.messages), self.shown_url or "api.openai.com")
+        except (AttributeError, ServiceError) as error:
+            raise CallFailed("transient", self._clean(str(error)), charged=True) from None
+        usage = answer.get("usage")
+        prompt = usage.get("prompt_tokens", usage.get("total_tokens")) if isinstance(usage, Mapping) else None
+        nearest = repr(max(float(first @ each) for each in others))
+        if isinstance(prompt, int):
+            return Reply(nearest, Tokens(prompt))
+        counted = sum(counter.count(each.content) for each in call.messages)
+        return Reply(nearest, Tokens(counted), estimated=True)
+
     def _clean(self, text: str) -> str:
         return scrubbed(" ".join(text.split()), self.secrets)[:500]
+
+
+def _request(call: Call, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Path and body. Embeddings take no parameters of chats."""
+    if call.embeds:
+        texts = [each.content for each in call.messages]
+        return "/embeddings", {"model": call.model, "input": texts, "encoding_format": "float"}
+    messages = [{"role": each.role, "content": each.content} for each in call.messages]
+    return "/chat/completions", {"model": call.model, "messages": messages, **extra}
 
 
 def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, str]]:

@@ -25,10 +25,11 @@ def can_ask(config: Config) -> bool:
     return bool(config.api_key) or bool(config.openai.base_url)
 
 
-def models(config: Config, *, judging: bool) -> tuple[str, ...]:
-    """The models that a run calls."""
+def models(config: Config, *, judging: bool, comparing: bool = False) -> tuple[str, ...]:
+    """The models that a run calls. comparing: answers are held against the truth by embeddings."""
     judge = (config.openai.judge_model or config.openai.model,) if judging else ()
-    return tuple(dict.fromkeys((config.openai.model, *judge)))
+    embeds = (config.generation.accuracy_model,) if comparing else ()
+    return tuple(dict.fromkeys((config.openai.model, *judge, *embeds)))
 
 
 class Tariff:
@@ -41,7 +42,15 @@ class Tariff:
         except ImportError as error:
             raise MissingExtraError("counting tokens and cost", str(error.name), "llm") from error
         settings = config.openai
-        self.price = cache(lambda model: find_price(model, settings.base_url, settings.prices))
+        embedded = config.embeddings.usd_per_million_embedded
+
+        def price(model: str) -> Price | None:
+            embeds = model == config.generation.accuracy_model and model not in settings.prices
+            if embeds and embedded is not None:
+                return Price(embedded, 0.0, embedded, "config.yaml")
+            return find_price(model, settings.base_url, settings.prices)
+
+        self.price = cache(price)
         self.counter = cache(lambda model: TokenCounter.for_model(model, tokenizer_folder()))
 
     def require_prices(self, models: tuple[str, ...]) -> None:

@@ -13,8 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation
-from tiny_graph_rag.graph.model import DEFAULT_WEIGHT, Entities, KnowledgeGraph, LoadNotes, Relations
-from tiny_graph_rag.graph.statistics import DANGLING
+from tiny_graph_rag.graph.model import (
+    DANGLING,
+    DEFAULT_WEIGHT,
+    Entities,
+    KnowledgeGraph,
+    LoadNotes,
+    Relations,
+)
 from tiny_graph_rag.graph.strings import CategoriesBuilder, StringListsBuilder, StringsBuilder
 
 UNKNOWN_TYPE = "OTHER"
