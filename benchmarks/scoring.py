@@ -1,23 +1,32 @@
 """`score` against a script over pytrec_eval: whole processes, the same files, eight measures.
 
     uv run python benchmarks/scoring.py [--questions 20000] [--depth 100] [--shuffled] [--repeat 3]
+    uv run --with ranx python benchmarks/scoring.py    # ranx beside them
 
-Prints the least seconds and the peak memory of each, and ours as a share of the rival's.
+Prints the least seconds, the least processor seconds and the peak memory of each, ours beside the rival's;
+then, up to four million lines, `evaluate()` from Python dictionaries beside pytrec_eval's own time. All keep
+their bytecode, as an installed Python does, in a folder of this benchmark, filled by one run that does not
+count; --no-bytecode compiles every module anew at each start.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
+DICTS_UP_TO = 4_000_000  # lines
 MEASURES = "precision@5,recall@{5,10},mrr,map,ndcg@{5,10},hit@5"
 
 
@@ -46,14 +55,80 @@ def write_files(folder: Path, questions: int, depth: int, shuffled: bool) -> tup
     return run, qrels
 
 
-def measured(command: list[str]) -> tuple[float, float]:
-    """Seconds and peak memory in MB of a process."""
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """seconds: on the clock. processor: of all threads, user and system. memory: peak, in MB."""
+
+    seconds: float
+    processor: float
+    memory: float
+
+    def best(self, other: Cost | None) -> Cost:
+        if other is None:
+            return self
+        return Cost(
+            min(self.seconds, other.seconds),
+            min(self.processor, other.processor),
+            max(self.memory, other.memory),
+        )
+
+
+def measured(command: list[str], environment: dict[str, str]) -> tuple[Cost, str]:
+    """A process from outside, and what it printed."""
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=HERE.parent)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE.parent, env=environment)
+    assert process.stdout is not None
+    printed = process.stdout.read()
     _, status, usage = os.wait4(process.pid, 0)
-    if status:
+    seconds = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
         raise SystemExit(f"failed: {' '.join(command)}")
-    return time.perf_counter() - started, usage.ru_maxrss / 1024
+    return Cost(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024), printed
+
+
+def commands(run: Path, qrels: Path, folder: Path, *, ours_only: bool) -> dict[str, list[str]]:
+    """Name → command line of each program to be measured."""
+    options = ["--run", str(run), "--gold", str(qrels), "--measures", MEASURES]
+    found = {"score": [sys.executable, "main.py", "score", *options, "-o", str(folder / "score.json")]}
+    if not ours_only:
+        for name in ("pytrec_eval", "ranx"):
+            if find_spec(name):
+                script = str(HERE / f"score_with_{name}.py")
+                found[name] = [sys.executable, script, str(run), str(qrels), str(folder / f"{name}.json")]
+    return found
+
+
+def print_dicts(run_file: Path, qrels_file: Path, repeat: int) -> None:
+    """The library against pytrec_eval where both are handed the same dictionaries."""
+    import pytrec_eval
+    from score_with_pytrec_eval import MEASURES as THEIRS
+
+    from tiny_graph_rag import evaluate
+
+    with run_file.open() as stream:
+        run = pytrec_eval.parse_run(stream)
+    with qrels_file.open() as stream:
+        qrels = pytrec_eval.parse_qrel(stream)
+
+    def seconds(work: Callable[[], object]) -> float:
+        gc.collect()
+        began = time.process_time()
+        work()
+        return time.process_time() - began
+
+    evaluate(dict(list(run.items())[:10]), qrels, MEASURES)  # loads pandas
+    pairs = [
+        (
+            seconds(lambda: evaluate(run, qrels, MEASURES)),
+            seconds(lambda: pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)),
+        )
+        for _ in range(repeat)
+    ]
+    ours, theirs = (min(each) for each in zip(*pairs, strict=True))
+    print(
+        f"from dictionaries: evaluate() {ours:.2f} s, pytrec_eval {theirs:.2f} s: {ours / theirs:.2f} of it"
+    )
 
 
 def main() -> None:
@@ -62,27 +137,42 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=100)
     parser.add_argument("--shuffled", action="store_true")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--no-bytecode", action="store_true")
     parser.add_argument("--ours-only", action="store_true", help="for sizes that the rival can't hold")
     given = parser.parse_args()
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    best: dict[str, Cost] = {}
+    ranx_again = float("inf")
     with tempfile.TemporaryDirectory() as name:
-        run, qrels = write_files(Path(name), given.questions, given.depth, given.shuffled)
-        options = ["--run", str(run), "--gold", str(qrels), "--measures", MEASURES, "-o", f"{name}/o.json"]
-        commands = {"score": [sys.executable, "main.py", "score", *options]}
-        if not given.ours_only:
-            rival = str(HERE / "score_with_pytrec_eval.py")
-            commands["pytrec_eval"] = [sys.executable, rival, str(run), str(qrels), f"{name}/p.json"]
-        best: dict[str, tuple[float, float]] = {}
+        folder = Path(name)
+        if not given.no_bytecode:
+            environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+            few = write_files(folder, 2_000, 100, shuffled=False)
+            for command in commands(*few, folder, ours_only=given.ours_only).values():
+                measured(command, environment)
+        run, qrels = write_files(folder, given.questions, given.depth, given.shuffled)
         for _ in range(given.repeat):
-            for each, command in commands.items():
-                seconds, memory = measured(command)
-                before = best.get(each, (float("inf"), 0.0))
-                best[each] = (min(seconds, before[0]), max(memory, before[1]))
-    print(f"{given.questions * given.depth:,} lines{', shuffled' if given.shuffled else ''}")
-    for each, (seconds, memory) in best.items():
-        print(f"{each:12} {seconds:7.2f} s {memory:7.0f} MB")
-    if "pytrec_eval" in best:
-        ours, theirs = best["score"], best["pytrec_eval"]
-        print(f"{theirs[0] / ours[0]:.2f} times as fast, {ours[1] / theirs[1]:.2f} of its memory")
+            for each, command in commands(run, qrels, folder, ours_only=given.ours_only).items():
+                cost, printed = measured(command, environment)
+                best[each] = cost.best(best.get(each))
+                if each == "ranx":
+                    ranx_again = min(ranx_again, float(printed))
+        print(f"{given.questions * given.depth:,} lines{', shuffled' if given.shuffled else ''}")
+        for each, cost in best.items():
+            print(f"{each:12} {cost.seconds:7.2f} s {cost.processor:7.2f} s CPU {cost.memory:7.0f} MB")
+        if "ranx" in best:
+            print(f"ranx, evaluating once more in the same process (no files): {ranx_again:.2f} s")
+        elif not given.ours_only:
+            print("ranx: not installed; uv run --with ranx python benchmarks/scoring.py")
+        if "pytrec_eval" in best:
+            ours, theirs = best["score"], best["pytrec_eval"]
+            print(
+                f"{theirs.seconds / ours.seconds:.2f} times as fast as pytrec_eval "
+                f"({theirs.processor / ours.processor:.2f} by processor time), "
+                f"{ours.memory / theirs.memory:.2f} of its memory"
+            )
+            if given.questions * given.depth <= DICTS_UP_TO:
+                print_dicts(run, qrels, given.repeat)
 
 
 if __name__ == "__main__":

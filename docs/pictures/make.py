@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -46,7 +47,10 @@ def terminal(evaluation: Evaluation) -> None:
     console = Console(record=True, width=118, file=io.StringIO(), highlight=False)
     console.print(f"$ {COMMAND}")
     print_evaluation(evaluation, console)
-    console.save_svg(str(FOLDER / "eval.svg"), title="Tiny-Graph-RAG eval", unique_id="eval")
+    drawn = console.export_svg(title="Tiny-Graph-RAG eval", unique_id="eval")
+    # A picture fetches nothing: without rich's web fonts the reader's own monospace one is used.
+    drawn = re.sub(r"@font-face \{.*?\}\s*|<!-- .*? -->\s*", "", drawn, flags=re.S)
+    (FOLDER / "eval.svg").write_text(drawn, encoding="utf-8")
 
 
 def page(evaluation: Evaluation) -> None:

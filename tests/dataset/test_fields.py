@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.dataset.fields import split
+from tiny_graph_rag.dataset.fields import Directory, split
 
 WORD = st.text(
     st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=("Z", "C")), min_size=1
@@ -61,3 +62,17 @@ def test_what_is_no_number_is_nan(text: str) -> None:
 @pytest.mark.parametrize("text", ["a b\nc\n", "a  b\n", "a b\r\n", " a b\n", "a b c d\n", "a b\n\nc d\n"])
 def test_what_is_not_regular_is_left_to_the_careful_reader(text: str) -> None:
     assert split(text.encode(), 2) is None
+
+
+def test_a_directory_finds_every_hash_even_where_many_share_their_first_bits() -> None:
+    far = np.random.default_rng(0).integers(0, 2**64, 500, dtype=np.uint64)
+    near = np.arange(2**63, 2**63 + 500, dtype=np.uint64)
+    known = np.sort(np.concatenate([far, near, np.array([0, 2**64 - 1], dtype=np.uint64)]))
+    assert (known[Directory(known).find(known)] == known).all()
+
+
+def test_a_directory_of_one_hash_finds_it() -> None:
+    assert Directory(np.array([7], dtype=np.uint64)).find(np.array([7, 8], dtype=np.uint64)).tolist() == [
+        0,
+        0,
+    ]

@@ -21,6 +21,7 @@ LAST_SPACE = 32  # bytes up to this divide fields
 _KEPT = np.array([(1 << (8 * n)) - 1 for n in range(WORD)] + [2**64 - 1], dtype=np.uint64)
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: odd, with its ones spread
 _TENS = 10.0 ** np.arange(23)  # exact in float64
+SLOTS_A_HASH = 16  # of a directory: one hash in 16 shares its slot
 _EXACT = np.uint64(1 << 53)  # whole numbers below are exact in float64
 
 
@@ -73,7 +74,10 @@ class Column:
         """Eight bytes of each field from `offset`, cut at its end; the first byte is the lowest."""
         loaded: Words = np.ndarray((len(self.data) - WORD + 1,), "<u8", buffer=self.data, strides=(1,))
         left = np.clip(self.lengths - offset, 0, WORD)
-        return np.asarray(loaded[np.minimum(self.starts + offset, len(loaded) - 1)] & _KEPT[left])
+        places = self.starts + offset
+        if offset > WORD:  # up to there the padding reaches
+            places = np.minimum(places, len(loaded) - 1)
+        return np.asarray(loaded[places] & _KEPT[left])
 
     def hashes(self) -> Words:
         """64 bits of each field; whoever relies on equal hashes meaning equal fields compares these."""
@@ -144,6 +148,29 @@ def _digits(words: Words, lengths: Ints) -> tuple[Words, Ints, Ints, NDArray[np.
     digits = ((digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
     digits = ((digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
     return digits, count, after, sound
+
+
+class Directory:
+    """Finds 64-bit hashes among ascending ones by their first bits, one step in nearly all cases."""
+
+    def __init__(self, ascending: Words) -> None:
+        bits = max(1, (len(ascending) * SLOTS_A_HASH).bit_length())
+        self._ascending, self._shift = ascending, np.uint64(64 - bits)
+        slots = (ascending >> self._shift).astype(np.int64)
+        self._first = np.zeros(1 << bits, dtype=np.int32)
+        self._first[slots[::-1]] = np.arange(len(ascending), dtype=np.int32)[::-1]
+        self._crowded = np.zeros(1 << bits, dtype=bool)
+        self._crowded[slots[1:][slots[1:] == slots[:-1]]] = True
+
+    def find(self, hashes: Words) -> Ints:
+        """The row of each; any row where it is not among them."""
+        slots = hashes >> self._shift
+        rows = self._first[slots].astype(np.int64)
+        crowded = np.flatnonzero(self._crowded[slots])
+        rows[crowded] = np.minimum(
+            np.searchsorted(self._ascending, hashes[crowded]), len(self._ascending) - 1
+        )
+        return np.asarray(rows)
 
 
 def split(block: bytes | memoryview, fields: int) -> Block | None:

@@ -14,49 +14,27 @@ from __future__ import annotations
 
 import math
 import os
+from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
-from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
+from tiny_graph_rag.dataset.fields import Column, Ints
 from tiny_graph_rag.evaluation.stretches import Stretch
-from tiny_graph_rag.evaluation.trec_gold import (
-    UNJUDGED,
-    AnotherWay,
-    GoldTable,
-    Lines,
-    judged_stretches,
-    line_keys,
-)
+from tiny_graph_rag.evaluation.trec_gold import AnotherWay, GoldTable, Lines, judged_stretches
+from tiny_graph_rag.evaluation.trec_lookup import UNKNOWN, Found, Looked, Lookup
 
 BLOCK_BYTES = 1 << 21  # so small that a block and its columns stay in the processor's cache
-FILTER_BITS = 22  # of the table that tells most documents at once that nobody judged them
 LINES_A_PASS = 20_000_000  # of a scattered run, kept at once: about 1 GB
-UNKNOWN = -1
+WORKERS = 2  # threads that look up; more would wait for the interpreter, or for memory
 
 Texts = Callable[[Ints, Ints], list[str]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Looked:
-    """Lines as they were looked up. questions: int64 rows of the gold table, UNKNOWN where it has none.
-    starts, lengths: of the document's name, in bytes.
-    """
-
-    questions: Ints
-    scores: NDArray[np.float64]
-    keys: Words
-    gold_rows: Ints
-    starts: Ints
-    lengths: Ints
-
-    def at(self, rows: Ints | slice | NDArray[np.bool_]) -> _Looked:
-        return _Looked(*(getattr(self, each)[rows] for each in self.__slots__))
 
 
 class TrecRun:
@@ -69,8 +47,7 @@ class TrecRun:
         self.unknown: dict[str, None] = {}
         self.answered = np.zeros(len(gold), dtype=bool)
         self.duplicates = 0
-        self._judged = np.zeros(1 << FILTER_BITS, dtype=bool)
-        self._judged[gold.keys >> np.uint64(64 - FILTER_BITS)] = True
+        self._looked_up = Lookup(gold)
 
     def stretches(self, *, scattered: bool) -> Iterator[Stretch]:
         """Raises AnotherWay, perhaps only in the middle of the file."""
@@ -87,18 +64,20 @@ class TrecRun:
                 block = held + more
                 cut = block.rfind(b"\n") + 1 if more else len(block)
                 if cut:
-                    looked, data, last_line, last_byte = self._looked_up(block[:cut])
+                    found = self._looked_up(block[:cut])
+                    self.unknown.update(dict.fromkeys(found.unknown))
+                    looked, last_line, last_byte = found.lines, found.last_line, found.last_byte
                     if not more:
                         last_line, last_byte = len(looked.keys), cut
                     # The last question may go on in the next block.
-                    yield from self._finished(looked.at(slice(0, last_line)), data)
+                    yield from self._finished(looked.at(slice(0, last_line)), found.data)
                     held = block[last_byte:]
                 else:
                     held = block
                 if not more:
                     return
 
-    def _finished(self, looked: _Looked, data: NDArray[np.uint8]) -> Iterator[Stretch]:
+    def _finished(self, looked: Looked, data: NDArray[np.uint8]) -> Iterator[Stretch]:
         known = looked.questions != UNKNOWN
         if not known.all():
             looked = looked.at(known)
@@ -126,21 +105,47 @@ class TrecRun:
             with self.path.open("rb") as stream:
                 number = stream.fileno()
                 bounds = zip(starts.tolist(), lengths.tolist(), strict=True)
-                return [os.pread(number, length, at).decode("utf-8", "replace") for at, length in bounds]
+                read = b"\n".join([os.pread(number, length, at) for at, length in bounds])
+            return read.decode("utf-8", "replace").split("\n") if len(starts) else []
 
         for turn in range(passes):
-            parts = []
-            for base, block in self._blocks():
-                looked, *_ = self._looked_up(block)
-                parts.append(looked.at((looked.questions != UNKNOWN) & (looked.questions % passes == turn)))
-                parts[-1].starts[:] += base
-            known = _Looked(
-                *(np.concatenate([getattr(part, name) for part in parts]) for name in _Looked.__slots__)
+            parts = [self._part(looked, base, turn, passes) for base, looked in self._all_looked_up()]
+            known = Looked(
+                *(np.concatenate([getattr(part, name) for part in parts]) for name in Looked.__slots__)
             )
             parts.clear()
             self.answered[known.questions] = True
             if len(known.keys):
                 yield from judged_stretches(self.gold, self._ordered(known, texts))
+
+    def _all_looked_up(self) -> Iterator[tuple[int, Looked]]:
+        """Each block's place in the file and its lines; while one is looked up, so is the next."""
+        with ThreadPoolExecutor(WORKERS) as pool:
+            waiting: deque[tuple[int, Future[Found]]] = deque()
+            blocks = self._blocks()
+            while True:
+                for base, block in islice(blocks, WORKERS + 1 - len(waiting)):
+                    waiting.append((base, pool.submit(self._looked_up, block)))
+                if not waiting:
+                    return
+                at, done = waiting.popleft()
+                self.unknown.update(dict.fromkeys(done.result().unknown))
+                yield at, done.result().lines
+
+    def _part(self, looked: Looked, base: int, turn: int, passes: int) -> Looked:
+        """What is kept of a block that begins at `base`, as narrow as it can be."""
+        kept = looked.questions != UNKNOWN
+        if passes > 1:
+            kept &= looked.questions % passes == turn
+        if not kept.all():
+            looked = looked.at(kept)
+        return replace(
+            looked,
+            questions=looked.questions.astype(np.int32),
+            gold_rows=looked.gold_rows.astype(np.int32),
+            starts=looked.starts + base,
+            lengths=looked.lengths.astype(np.int32),
+        )
 
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
         """Whole lines with the place in the file where they begin."""
@@ -157,41 +162,7 @@ class TrecRun:
                 if not more:
                     return
 
-    def _looked_up(self, raw: bytes) -> tuple[_Looked, NDArray[np.uint8], int, int]:
-        """The lines of a block, its bytes, and the line and the byte at which its last question begins."""
-        block = split(raw, 6)
-        if block is None:
-            raise AnotherWay
-        names, documents, scores = block.column(0), block.column(2), block.column(4).numbers()
-        if np.isnan(scores).any():
-            raise AnotherWay
-        gold = self.gold
-        first = np.concatenate([[0], np.flatnonzero(_changes(names)) + 1])
-        heads = names.at(first)
-        hashes = heads.hashes()
-        questions = np.full(len(first), UNKNOWN, dtype=np.int64)
-        place = np.minimum(np.searchsorted(gold.question_hashes, hashes), len(gold) - 1)
-        alike = np.flatnonzero(gold.question_hashes[place] == hashes)
-        rows = gold.question_rows[place[alike]]
-        sure = heads.at(alike).equals(gold.question_names.at(rows))
-        questions[alike[sure]] = rows[sure]
-        strange = np.flatnonzero(questions == UNKNOWN)
-        _, new = distinct(hashes[strange].view(np.int64))
-        self.unknown.update(dict.fromkeys(heads.at(strange[np.sort(new)]).texts()))
-
-        sizes = np.diff(np.append(first, len(block)))
-        question = np.repeat(questions, sizes)
-        keys = line_keys(np.repeat(hashes, sizes), documents.hashes())
-        gold_rows = np.full(len(keys), UNJUDGED, dtype=np.int64)
-        maybe = np.flatnonzero(self._judged[keys >> np.uint64(64 - FILTER_BITS)])
-        place = np.minimum(np.searchsorted(gold.keys, keys[maybe]), len(gold.keys) - 1)
-        maybe, rows = (each[gold.keys[place] == keys[maybe]] for each in (maybe, gold.key_rows[place]))
-        sure = documents.at(maybe).equals(gold.names.at(rows)) & (gold.owners[rows] == question[maybe])
-        gold_rows[maybe[sure]] = rows[sure]
-        looked = _Looked(question, scores, keys, gold_rows, documents.starts, documents.lengths)
-        return looked, block.data, int(first[-1]), int(names.starts[first[-1]])
-
-    def _ordered(self, looked: _Looked, texts: Texts) -> Lines:
+    def _ordered(self, looked: Looked, texts: Texts) -> Lines:
         """Question by question, best first."""
         question, scores = looked.questions, looked.scores
         beside = question[1:] == question[:-1]
@@ -209,7 +180,7 @@ class TrecRun:
 
         return Lines(looked.questions, looked.scores, looked.keys, looked.gold_rows, names)
 
-    def _order(self, looked: _Looked, texts: Texts) -> Ints:
+    def _order(self, looked: Looked, texts: Texts) -> Ints:
         """Sorted by one key of question and score in float32; what is equal in it is put right after."""
         bits = _single(looked.scores).view(np.uint32)
         rising = np.where(bits >> np.uint32(31), ~bits, bits | np.uint32(1 << 31))
@@ -247,12 +218,3 @@ def _in_turn(questions: Ints) -> Ints:
 def _single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         return (scores + 0.0).astype(np.float32)  # + 0.0: there is one zero
-
-
-def _changes(names: Column) -> NDArray[np.bool_]:
-    """Where a field differs from the one before it."""
-    changed: NDArray[np.bool_] = names.lengths[1:] != names.lengths[:-1]
-    for offset in range(0, int(names.lengths.max(initial=0)), 8):
-        words = names.words(offset)
-        changed |= words[1:] != words[:-1]
-    return changed

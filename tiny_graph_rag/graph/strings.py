@@ -33,11 +33,12 @@ class Strings(Sequence[str]):
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
+        rows, bound = len(self.offsets) - 1, self.offsets.item
         if row < 0:
-            row += len(self)
-        if not 0 <= row < len(self):
+            row += rows
+        if not 0 <= row < rows:
             raise IndexError(row)
-        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes().decode()
+        return self.data[bound(row) : bound(row + 1)].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
         block = self.data.tobytes()

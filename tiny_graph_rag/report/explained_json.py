@@ -92,8 +92,11 @@ def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> 
 
 def spelling_of(entities: Entities, entity: int, reference: Reference) -> str:
     """The name or alias of the entity that the reference matched."""
-    known = [entities.names[entity], *entities.aliases[entity]]
-    written, folded = nfc(reference.name), fold(reference.name)
+    name: str = entities.names[entity]
+    written = nfc(reference.name)
+    if nfc(name) == written:
+        return name
+    known, folded = [name, *entities.aliases[entity]], fold(reference.name)
     exact = [each for each in known if nfc(each) == written]
     return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
 
