@@ -228,6 +228,7 @@ def _is_part(compound: str, part: str) -> bool:
     return any(stem(end) == part for end in ends if end[0] == part[0] or _is_irregular(end))
 
 
+@lru_cache(CACHED_WORDS)
 def _is_irregular(word: str) -> bool:
     """Whether the lemma may begin otherwise (went → go). Of what the dictionary lacks, simplemma changes the
     ending alone: so it is for all 128,000 ends of its words; and `located` needs no simplemma for `ated`."""
