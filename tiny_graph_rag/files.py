@@ -40,7 +40,12 @@ def find_input(name: str | Path, folder: Path, what: str) -> Path:
                 raise InputError(f"{found}: the {what} must be a file, this is a folder")
             return found
     beside = sorted(
-        {each.name for place in places for each in _files_in(place.parent) if each.suffix == path.suffix}
+        {
+            each.name
+            for place in places
+            for each in _files_in(place.parent)
+            if each.is_file() and each.suffix == path.suffix
+        }
     )
     hint = nearest(nfc(path.name), [nfc(each) for each in beside])
     if not hint and beside:
