@@ -298,7 +298,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                         # as a place to go on from
                         goes_on = more > 0
                         if goes_on:
-                            bound = cost + price[STEP] + least_left[(more - 1) * width + mask] - slack
+                            bound = cost + price[STEP] + least_left[more * width + mask] - slack
                             goes_on = bound <= theta
                             if not goes_on:
                                 cut = min(cut, bound)
