@@ -37,6 +37,7 @@ def query(
     from tiny_graph_rag.metrics import default_measures
     from tiny_graph_rag.report import results_json
     from tiny_graph_rag.report.graph_console import print_question, print_reasons
+    from tiny_graph_rag.report.spelled import Spelled
 
     session = Session.open(
         common,
@@ -63,17 +64,12 @@ def query(
     linking.say_spent()
     if evaluation.linked[0].error is not None:
         raise ServiceError(evaluation.linked[0].error)
-    found = results_json.question(evaluation, 0)
+    spelled = Spelled(knowledge)
+    found = results_json.question(evaluation, 0, spelled)
     if found["references"]:  # one of them may have a rank that isn't shown
-        found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
+        found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
     everything = found["ranked"]
-    # Only names that are shown: a large graph's would take a second and much memory.
-    ids, known = knowledge.entities.ids, knowledge.entities.names
-    rows = {int(entity) for entity in evaluation.run.entities[: len(everything)]}
-    walks = None if evaluation.run.walks is None else evaluation.run.walks[: len(everything)]
-    for relation in set() if walks is None else set(walks[walks >= 0].tolist()):
-        rows |= {int(knowledge.relations.sources[relation]), int(knowledge.relations.targets[relation])}
-    names = {ids[row]: known[row] for row in rows}
+    names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
     for each in everything:
         each["walk_text"] = _in_words(each.get("walk", []), names)
     print_question(found, session.console, max(session.config.evaluation.top_k, SHOWN_RANKS))

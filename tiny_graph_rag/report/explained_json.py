@@ -13,9 +13,8 @@ from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.ties import Ties
 from tiny_graph_rag.evaluation.waterfall import Step
 from tiny_graph_rag.graph.distances import NOT_REACHED
-from tiny_graph_rag.graph.model import Entities
 from tiny_graph_rag.report.numbers_json import number
-from tiny_graph_rag.report.walks import walk_steps
+from tiny_graph_rag.report.spelled import Spelled
 from tiny_graph_rag.text import fold, nfc
 
 if TYPE_CHECKING:
@@ -55,7 +54,9 @@ def explained_summary(found: Explanation) -> dict[str, Any]:
     }
 
 
-def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> list[dict[str, Any]]:
+def reference_evidence(
+    evaluation: Evaluation, row: int, written_ranks: int, spelled: Spelled
+) -> list[dict[str, Any]]:
     """Of each reference of a question: verdict, rank, hop and what shows it.
 
     written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
@@ -74,14 +75,14 @@ def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> 
         }
         place, entity = int(found.rows[item]), int(found.entities[item])
         if verdict in (Verdict.HIT, Verdict.RANKED_BELOW_K):
-            each["matched"] = spelling_of(evaluation.graph.entities, entity, reference)
+            each["matched"] = spelling_of(spelled, entity, reference)
             if evaluation.run.walks is not None and place - start >= written_ranks:
-                each["path"] = walk_steps(evaluation.graph, entity, evaluation.run.walks[place].tolist())
+                each["path"] = spelled.walk(entity, evaluation.run.walks[place].tolist())
         if item in evaluation.explanation.missed:
-            each["path"] = walk_steps(evaluation.graph, entity, evaluation.explanation.missed[item])
+            each["path"] = spelled.walk(entity, evaluation.explanation.missed[item])
         if verdict is Verdict.RANKED_BELOW_K:
             if blocking is None:
-                blocking = _blocking(evaluation, row)
+                blocking = _blocking(evaluation, row, spelled)
             each["above"] = blocking
         if verdict is Verdict.NOT_IN_GRAPH:
             near = evaluation.explanation.nearest.get(reference.name, ())
@@ -90,24 +91,22 @@ def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> 
     return evidence
 
 
-def spelling_of(entities: Entities, entity: int, reference: Reference) -> str:
+def spelling_of(spelled: Spelled, entity: int, reference: Reference) -> str:
     """The name or alias of the entity that the reference matched."""
-    name: str = entities.names[entity]
-    written = nfc(reference.name)
+    name, written = spelled.names[entity], nfc(reference.name)
     if nfc(name) == written:
         return name
-    known, folded = [name, *entities.aliases[entity]], fold(reference.name)
+    known, folded = [name, *spelled.graph.entities.aliases[entity]], fold(reference.name)
     exact = [each for each in known if nfc(each) == written]
     return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
 
 
-def _blocking(evaluation: Evaluation, row: int) -> list[str]:
+def _blocking(evaluation: Evaluation, row: int, spelled: Spelled) -> list[str]:
     """The entities within the first k that are no reference: what would have to make room."""
     relevant = {entity for each in evaluation.judgments.references[row] for entity in each.entities}
     start, stop = evaluation.run.offsets[row : row + 2].tolist()
     above = evaluation.run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)]
-    ids = evaluation.graph.entities.ids
-    return [ids[entity] for entity in above.tolist() if entity not in relevant]
+    return [spelled.ids[entity] for entity in above.tolist() if entity not in relevant]
 
 
 def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:

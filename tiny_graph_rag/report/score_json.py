@@ -59,7 +59,7 @@ def document_parts(
     if graph is not None:
         from tiny_graph_rag.report.results_json import entities
 
-        known = entities(graph, mentioned)
+        known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
     found = {"summary": summary(collected, collected.found(seed), cutoff, usage), "entities": known}
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
 

@@ -188,7 +188,7 @@ class Walker:
             *(self._zeros(depth, np.int64) for _ in range(4)),
             self._zeros(depth * hops, np.int32),
         )
-        self._tables: dict[int, tuple[Reading, tuple[Any, ...]]] = {}
+        self._tables: dict[int, Prepared] = {}
         self._room(FIRST_STATES[not self.lists])
 
     def rank(self, mentions: Sequence[Mention], reading: Reading) -> Ranked:
