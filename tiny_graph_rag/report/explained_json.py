@@ -20,6 +20,8 @@ from tiny_graph_rag.text import fold, nfc
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.perturb import Perturbed
 
+VERDICTS = tuple(Verdict)
+
 
 def explained_summary(found: Explanation) -> dict[str, Any]:
     gold = found.gold_seeds
@@ -62,18 +64,21 @@ def reference_evidence(
     written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
     """
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
-    offset, start = int(judgments.item_offsets[row]), int(evaluation.run.offsets[row])
+    offset, end = judgments.item_offsets[row : row + 2].tolist()
+    start = int(evaluation.run.offsets[row])
+    columns = (found.verdicts, found.ranks, found.hops, found.rows, found.entities)
+    items = list(zip(*(each[offset:end].tolist() for each in columns), strict=True))
     evidence = []
     blocking: list[str] | None = None
     for reference in judgments.references[row]:
         item = offset + reference.item
-        verdict, rank, hop = Verdict(int(found.verdicts[item])), int(found.ranks[item]), int(found.hops[item])
+        code, rank, hop, place, entity = items[reference.item]
+        verdict = VERDICTS[code]
         each: dict[str, Any] = {
             "verdict": str(verdict),
             "rank": None if rank == NO_RANK else rank,
             "hop": None if hop == NOT_REACHED else hop,
         }
-        place, entity = int(found.rows[item]), int(found.entities[item])
         if verdict in (Verdict.HIT, Verdict.RANKED_BELOW_K):
             each["matched"] = spelling_of(spelled, entity, reference)
             if evaluation.run.walks is not None and place - start >= written_ranks:
@@ -93,7 +98,10 @@ def reference_evidence(
 
 def spelling_of(spelled: Spelled, entity: int, reference: Reference) -> str:
     """The name or alias of the entity that the reference matched."""
-    name, written = spelled.names[entity], nfc(reference.name)
+    name = spelled.names[entity]
+    if name == reference.name:
+        return name
+    written = nfc(reference.name)
     if nfc(name) == written:
         return name
     known, folded = [name, *spelled.graph.entities.aliases[entity]], fold(reference.name)
