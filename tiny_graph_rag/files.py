@@ -12,12 +12,16 @@ import shutil
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.text import nfc
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
@@ -145,6 +149,22 @@ def parse_yaml(text: str) -> Any:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_beside(*paths: Path) -> Callable[[], dict[Path, str]]:
+    """Starts hashing in a thread that holds up nobody; call what it returns to wait for the sums."""
+    from concurrent.futures import Future
+
+    sums: Future[dict[Path, str]] = Future()
+
+    def work() -> None:
+        try:
+            sums.set_result({each: sha256_of(each) for each in paths})
+        except BaseException as error:
+            sums.set_exception(error)
+
+    Thread(target=work, daemon=True).start()
+    return sums.result
 
 
 def output_path(name: str | Path, folder: Path) -> Path:
