@@ -82,8 +82,8 @@ def score(
     """Score a run that any program made against a gold set in any of the common formats."""
     from tiny_graph_rag.evaluation.foreign import Request, attempts
     from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
+    from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
     from tiny_graph_rag.evaluation.stretches import Collected
-    from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
     from tiny_graph_rag.evaluation.trec_gold import AnotherWay
     from tiny_graph_rag.files import (
         bare_name,
