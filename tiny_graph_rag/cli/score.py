@@ -85,15 +85,15 @@ def score(
     """Score a run that any program made against a gold set in any of the common formats."""
     from tiny_graph_rag.evaluation.foreign import Request, attempts
     from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
+    from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
     from tiny_graph_rag.evaluation.stretches import Collected
-    from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
     from tiny_graph_rag.evaluation.trec_gold import AnotherWay
     from tiny_graph_rag.files import (
         bare_name,
         check_writable,
         find_input,
         output_path,
-        sha256_beside,
+        sha256_meanwhile,
         write_atomically,
     )
     from tiny_graph_rag.metrics import default_measures, parse_measures
@@ -136,7 +136,7 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
-    sums = sha256_beside(gold_path, run_path)
+    run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
         collected = Collected(wanted)
         head = {
@@ -148,7 +148,7 @@ def score(
         }
         parts = document_parts(
             head,
-            partial(_sources, opened, run_path, gold_path, sums),
+            partial(_sources, opened, run_path.name, run_sum, gold_sum),
             opened.stretches,
             collected,
             knowledge,
@@ -178,13 +178,12 @@ def score(
 
 
 def _sources(
-    opened: Opened, run: Path, gold: Path, sums: Callable[[], dict[Path, str]]
+    opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
-    found = sums()
     return {
-        "dataset": {"name": opened.gold_name, "sha256": found[gold], "selection": opened.selection},
-        "run": {"name": run.name, "sha256": found[run], "format": opened.run_format},
+        "dataset": {"name": opened.gold_name, "sha256": gold_sum(), "selection": opened.selection},
+        "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
-from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
+from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.explained_json import (
@@ -26,7 +26,7 @@ from tiny_graph_rag.report.numbers_json import (
     number,
     slice_document,
 )
-from tiny_graph_rag.report.walks import walk_steps
+from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
 from tiny_graph_rag.version import __version__
 
 
@@ -139,18 +139,7 @@ def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
         "id": example.id,
         "query": example.query,
         "tags": list(example.tags),
-        "linked": [
-            {
-                "id": graph.entities.ids[seed.entity],
-                "name": graph.entities.names[seed.entity],
-                "mention": seed.mention,
-                "start": seed.start,
-                "end": seed.end,
-                "rule": seed.rule,
-                "weight": seed.weight,
-            }
-            for seed in evaluation.linked[row].seeds
-        ],
+        "linked": linked_json(graph, evaluation.linked[row]),
         "ranked": ranked(evaluation, row, written),
         "references": [
             {
@@ -196,27 +185,9 @@ def confusion(evaluation: Evaluation, row: int) -> dict[str, list[str]]:
 
 
 def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
-    """The first `most` entities of a question's ranking, each with the walk that reached it."""
-    run, graph = evaluation.run, evaluation.graph
-    start, stop, _ = run.rows(row).indices(len(run.entities))
-    found = []
-    for place in range(start, min(stop, start + most)):
-        entity = int(run.entities[place])
-        each = {
-            "id": graph.entities.ids[entity],
-            "name": graph.entities.names[entity],
-            "score": float(run.scores[place]),
-            "hop": int(run.hops[place]),
-        }
-        if run.walks is not None:
-            each["walk"] = walk_steps(graph, entity, run.walks[place].tolist())
-        if evaluation.reasons is not None and place - start < len(evaluation.reasons[row]):
-            each["reasons"] = [
-                {"what": part.what, "words": list(part.words), "price": part.price}
-                for part in evaluation.reasons[row][place - start]
-            ]
-        found.append(each)
-    return found
+    """The first `most` entities of a question's ranking."""
+    reasons = None if evaluation.reasons is None else evaluation.reasons[row]
+    return ranked_json(evaluation.graph, evaluation.run, row, most, reasons)
 
 
 def dataset_json(examples: EvalSet) -> dict[str, Any]:
