@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import glob
 import gzip
@@ -12,8 +13,9 @@ import shutil
 import tempfile
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
@@ -83,25 +85,27 @@ def read_bytes(path: Path) -> bytes:
         raise _unreadable(path, error) from error
 
 
-def mapped(path: Path) -> bytes | mmap.mmap:
+def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
     """The file's content, unpacked when it is gzip: memory-mapped where it is large, else its bytes.
 
-    A large gzip file is unpacked into a nameless temporary file. Raises InputError in words.
+    A large gzip file is unpacked into a nameless temporary file. private: a mapping may be written to, which
+    changes nothing but memory. Raises InputError in words.
     """
+    access = mmap.ACCESS_COPY if private else mmap.ACCESS_READ
     try:
         with path.open("rb") as stream:
             packed = stream.read(2) == GZIP_MAGIC
             if os.fstat(stream.fileno()).st_size < MAPPED_FROM_BYTES:
                 return read_bytes(path)
             if not packed:
-                return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+                return mmap.mmap(stream.fileno(), 0, access=access)
         with tempfile.TemporaryFile() as unpacked:
             with gzip.open(path) as stream:
                 shutil.copyfileobj(stream, unpacked, COPIED_BYTES)
             unpacked.flush()
             if not unpacked.tell():
                 return b""
-            return mmap.mmap(unpacked.fileno(), 0, access=mmap.ACCESS_READ)
+            return mmap.mmap(unpacked.fileno(), 0, access=access)
     except (EOFError, OSError, zlib.error) as error:
         raise _unreadable(path, error) from error
 
@@ -120,16 +124,31 @@ def decode_utf8(raw: bytes, path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}:{line}: not UTF-8 text ({_likely_encoding(raw)}). Save it as UTF-8"
-        ) from error
+        raise _not_utf8(path, line, raw) from error
+
+
+def check_utf8(buffer: bytes | mmap.mmap, path: Path) -> None:
+    """What `decode_utf8` finds wrong, without the text in memory."""
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    for start in range(0, len(buffer), COPIED_BYTES):
+        block = buffer[start : start + COPIED_BYTES]
+        try:
+            decoder.decode(block, final=start + COPIED_BYTES >= len(buffer))
+        except UnicodeDecodeError as error:
+            line += block.count(b"\n", 0, max(0, error.start))
+            raise _not_utf8(path, line, block) from error
+        line += block.count(b"\n")
+
+
+def _not_utf8(path: Path, line: int, raw: bytes) -> InputError:
+    return InputError(f"{path}:{line}: not UTF-8 text ({_likely_encoding(raw)}). Save it as UTF-8")
 
 
 def _likely_encoding(raw: bytes) -> str:
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "it looks like UTF-16"
     try:
-        raw.decode("cp949")
+        codecs.getincrementaldecoder("cp949")().decode(raw)  # a block may end within a character
     except UnicodeDecodeError:
         return "the encoding is unknown"
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
@@ -145,6 +164,25 @@ def parse_yaml(text: str) -> Any:
 def sha256_of(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def sha256_meanwhile(path: Path) -> Callable[[], str]:
+    """Start `sha256_of`, of a large file in a thread of its own; what is returned waits for it."""
+    if not path.is_file() or path.stat().st_size < MAPPED_FROM_BYTES:
+        return lambda: sha256_of(path)
+    from concurrent.futures import Future
+
+    found: Future[str] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(sha256_of(path))
+        except BaseException as error:
+            found.set_exception(error)
+
+    # Not of a pool: whoever fails meanwhile need not wait for it before the program ends.
+    Thread(target=work, daemon=True).start()
+    return found.result
 
 
 def output_path(name: str | Path, folder: Path) -> Path:

@@ -60,3 +60,19 @@ def test_markup_in_names_is_shown_as_text(own_folder: Path, run_cli) -> None:
     done = run_cli("query", "Who is [red]Anna[/red]?")
     assert done.exit_code == 0, done.output
     assert "[red]Anna[/red]" in done.stdout
+
+
+def test_a_question_in_words_is_ranked_like_the_same_one_of_a_gold_set(own_folder: Path, run_cli) -> None:
+    write_kg(
+        own_folder / "data/kg/a-KG.json",
+        ["Anna", "Ben", "Carl", "Dora"],
+        [("Anna", "KNOWS", "Ben"), ("Ben", "FEEDS", "Carl"), ("Dora", "KNOWS", "Carl")],
+    )
+    question = {"id": "Q7", "query": "Whom does Anna know?", "reference_entities": ["Nobody"]}
+    write_gold(own_folder / "data/eval/a-eval.jsonl", question)
+    for more in ([], ["--explain"], ["--linker", "none"], ["--retriever", "pagerank"]):
+        asked = run_cli("query", question["query"], "--hops", "3", *more)
+        again = run_cli("query", "--dataset", "a-eval.jsonl", "--id", "Q7", "--hops", "3", *more)
+        assert asked.exit_code == again.exit_code == 0, asked.output + again.output
+        without_reference = [line for line in again.stdout.splitlines() if "reference" not in line]
+        assert asked.stdout.splitlines() == without_reference

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,10 @@ from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, flags, from_config
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.report.spelled import Spelled
 
 
 @command(app, "query")
@@ -31,13 +35,7 @@ def query(
     ] = False,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
-    from tiny_graph_rag.dataset.examples import EvalSet, Example
-    from tiny_graph_rag.evaluation.runner import evaluate
-    from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
-    from tiny_graph_rag.metrics import default_measures
-    from tiny_graph_rag.report import results_json
-    from tiny_graph_rag.report.graph_console import print_question, print_reasons
-    from tiny_graph_rag.report.spelled import Spelled
+    from tiny_graph_rag.report.question_console import print_question, print_reasons
 
     session = Session.open(
         common,
@@ -49,16 +47,55 @@ def query(
     )
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
-    if dataset is not None:
-        from tiny_graph_rag.dataset.examples import Selection
-
-        examples = session.eval_set(dataset).select(Selection(ids=(str(id),)))
+    if question is not None and not question.strip():
+        raise UsageError("the question is empty")
+    shown = max(session.config.evaluation.top_k, SHOWN_RANKS)
+    if dataset is None:
+        found, spelled = _asked(session, graph, str(question), shown if explain else 0)
     else:
-        if not str(question).strip():
-            raise UsageError("the question is empty")
-        examples = EvalSet((Example(id="query", query=str(question), reference_entities=()),))
+        found, spelled = _asked_again(session, graph, dataset, str(id))
+    names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
+    for each in found["ranked"]:
+        each["walk_text"] = _in_words(each.get("walk", []), names)
+    print_question(found, session.screen, shown)
+    if explain:
+        print_reasons(found["ranked"], session.screen)
+
+
+def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
+    """What is shown of a question that comes alone. reasons: ranks that give theirs."""
+    from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
+    from tiny_graph_rag.report.spelled import Spelled
+    from tiny_graph_rag.retrieval.asking import ask
+
     linking = Linking.of(session)
-    knowledge = session.graph(graph, examples if dataset is not None else None)
+    knowledge = session.graph(graph)
+    asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
+    linking.say_spent()
+    if asked.linked.error is not None:
+        raise ServiceError(asked.linked.error)
+    most = max(session.config.evaluation.top_k, SHOWN_RANKS)
+    spelled = Spelled(knowledge)
+    found = {
+        "query": question,
+        "linked": linked_json(asked.linked, spelled),
+        "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
+        "references": [],
+    }
+    return found, spelled
+
+
+def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tuple[dict[str, Any], Spelled]:
+    """A question of a gold set, beside its references."""
+    from tiny_graph_rag.dataset.examples import Selection
+    from tiny_graph_rag.evaluation.runner import evaluate
+    from tiny_graph_rag.metrics import default_measures
+    from tiny_graph_rag.report import results_json
+    from tiny_graph_rag.report.spelled import Spelled
+
+    examples = session.eval_set(dataset).select(Selection(ids=(id,)))
+    linking = Linking.of(session)
+    knowledge = session.graph(graph, examples)
     measures = default_measures(session.config.evaluation.top_k)
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
     linking.say_spent()
@@ -68,21 +105,15 @@ def query(
     found = results_json.question(evaluation, 0, spelled)
     if found["references"]:  # one of them may have a rank that isn't shown
         found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
-    everything = found["ranked"]
-    names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
-    for each in everything:
-        each["walk_text"] = _in_words(each.get("walk", []), names)
-    print_question(found, session.console, max(session.config.evaluation.top_k, SHOWN_RANKS))
-    if explain:
-        print_reasons(everything, session.console)
+    return found, spelled
 
 
-def _in_words(walk: list[dict[str, object]], names: dict[str, str]) -> str:
+def _in_words(walk: list[dict[str, Any]], names: dict[str, str]) -> str:
     """`A —OWNS→ B ←FEEDS— C`."""
     if not walk:
         return ""
-    parts = [names[str(walk[0]["from"])]]
+    parts = [names[walk[0]["from"]]]
     for step in walk:
         parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
-        parts.append(names[str(step["to"])])
+        parts.append(names[step["to"]])
     return " ".join(parts)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.dataset.examples import EvalSet, Selection
     from tiny_graph_rag.evaluation.runner import Progress
     from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.report.screen import Screen
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
@@ -54,6 +55,13 @@ class Session:
         # Wide names wrap inside their cell; a pipe or a file gets room enough not to be wrapped at all.
         stream = sys.stderr if self.to_stdout else sys.stdout
         return Console(file=stream, quiet=self.quiet, highlight=False, width=None if stream.isatty() else 120)
+
+    @property
+    def screen(self) -> Screen:
+        """The console for what is mostly read by other programs; rich only where somebody looks."""
+        from tiny_graph_rag.report.screen import Screen
+
+        return Screen(sys.stderr if self.to_stdout else sys.stdout, self.quiet)
 
     def say(self, text: str) -> None:
         if not self.quiet:

@@ -15,7 +15,8 @@ from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.evaluation.explanation import Explanation, explain
 from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.summary import SHOWN_RANKS, Summary, summarise
+from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
+from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.metrics import Judged, Mean, Measure, means, weights
 from tiny_graph_rag.metrics.base import Column
 
-__all__ = ["SHOWN_RANKS", "Counts", "Mean", "Slice", "Summary", "slices", "summarise"]
-
-
-SHOWN_RANKS = 10  # results hold the first max(k, this) of each ranking; --save-run holds them all
+__all__ = ["Counts", "Mean", "Slice", "Summary", "slices", "summarise"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

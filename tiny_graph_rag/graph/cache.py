@@ -8,6 +8,7 @@ foreign is rebuilt, and one that can't be written is done without.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import sys
@@ -16,6 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from numpy.typing import NDArray
@@ -27,6 +29,7 @@ from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
 from tiny_graph_rag.version import __version__
 
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
+WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on beside it
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE_BEHIND_COLUMNS = ("arrays.py", "text", "graph")
 GRAPH_FILE = "graph.arrays"
@@ -55,12 +58,17 @@ class GraphCache:
         graph = replace(load(), derivations=derived)
         if graph.sha256 != sha256:  # the file was exchanged while it was read
             return replace(graph, derivations=Derived())
-        try:
-            self._remove_older(sha256)
-            write_arrays(home / GRAPH_FILE, _arrays_of(graph), _note_of(graph))
-        except OSError:
-            return replace(graph, derivations=Derived())
+        if path.stat().st_size < WRITTEN_MEANWHILE_FROM_BYTES:
+            self._keep(graph, home)
+        else:  # the process ends when this thread has
+            Thread(target=self._keep, args=(graph, home)).start()
         return graph
+
+    def _keep(self, graph: KnowledgeGraph, home: Path) -> None:
+        """A cache that can't be written is done without."""
+        with contextlib.suppress(OSError):
+            self._remove_older(graph.sha256)
+            write_arrays(home / GRAPH_FILE, _arrays_of(graph), _note_of(graph))
 
     def _remove_older(self, sha256: str) -> None:
         for older in (self.folder / "graphs").glob(f"{sha256[:32]}-*"):

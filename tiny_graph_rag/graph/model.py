@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import compress, count, islice
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -147,7 +148,7 @@ class KnowledgeGraph:
         notes: LoadNotes | None = None,
     ) -> KnowledgeGraph:
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
-        rank = rank_by_name(list(entities.names), list(entities.ids))
+        rank, _ = rank_by_name(list(entities.names), entities.ids)
         return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
 
     def __len__(self) -> int:
@@ -173,21 +174,23 @@ class KnowledgeGraph:
         return to_networkx(self)
 
 
-def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> NDArray[np.int32]:
-    """Each row's place in the order (NFC name, id)."""
+def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> tuple[NDArray[np.int32], list[list[int]]]:
+    """Each row's place in the order (NFC name, id), and the rows of each NFC name that several bear."""
     composed = [nfc(name) for name in names]
     order = sorted(range(len(composed)), key=composed.__getitem__)
+    shared = []
     for start, stop in _equal_runs([composed[row] for row in order]):
         order[start:stop] = sorted(order[start:stop], key=ids.__getitem__)
+        shared.append(order[start:stop])
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank
+    return rank, shared
 
 
 def _equal_runs(in_order: list[str]) -> list[tuple[int, int]]:
     """Where sorted values repeat: (start, stop) of each run of equals longer than one."""
     runs: list[tuple[int, int]] = []
-    again = [place for place, (left, right) in enumerate(pairwise(in_order), start=1) if left == right]
+    again = compress(count(1), map(eq, in_order, islice(in_order, 1, None)))
     for place in again:
         if runs and runs[-1][1] == place:
             runs[-1] = (runs[-1][0], place + 1)

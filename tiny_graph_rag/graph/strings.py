@@ -42,8 +42,11 @@ class Strings(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         block = self.data.tobytes()
-        bounds = self.offsets.tolist()
-        return (block[start:end].decode() for start, end in pairwise(bounds))
+        bounds = pairwise(self.offsets.tolist())
+        if block.isascii():  # a character a byte: half the work
+            text = block.decode()
+            return (text[start:end] for start, end in bounds)
+        return (block[start:end].decode() for start, end in bounds)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +116,7 @@ class StringsBuilder:
     def done(self) -> Strings:
         made = Strings(np.frombuffer(b"".join(self.blocks), dtype=np.uint8), _offsets(self.lengths))
         self.blocks.clear()
+        self.lengths.clear()
         return made
 
 
@@ -128,7 +132,9 @@ class StringListsBuilder:
         self.lengths.append(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
 
     def done(self) -> StringLists:
-        return StringLists(self.items.done(), _offsets(self.lengths))
+        made = StringLists(self.items.done(), _offsets(self.lengths))
+        self.lengths.clear()
+        return made
 
 
 class CategoriesBuilder:

@@ -13,7 +13,7 @@ import msgspec
 
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
-from tiny_graph_rag.evaluation.summary import SHOWN_RANKS
+from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.explained_json import (
@@ -28,6 +28,7 @@ from tiny_graph_rag.report.numbers_json import (
     number,
     slice_document,
 )
+from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
 from tiny_graph_rag.report.spelled import Spelled
 from tiny_graph_rag.version import __version__
 
@@ -127,18 +128,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
         "id": example.id,
         "query": example.query,
         "tags": list(example.tags),
-        "linked": [
-            {
-                "id": spelled.ids[seed.entity],
-                "name": spelled.names[seed.entity],
-                "mention": seed.mention,
-                "start": seed.start,
-                "end": seed.end,
-                "rule": seed.rule,
-                "weight": seed.weight,
-            }
-            for seed in evaluation.linked[row].seeds
-        ],
+        "linked": linked_json(evaluation.linked[row], spelled),
         "ranked": ranked(evaluation, row, written, spelled),
         "references": [
             {
@@ -183,24 +173,9 @@ def confusion(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, l
 
 
 def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> list[dict[str, Any]]:
-    """The first `most` entities of a question's ranking, each with the walk that reached it."""
-    run = evaluation.run
-    start, stop, _ = run.rows(row).indices(len(run.entities))
-    rows = slice(start, min(stop, start + most))
-    entities, scores, hops = run.entities[rows].tolist(), run.scores[rows].tolist(), run.hops[rows].tolist()
-    found: list[dict[str, Any]] = [
-        {"id": spelled.ids[entity], "name": spelled.names[entity], "score": score, "hop": hop}
-        for entity, score, hop in zip(entities, scores, hops, strict=True)
-    ]
-    if run.walks is not None:
-        for each, entity, walk in zip(found, entities, run.walks[rows].tolist(), strict=True):
-            each["walk"] = spelled.walk(entity, walk)
-    if evaluation.reasons is not None:
-        for each, reasons in zip(found, evaluation.reasons[row], strict=False):
-            each["reasons"] = [
-                {"what": part.what, "words": list(part.words), "price": part.price} for part in reasons
-            ]
-    return found
+    """The first `most` entities of a question's ranking."""
+    reasons = None if evaluation.reasons is None else evaluation.reasons[row]
+    return ranked_json(evaluation.run, row, most, spelled, reasons)
 
 
 def dataset_json(examples: EvalSet) -> dict[str, Any]:

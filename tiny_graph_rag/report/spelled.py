@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval import NO_STEP
+from tiny_graph_rag.retrieval.base import NO_STEP
 
 T = TypeVar("T")
 

@@ -7,13 +7,16 @@ registers one as an entry point, name to Retriever class, in the group `tiny_gra
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Reason, Retriever, Run, Task
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.dataset.examples import EvalSet
+    from tiny_graph_rag.dataset.resolve import Judgments
 
 ENTRY_POINTS = "tiny_graph_rag.retrievers"
 BUILT_IN = {  # name → where its class is, so that asking for one does not import the others

@@ -9,16 +9,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.dataset.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.dataset.examples import EvalSet
+    from tiny_graph_rag.dataset.resolve import Judgments
 
 NO_HOP = -1  # the hop of an entity that no walk reached
 NO_STEP = -1  # fills the rest of a walk's row

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import sha256_of
+from tiny_graph_rag.files import sha256_meanwhile
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.text import nfc
 
@@ -38,7 +38,8 @@ def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
     reader, name = _reader(path)
 
     def load() -> KnowledgeGraph:
-        return replace(reader(path), sha256=sha256_of(path))
+        sha256 = sha256_meanwhile(path)
+        return replace(reader(path), sha256=sha256())
 
     if cache is None:
         return replace(load(), name=name)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from itertools import compress
 from operator import attrgetter
 from typing import Any
@@ -12,16 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.arrays import distinct
+from tiny_graph_rag.graph.formats.id_table import IdTable
 from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation
 from tiny_graph_rag.graph.model import (
     DANGLING,
     DEFAULT_WEIGHT,
+    Adjacency,
     Entities,
     KnowledgeGraph,
     LoadNotes,
     Relations,
+    rank_by_name,
 )
-from tiny_graph_rag.graph.strings import CategoriesBuilder, StringListsBuilder, StringsBuilder
+from tiny_graph_rag.graph.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
 
 UNKNOWN_TYPE = "OTHER"
 UNKNOWN_RELATION = "RELATED_TO"
@@ -33,10 +37,6 @@ WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WE
 LOOPS = "self-loops (kept, never walked)"
 DUPLICATES = "duplicate relations (same ends and type; kept)"
 RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
-
-
-class RepeatedKeyError(Exception):
-    """An id came in two pieces; the file has to be read as a whole, where the last of them counts."""
 
 
 class Notes:
@@ -62,11 +62,14 @@ class Notes:
 
 
 class GraphColumns:
-    """Add all entities, then all relations, then ask for the graph."""
+    """Add all entities, then all relations, then ask for the graph.
 
-    def __init__(self) -> None:
-        self.row_of: dict[str, int] = {}
-        self.bearers: Counter[str] = Counter()
+    rows: of ids, where they are known beforehand; otherwise an IdTable finds them.
+    """
+
+    def __init__(self, rows: Mapping[str, int] | None = None) -> None:
+        self.known = rows
+        self.entities = 0
         self.notes = Notes()
         self.ids, self.names, self.descriptions = StringsBuilder(), StringsBuilder(), StringsBuilder()
         self.types, self.details = CategoriesBuilder(), StringsBuilder()
@@ -79,18 +82,14 @@ class GraphColumns:
         self.weights: list[NDArray[np.float64]] = []
 
     def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:
-        """extras: by place in this piece. Raises RepeatedKeyError for an id that came before."""
-        before = len(self.row_of)
-        self.row_of.update(zip(ids, range(before, before + len(ids)), strict=True))
-        if len(self.row_of) != before + len(ids):
-            raise RepeatedKeyError
+        """extras: by place in this piece."""
+        before = self.entities
+        self.entities += len(ids)
         written = _column(rows, "entity_id")
         other = [key for key, each in zip(ids, written, strict=True) if each is not None and each != key]
         self.notes.add(KEYS, [before] * len(other), other)
-        names = _column(rows, "name")
-        self.bearers.update(names)
         self.ids.add(ids)
-        self.names.add(names)
+        self.names.add(_column(rows, "name"))
         self.types.add(_filled(_column(rows, "entity_type"), UNKNOWN_TYPE))
         self.descriptions.add(_filled(_column(rows, "description"), ""))
         self.aliases.add(_filled(_column(rows, "aliases"), ()))
@@ -98,14 +97,14 @@ class GraphColumns:
         self.details.add(_details(rows, extras))
 
     def add_relations(self, rows: Sequence[Relation], extras: Extras) -> None:
-        """extras: by place in this piece."""
+        """extras: by place in this piece. Raises RepeatedIdError where two entities have one id."""
         first = self.written
         self.written += len(rows)
         labels = _column(rows, "relationship_id")
         if not all(labels):
             labels = [each or f"relationships[{number}]" for number, each in enumerate(labels, start=first)]
-        sources = self._entities(_column(rows, "source_entity_id"))
-        targets = self._entities(_column(rows, "target_entity_id"))
+        ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
+        sources, targets = ends[: len(rows)], ends[len(rows) :]
         details = _details(rows, extras)
         kept = (sources >= 0) & (targets >= 0)
         numbers = np.arange(first, self.written)
@@ -130,12 +129,19 @@ class GraphColumns:
         self.relation_chunks.add(_filled(_column(rows, "source_chunks"), ()))
         self.relation_details.add(details)
 
+    @cached_property
+    def _id_column(self) -> Strings:
+        return self.ids.done()
+
+    @cached_property
+    def _rows(self) -> IdTable:
+        return IdTable(self._id_column)
+
     def _entities(self, ids: list[str]) -> NDArray[np.int32]:
         """Rows of entities, -1 where an id is unknown."""
-        try:
-            return np.fromiter(map(self.row_of.__getitem__, ids), dtype=np.int32, count=len(ids))
-        except KeyError:
-            return np.array([self.row_of.get(each, -1) for each in ids], dtype=np.int32)
+        if self.known is not None:
+            return np.array([self.known.get(each, -1) for each in ids], dtype=np.int32)
+        return self._rows.rows(ids)
 
     def _note(
         self, kind: str, flawed: NDArray[np.bool_], numbers: NDArray[np.int64], labels: Sequence[str]
@@ -146,12 +152,8 @@ class GraphColumns:
 
     def graph(self) -> KnowledgeGraph:
         """The graph, without a name; the builder is used up."""
-        shared = [repr(name) for name, count in self.bearers.items() if count > 1]
-        self.notes.add(SHARED, [len(self.row_of)] * len(shared), shared)
-        self.bearers.clear()
-        self.row_of.clear()
         entities = Entities(
-            ids=self.ids.done(),
+            ids=self._id_column,
             names=self.names.done(),
             types=self.types.done(),
             descriptions=self.descriptions.done(),
@@ -170,23 +172,45 @@ class GraphColumns:
             source_chunks=self.relation_chunks.done(),
             details=self.relation_details.done(),
         )
-        self._note_duplicates(relations, len(entities))
-        found = [*self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
-        return KnowledgeGraph.of(entities, relations, notes=LoadNotes(tuple(found)))
-
-    def _note_duplicates(self, relations: Relations, entities: int) -> None:
-        kinds = max(len(relations.types.names), 1)
-        pairs = relations.sources.astype(np.int64) * entities + relations.targets
-        if entities * entities * kinds < 2**63:
-            keys = pairs * kinds + relations.types.codes
-        else:  # too many for one number: number the pairs that occur
-            keys = np.unique(pairs, return_inverse=True)[1] * kinds + relations.types.codes
-        in_order = np.sort(keys)
-        if not (in_order[1:] == in_order[:-1]).any():
-            return
-        order = np.argsort(keys, kind="stable")
-        again = np.sort(order[1:][keys[order[1:]] == keys[order[:-1]]]).tolist()
+        adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
+        names = list(entities.names)
+        rank, shared = rank_by_name(names, entities.ids)
+        borne = _borne_by_several(names, shared)
+        self.notes.add(SHARED, [self.entities] * len(borne), borne)
+        again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
+        notes = [*self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        return KnowledgeGraph(entities, relations, adjacency, rank, notes=LoadNotes(tuple(notes)))
+
+
+def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:
+    """Quoted, in the order in which they first stand. shared: rows whose names are equal once composed."""
+    found = []
+    for rows in shared:
+        written: dict[str, list[int]] = {}
+        for row in sorted(rows):
+            written.setdefault(names[row], []).append(row)
+        found += [(places[0], name) for name, places in written.items() if len(places) > 1]
+    return [repr(name) for _, name in sorted(found)]
+
+
+def _duplicates(relations: Relations, adjacency: Adjacency) -> NDArray[np.int64]:
+    """Relations that repeat the ends and the type of an earlier one, ascending."""
+    again = adjacency.neighbours[1:] == adjacency.neighbours[:-1]
+    again &= adjacency.forward[1:]  # of one pair's slots the forward ones stand first
+    bounds = adjacency.indptr[1:-1]
+    again[bounds[(bounds > 0) & (bounds < len(adjacency.neighbours))] - 1] = False
+    later = np.flatnonzero(again)
+    sharing = np.concatenate([adjacency.relations[later], adjacency.relations[later + 1]])
+    loops = np.flatnonzero(relations.sources == relations.targets).astype(np.int32)
+    rows, _ = distinct(np.append(sharing, loops))
+    keys = (relations.sources[rows], relations.targets[rows], relations.types.codes[rows])
+    order = np.lexsort((rows, *keys))
+    same = np.ones(max(len(rows) - 1, 0), dtype=bool)
+    for key in keys:
+        same &= key[order[1:]] == key[order[:-1]]
+    found: NDArray[np.int64] = np.sort(rows[order[1:][same]]).astype(np.int64)
+    return found
 
 
 def _column(rows: Sequence[Entity | Relation], field: str) -> list[Any]:

@@ -1,14 +1,16 @@
 """KG JSON, the upstream tool's own format: `{"entities": {id: {…}}, "relationships": [{…}]}`.
 
-Two ways lead to the same graph: a sound file is decoded piece by piece straight into columns; anything that
-can't be taken so (NaN, a mistake) is read again as a whole with the standard library, which either loads
-it or says everything that is wrong with it.
+A file is decoded piece by piece straight into columns. What can't be taken so is not JSON, has not the two
+parts, or has an id twice: a small file is then read again as a whole with the standard library, which loads
+it or says everything that is wrong with it; of a large one the first mistake is named from where the
+scan stopped, since reading it as a whole takes five times its size.
 """
 
 from __future__ import annotations
 
 import gc
 import json
+import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.formats.kg_columns import GraphColumns
 
+SHAPE = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
+
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
 
@@ -27,29 +31,51 @@ if TYPE_CHECKING:
 def read_kg_json(path: Path) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
     columns = _in_pieces(path) or _with_care(path)
-    if not columns.row_of:
+    if not columns.entities:
         raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
     return columns.graph()
 
 
 def _in_pieces(path: Path) -> GraphColumns | None:
-    from tiny_graph_rag.graph.formats.kg_columns import GraphColumns, RepeatedKeyError
-    from tiny_graph_rag.graph.formats.kg_pieces import NotPlainError, Pieces
+    """None where the file has to be read as a whole. Raises GraphError."""
+    from tiny_graph_rag.graph.formats import kg_faults
+    from tiny_graph_rag.graph.formats.id_table import RepeatedIdError
+    from tiny_graph_rag.graph.formats.kg_columns import GraphColumns
+    from tiny_graph_rag.graph.formats.kg_pieces import (
+        NotPlainError,
+        Pieces,
+        parts_beside_non_finite,
+        parts_of,
+    )
 
     columns = GraphColumns()
+    buffer = mapped(path)
     collecting = gc.isenabled()
     gc.disable()  # a piece's records hold no cycles; looking for some doubles the time
     try:
-        pieces = Pieces(mapped(path))
+        try:
+            parts = parts_of(buffer)
+        except NotPlainError:
+            private = mapped(path, private=True)
+            parts = parts_beside_non_finite(bytearray(private) if isinstance(private, bytes) else private)
+        pieces = Pieces(buffer, parts, path)
         for entities in pieces.entities():
-            columns.add_entities(*entities)
+            if not pieces.problems:
+                columns.add_entities(*entities)
         for relations in pieces.relations():
-            columns.add_relations(*relations)
-    except (NotPlainError, RepeatedKeyError):
+            if not pieces.problems:
+                columns.add_relations(*relations)
+    except NotPlainError as error:
+        if isinstance(buffer, mmap.mmap):
+            raise kg_faults.refused(path, buffer, error) from error
+        return None
+    except RepeatedIdError:
         return None
     finally:
         if collecting:
             gc.enable()
+    if pieces.problems:
+        raise GraphError(*pieces.problems)
     return columns
 
 
@@ -64,13 +90,12 @@ def _with_care(path: Path) -> GraphColumns:
         raise GraphError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
         raise GraphError(f"{path}: not a knowledge graph: nested too deeply") from error
-    shape = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
     if not isinstance(document, dict):
-        raise GraphError(f"{path}: {shape}, got {json_kind(document)}")
+        raise GraphError(f"{path}: {SHAPE}, got {json_kind(document)}")
     missing = [key for key in ("entities", "relationships") if key not in document]
     if missing:
         keys = ", ".join(map(repr, list(document)[:5])) or "no keys"
-        raise GraphError(f"{path}: {shape}; missing: {' and '.join(map(repr, missing))} (it has {keys})")
+        raise GraphError(f"{path}: {SHAPE}; missing: {' and '.join(map(repr, missing))} (it has {keys})")
     entities, relationships = document["entities"], document["relationships"]
     problems: list[str] = []
     if not isinstance(entities, dict):
@@ -91,7 +116,7 @@ def _with_care(path: Path) -> GraphColumns:
     ]
     if problems:
         raise GraphError(*problems)
-    columns = GraphColumns()
+    columns = GraphColumns({entity_id: row for row, entity_id in enumerate(entities)})
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
     columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
     return columns

@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 import mmap
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
@@ -19,58 +21,87 @@ import numpy as np
 
 from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation, Row, made
 
-PIECE_BYTES = 1 << 23  # large enough that cutting costs nothing, small beside any graph that needs it
+PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 CUT_TRIES = 50  # wrong places in a row after which the file is no usual KG JSON
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-Buffer = bytes | mmap.mmap
+Buffer = bytes | bytearray | mmap.mmap
+WritableBuffer = bytearray | mmap.mmap
 EntityPiece = tuple[list[str], list[Entity], Extras]
 RelationPiece = tuple[list[Relation], Extras]
 Decoded = TypeVar("Decoded")
 
 _ENTITY_CUT = re.compile(rb'\}\s*,\s*(?="(?:[^"\\]|\\.)*"\s*:\s*\{)')
 _RELATION_CUT = re.compile(rb"\}\s*,\s*(?=\{)")
+_NON_FINITE = re.compile(rb"NaN|Infinity")
 
 
-class NotPlainError(Exception):
-    """The file can't be read piece by piece; reading it with care tells why."""
-
-
-class _Parts(msgspec.Struct):
+class _TopLevel(msgspec.Struct):
     entities: msgspec.Raw
     relationships: msgspec.Raw
 
 
+class NotPlainError(Exception):
+    """The file can't be read piece by piece; a look at the whole of it tells why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Start and end of what stands between the brackets of each part."""
+
+    entities: tuple[int, int]
+    relations: tuple[int, int]
+
+
+def parts_of(buffer: Buffer) -> Parts:
+    """Where a file's two parts lie. Raises NotPlainError, its cause the decoder's word on the file."""
+    text: Buffer | memoryview = buffer
+    if buffer[:3] == BYTE_ORDER_MARK:
+        text = memoryview(buffer)[3:]
+    try:
+        found = msgspec.json.decode(text, type=_TopLevel)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotPlainError from error
+    base = _address(buffer)
+    parts = Parts(_body(found.entities, base, b"{"), _body(found.relationships, base, b"["))
+    forget(buffer, len(buffer))
+    return parts
+
+
+def parts_beside_non_finite(buffer: WritableBuffer) -> Parts:
+    """The same for a file with NaN or Infinity in it, which JSON lacks and the standard library reads.
+
+    Overwrites them in the buffer with numbers of their length; where that hits a string, the places stay.
+    """
+    for found in _NON_FINITE.finditer(buffer):
+        buffer[found.start() : found.end()] = b"0.0" if len(found[0]) == 3 else b"1.000000"
+    return parts_of(buffer)
+
+
+def _body(part: msgspec.Raw, base: int, opening: bytes) -> tuple[int, int]:
+    text = memoryview(part)
+    if bytes(text[:1]) != opening:
+        raise NotPlainError
+    start = _address(text) - base
+    return start + 1, start + len(text) - 1
+
+
 class Pieces:
-    """The two parts of a file in memory or memory-mapped. Raises NotPlainError from anywhere."""
+    """The records of a file in memory or memory-mapped; raises NotPlainError from anywhere.
 
-    def __init__(self, buffer: Buffer) -> None:
-        self.buffer = buffer
-        text: Buffer | memoryview = buffer
-        if buffer[:3] == BYTE_ORDER_MARK:
-            text = memoryview(buffer)[3:]
-        try:
-            parts = msgspec.json.decode(text, type=_Parts)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise NotPlainError from error
-        base = _address(buffer)
-        self.entities_at = self._body(parts.entities, base, b"{")
-        self.relations_at = self._body(parts.relationships, base, b"[")
-        self._forget(len(buffer))
+    problems: what is wrong with records so far. While there are some, pieces have rows left out.
+    """
 
-    def _body(self, part: msgspec.Raw, base: int, opening: bytes) -> tuple[int, int]:
-        """Start and end of what stands between a part's brackets."""
-        text = memoryview(part)
-        if bytes(text[:1]) != opening:
-            raise NotPlainError
-        start = _address(text) - base
-        return start + 1, start + len(text) - 1
+    def __init__(self, buffer: Buffer, parts: Parts, path: Path) -> None:
+        self.buffer, self.parts, self.path = buffer, parts, path
+        self.problems: list[str] = []
+        self._relations_before = 0
 
     def entities(self) -> Iterator[EntityPiece]:
-        return self._decoded(self.entities_at, _ENTITY_CUT, _entities, b"{", b"}")
+        return self._decoded(self.parts.entities, _ENTITY_CUT, self._entities, b"{", b"}")
 
     def relations(self) -> Iterator[RelationPiece]:
-        return self._decoded(self.relations_at, _RELATION_CUT, _relations, b"[", b"]")
+        return self._decoded(self.parts.relations, _RELATION_CUT, self._relations, b"[", b"]")
 
     def _decoded(
         self,
@@ -86,60 +117,62 @@ class Pieces:
                 try:
                     piece = decode(opening + self.buffer[at : place.start() + 1] + closing)
                     break
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                except (ValueError, RecursionError) as error:
                     if tried == CUT_TRIES:
                         raise NotPlainError from error
             else:
                 break
             yield piece
             at = place.end()
-            self._forget(at)
+            forget(self.buffer, at)
         try:
             last = decode(opening + self.buffer[at:end] + closing)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (ValueError, RecursionError) as error:
             raise NotPlainError from error
         yield last
 
-    def _forget(self, end: int) -> None:
-        """Give mapped pages back: read once, they'd only count as this process's memory."""
-        if isinstance(self.buffer, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            self.buffer.madvise(mmap.MADV_DONTNEED, 0, end)
+    def _entities(self, piece: bytes) -> EntityPiece:
+        try:
+            rows = msgspec.json.decode(piece, type=dict[str, Entity])
+            if all(row.name.strip() for row in rows.values()):
+                return list(rows), list(rows.values()), {}
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        documents: dict[str, object] = json.loads(piece)
+        places = [f"entities[{entity_id!r}]" for entity_id in documents]
+        made_rows, extras = self._made(Entity, list(documents.values()), places)
+        return list(documents), made_rows, extras
+
+    def _relations(self, piece: bytes) -> RelationPiece:
+        first = self._relations_before
+        try:
+            rows, extras = msgspec.json.decode(piece, type=list[Relation]), Extras()
+            self._relations_before += len(rows)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            documents: list[object] = json.loads(piece)
+            self._relations_before += len(documents)
+            places = [f"relationships[{number}]" for number in range(first, self._relations_before)]
+            rows, extras = self._made(Relation, documents, places)
+        return rows, extras
+
+    def _made(
+        self, kind: type[Row], documents: Sequence[object], places: Sequence[str]
+    ) -> tuple[list[Row], Extras]:
+        """Records that msgspec leaves to us: unknown keys, NaN, mistakes."""
+        extras: Extras = {}
+        rows = [
+            made(kind, row, f"{self.path}: {place}", self.problems, extras, number)
+            for number, (row, place) in enumerate(zip(documents, places, strict=True))
+        ]
+        return [row for row in rows if row is not None], extras
+
+
+def forget(buffer: Buffer, end: int) -> None:
+    """Give mapped pages back: read once, they'd only count as this process's memory."""
+    if isinstance(buffer, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        buffer.madvise(mmap.MADV_DONTNEED, 0, end)
 
 
 def _address(buffer: Buffer | memoryview) -> int:
     address: int = np.frombuffer(buffer, dtype=np.uint8).ctypes.data
     return address
-
-
-def _entities(piece: bytes) -> EntityPiece:
-    try:
-        rows = msgspec.json.decode(piece, type=dict[str, Entity])
-    except msgspec.ValidationError:
-        document = _document(piece)
-        extras: Extras = {}
-        return list(document), _all_made(Entity, list(document.values()), extras), extras
-    if not all(row.name.strip() for row in rows.values()):
-        raise NotPlainError
-    return list(rows), list(rows.values()), {}
-
-
-def _relations(piece: bytes) -> RelationPiece:
-    try:
-        return msgspec.json.decode(piece, type=list[Relation]), {}
-    except msgspec.ValidationError:
-        extras: Extras = {}
-        return _all_made(Relation, _document(piece), extras), extras
-
-
-def _document(piece: bytes):  # type: ignore[no-untyped-def]
-    """The piece without a schema; unknown keys need it. msgspec.DecodeError where it is no whole piece."""
-    msgspec.json.decode(piece)
-    return json.loads(piece)
-
-
-def _all_made(kind: type[Row], documents: list[object], extras: Extras) -> list[Row]:
-    problems: list[str] = []
-    rows = [made(kind, row, "", problems, extras, number) for number, row in enumerate(documents)]
-    if problems:
-        raise NotPlainError
-    return [row for row in rows if row is not None]
