@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from threading import get_ident
+from threading import Thread, get_ident
 from typing import Any
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
@@ -170,12 +170,19 @@ def sha256_meanwhile(path: Path) -> Callable[[], str]:
     """Start `sha256_of`, of a large file in a thread of its own; what is returned waits for it."""
     if not path.is_file() or path.stat().st_size < MAPPED_FROM_BYTES:
         return lambda: sha256_of(path)
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future
 
-    pool = ThreadPoolExecutor(1)
-    hashing = pool.submit(sha256_of, path)
-    pool.shutdown(wait=False)
-    return hashing.result
+    found: Future[str] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(sha256_of(path))
+        except BaseException as error:
+            found.set_exception(error)
+
+    # Not of a pool: whoever fails meanwhile need not wait for it before the program ends.
+    Thread(target=work, daemon=True).start()
+    return found.result
 
 
 def output_path(name: str | Path, folder: Path) -> Path:

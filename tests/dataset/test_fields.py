@@ -9,15 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.dataset.fields import Directory, split
+from tiny_graph_rag.dataset.directory import Directory
+from tiny_graph_rag.dataset.fields import split
 
 WORD = st.text(
     st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=("Z", "C")), min_size=1
 )
 
 
-def column(texts: list[str]):
-    block = split("".join(f"x {each}\n" for each in texts).encode(), 2)
+def column(texts: list[str], before: str = "x"):
+    block = split("".join(f"{before} {each}\n" for each in texts).encode(), 2)
     assert block is not None
     return block.column(1)
 
@@ -45,13 +46,31 @@ def test_texts_come_back_and_hashes_agree_with_equality(texts: list[str]) -> Non
             st.integers(-(10**18), 10**18).map(str),
             st.decimals(-(10**9), 10**9, places=6, allow_nan=False).map(str),
             st.from_regex(r"-?[0-9]{0,9}\.?[0-9]{1,9}", fullmatch=True),
+            st.from_regex(r"-?[0-9]{1,10}\.[0-9]{2}", fullmatch=True),
+            st.from_regex(r"[0-9]{1,9}", fullmatch=True),
         ),
         min_size=1,
         max_size=30,
-    )
+    ),
+    st.sampled_from(["x", "far from the beginning".replace(" ", "-")]),
 )
-def test_numbers_are_read_as_python_reads_them(texts: list[str]) -> None:
-    assert column(texts).numbers().tolist() == [float(each) for each in texts]
+def test_numbers_are_read_as_python_reads_them(texts: list[str], before: str) -> None:
+    assert column(texts, before).numbers().tolist() == [float(each) for each in texts]
+
+
+@pytest.mark.parametrize("first", ["12.25", "12", "12.", "-.5", "1234567.1234567"])
+@pytest.mark.parametrize(
+    "odd", ["1/.25", "1:.25", "12.2e", "+1.25", "1.2.25", ".25", "1 .25", "-", "2a", "99999999999.25"]
+)
+def test_one_odd_number_among_many_alike_is_read_with_care(first: str, odd: str) -> None:
+    odd = odd.replace(" ", "")
+    try:
+        expected = float(odd)
+    except ValueError:
+        expected = math.nan
+    found = column([first, odd, first], "a-long-name").numbers()
+    assert found[[0, 2]].tolist() == [float(first)] * 2
+    assert np.array_equal(found[1], expected, equal_nan=True)
 
 
 @pytest.mark.parametrize("text", ["1.2.3", "abc", "1e", "--1", "12345678.1234.56", ".", "-", "0x10", "nan"])

@@ -6,6 +6,7 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tiny_graph_rag.evaluation import foreign, trec_files
@@ -57,6 +58,7 @@ def test_the_quick_way_equals_the_careful_one(
     careful, said = results(run_cli, "--ties", ties)
     monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
     monkeypatch.setattr(trec_files, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(trec_files, "WINDOW_BYTES", 32)
     monkeypatch.setattr(trec_files, "LINES_A_PASS", 1000)
     monkeypatch.setattr(foreign, "open_run", None)  # it must not be needed
     quick, said_too = results(run_cli, "--ties", ties)
@@ -94,3 +96,40 @@ def test_tabs_and_double_spaces_are_read_with_care(own_folder: Path, run_cli, mo
     monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
     found, _ = results(run_cli)
     assert found["rows"]["q1"][0]["mrr"] == 0.5
+
+
+@pytest.mark.parametrize("window", [1, 8, 64, 1000])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["q1 a", "q1 b", "q2 c", "q2 d"], 2),
+        (["q1 a", "q2 c"], 1),
+        (["q1 a", "q12 c", "q12 d"], 1),
+        (["q12 a", "q1 c"], 1),
+        (["q1 a", "q1 b"], 0),
+        (["q1 a"], 0),
+    ],
+)
+def test_a_block_ends_where_its_last_question_begins(
+    monkeypatch: pytest.MonkeyPatch, window: int, lines: list[str], expected: int
+) -> None:
+    monkeypatch.setattr(trec_files, "WINDOW_BYTES", window)
+    text = "".join(f"{each}\n" for each in lines)
+    begins = len("".join(f"{each}\n" for each in lines[:expected]))
+    for rest in ("", "q", "q2 e"):
+        block = np.frombuffer((text + rest).encode(), dtype=np.uint8)
+        assert trec_files.last_begin(block, whole_questions=True) == begins
+        assert trec_files.last_begin(block, whole_questions=False) == len(text)
+
+
+def test_a_question_that_comes_back_later_is_scored_like_any_other(
+    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"q{n % 3} Q0 d{n} 1 {-n}.5 x\n" for n in range(60)]
+    (own_folder / "run").write_text("".join(sorted(lines[:30]) + lines[30:]))
+    (own_folder / "gold").write_text("".join(f"q{n % 3} 0 d{n} 1\n" for n in range(0, 60, 7)))
+    careful, _ = results(run_cli)
+    monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
+    monkeypatch.setattr(trec_files, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(foreign, "open_run", None)
+    assert results(run_cli)[0]["rows"] == careful["rows"]

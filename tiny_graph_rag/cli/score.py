@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,6 +28,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.evaluation.foreign import Opened
     from tiny_graph_rag.metrics.textual import TextMatch
 
 
@@ -90,7 +93,7 @@ def score(
         check_writable,
         find_input,
         output_path,
-        sha256_of,
+        sha256_meanwhile,
         write_atomically,
     )
     from tiny_graph_rag.metrics import default_measures, parse_measures
@@ -133,7 +136,7 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
-    sums = {each: sha256_of(each) for each in (gold_path, run_path)}
+    run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
         collected = Collected(wanted)
         head = {
@@ -141,16 +144,11 @@ def score(
             "package_version": __version__,
             "kind": "score",
             "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
-            "dataset": {
-                "name": opened.gold_name,
-                "sha256": sums[gold_path],
-                "selection": opened.selection,
-            },
-            "run": {"name": run_path.name, "sha256": sums[run_path], "format": opened.run_format},
             "config": config.as_dict(),
         }
         parts = document_parts(
             head,
+            partial(_sources, opened, run_path.name, run_sum, gold_sum),
             opened.stretches,
             collected,
             knowledge,
@@ -177,6 +175,16 @@ def score(
         report_on(session, target, reports)
     outcomes = hold_floors(gates, collected.found(config.evaluation.seed).overall.measures, basis)
     conclude(session, outcomes, floors.junit, "score")
+
+
+def _sources(
+    opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
+) -> dict[str, dict[str, Any]]:
+    """Which files were scored, known when their sums are."""
+    return {
+        "dataset": {"name": opened.gold_name, "sha256": gold_sum(), "selection": opened.selection},
+        "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
+    }
 
 
 def _text_match(kind: str, threshold: float) -> TextMatch:

@@ -15,13 +15,16 @@ Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
 
 WORD = 8  # bytes that are handled at once
-PADDING = 2 * WORD  # behind a block, so that a word can be loaded from its last byte
+PADDING = 2 * WORD + 1  # behind a block: a line end, and so that a word can be loaded from its last byte
 NEWLINE = 10
 LAST_SPACE = 32  # bytes up to this divide fields
 _KEPT = np.array([(1 << (8 * n)) - 1 for n in range(WORD)] + [2**64 - 1], dtype=np.uint64)
+_EVERY = np.uint64(0x0101010101010101)  # of a word's bytes
+_HIGH = _EVERY * np.uint64(0x80)
+_ZEROS = _EVERY * np.uint64(ord("0"))
+_BEYOND_NINE = _EVERY * np.uint64(0x76)  # lifts what is above 9 to the high bit
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: odd, with its ones spread
 _TENS = 10.0 ** np.arange(23)  # exact in float64
-SLOTS_A_HASH = 16  # of a directory: one hash in 16 shares its slot
 _EXACT = np.uint64(1 << 53)  # whole numbers below are exact in float64
 
 
@@ -70,23 +73,35 @@ class Column:
         text = str(joined.data, "utf-8", "replace")
         return text.split("\n")[:-1]
 
-    def words(self, offset: int) -> Words:
-        """Eight bytes of each field from `offset`, cut at its end; the first byte is the lowest."""
-        loaded: Words = np.ndarray((len(self.data) - WORD + 1,), "<u8", buffer=self.data, strides=(1,))
-        left = np.clip(self.lengths - offset, 0, WORD)
+    def words(self, offset: int, *, whole: bool = False) -> Words:
+        """Eight bytes of each field from `offset`, cut at its end; the first byte is the lowest.
+
+        whole: every field is known to have all eight.
+        """
+        loaded = self._loaded()
         places = self.starts + offset
         if offset > WORD:  # up to there the padding reaches
             places = np.minimum(places, len(loaded) - 1)
-        return np.asarray(loaded[places] & _KEPT[left])
+        if whole:
+            return np.asarray(loaded[places])
+        return np.asarray(loaded[places] & _KEPT[np.maximum(np.minimum(self.lengths - offset, WORD), 0)])
+
+    def _loaded(self) -> Words:
+        """The word that begins at each byte."""
+        return np.ndarray((len(self.data) - WORD + 1,), "<u8", buffer=self.data, strides=(1,))
 
     def hashes(self) -> Words:
         """64 bits of each field; whoever relies on equal hashes meaning equal fields compares these."""
         found = self.lengths.astype(np.uint64) * _MIX
         longest, shortest = int(self.lengths.max(initial=0)), int(self.lengths.min(initial=0))
         for offset in range(0, longest, WORD):
-            rows = slice(None) if shortest > offset else np.flatnonzero(self.lengths > offset)
-            mixed = (found[rows] ^ self.at(rows).words(offset)) * _MIX
-            found[rows] = mixed ^ (mixed >> np.uint64(29))
+            words = self.words(offset, whole=shortest >= offset + WORD)
+            mixed = (found ^ words) * _MIX
+            mixed ^= mixed >> np.uint64(29)
+            if shortest > offset:
+                found = mixed
+            else:
+                np.copyto(found, mixed, where=self.lengths > offset)
         return found
 
     def equals(self, other: Column) -> NDArray[np.bool_]:
@@ -96,10 +111,53 @@ class Column:
             same &= self.words(offset) == other.words(offset)
         return same
 
+    def changes(self) -> NDArray[np.bool_]:
+        """(lines - 1,), where a field differs from the one before it."""
+        changed: NDArray[np.bool_] = self.lengths[1:] != self.lengths[:-1]
+        for offset in range(0, int(self.lengths.max(initial=0)), WORD):
+            words = self.words(offset)
+            changed |= words[1:] != words[:-1]
+        return changed
+
     def numbers(self) -> NDArray[np.float64]:
         """The decimal number of each field, correctly rounded; NaN where it is none.
 
-        Up to 16 characters such as -12.345 are read eight at a time; others (exponents, 17 digits) singly.
+        Quickest where most have as many decimals as the first.
+        """
+        found, sound = self._alike()
+        others = np.flatnonzero(~sound)
+        if len(others):
+            found[others] = self.at(others)._numbers()
+        return found
+
+    def _alike(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """The numbers with as many decimals as the first, up to 7, below 10^8; and which of them are so."""
+        n = len(self)
+        first = self.data[self.starts[0] : self.starts[0] + self.lengths[0]].tobytes() if n else b""
+        decimals = len(first) - 1 - first.find(b".") if b"." in first else -1
+        # Words are loaded that end where a part ends, so eight bytes must stand before the first field.
+        if not n or int(self.starts.min()) < WORD or decimals not in range(-1, WORD):
+            return np.zeros(n), np.zeros(n, dtype=bool)
+        loaded, ends = self._loaded(), self.starts + self.lengths
+        negative = self.data[self.starts] == ord("-")
+        points = ends - (decimals + 1)
+        whole = points - self.starts - negative  # digits before the point
+        sound = (whole >= 1) & (whole <= WORD)
+        digits = (loaded[points - WORD] ^ _ZEROS) & ~_KEPT[WORD - np.minimum(np.maximum(whole, 0), WORD)]
+        value = _added(digits)
+        if decimals >= 0:
+            sound &= self.data[points] == ord(".")
+        if decimals > 0:
+            behind = (loaded[ends - WORD] ^ _ZEROS) & ~_KEPT[WORD - decimals]
+            value = value * np.uint64(10**decimals) + _added(behind)
+            sound &= ((behind | (behind + _BEYOND_NINE)) & _HIGH) == 0
+        sound &= ((digits | (digits + _BEYOND_NINE)) & _HIGH) == 0
+        found = value.astype(np.float64) / _TENS[max(decimals, 0)]
+        return (np.where(negative, -found, found) if negative.any() else found), sound
+
+    def _numbers(self) -> NDArray[np.float64]:
+        """The same of any: up to 16 characters such as -12.345 are read eight at a time; others (exponents,
+        17 digits) singly.
         """
         negative = self.data[self.starts] == ord("-")
         body = Column(self.data, self.starts + negative, self.lengths - negative)
@@ -128,49 +186,28 @@ def _digits(words: Words, lengths: Ints) -> tuple[Words, Ints, Ints, NDArray[np.
     """Up to eight characters with at most one point: their digits as a number, how many they are, how many
     stand behind the point, and whether there was nothing else. All bytes of a word are handled at once.
     """
-    every = np.uint64(0x0101010101010101)
-    high = every * np.uint64(0x80)
-    pointless = words ^ (every * np.uint64(ord(".")))
-    zero = (pointless - every) & ~pointless & high
+    pointless = words ^ (_EVERY * np.uint64(ord(".")))
+    zero = (pointless - _EVERY) & ~pointless & _HIGH
     point = zero & (~zero + np.uint64(1))  # the lowest one
     below = (point >> np.uint64(7)) - np.uint64(1)  # all ones where there is no point
     joined = (words & below) | ((words >> np.uint64(8)) & ~below)
     dotted = point != 0
     count = lengths - dotted
-    digits = (joined ^ (every * np.uint64(ord("0")))) & _KEPT[count]
-    sound = ((digits | (digits + every * np.uint64(0x76))) & high) == 0
+    digits = (joined ^ _ZEROS) & _KEPT[count]
+    sound = ((digits | (digits + _BEYOND_NINE)) & _HIGH) == 0
     # 2^(8 · place) picks `place` out of the bytes of this constant.
     place = (((point >> np.uint64(7)) * np.uint64(0x0001020304050607)) >> np.uint64(56)).astype(np.int64)
     after = np.where(dotted, lengths - 1 - place, 0)
     half = (np.uint64(4) * (WORD - count).astype(np.uint64)).astype(np.uint64)
     digits = (digits << half) << half  # leading zeros; in two steps, for a shift by 64 is undefined
-    digits = (digits * np.uint64(2561)) >> np.uint64(8)
-    digits = ((digits & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
-    digits = ((digits & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
-    return digits, count, after, sound
+    return _added(digits), count, after, sound
 
 
-class Directory:
-    """Finds 64-bit hashes among ascending ones by their first bits, one step in nearly all cases."""
-
-    def __init__(self, ascending: Words) -> None:
-        bits = max(1, (len(ascending) * SLOTS_A_HASH).bit_length())
-        self._ascending, self._shift = ascending, np.uint64(64 - bits)
-        slots = (ascending >> self._shift).astype(np.int64)
-        self._first = np.zeros(1 << bits, dtype=np.int32)
-        self._first[slots[::-1]] = np.arange(len(ascending), dtype=np.int32)[::-1]
-        self._crowded = np.zeros(1 << bits, dtype=bool)
-        self._crowded[slots[1:][slots[1:] == slots[:-1]]] = True
-
-    def find(self, hashes: Words) -> Ints:
-        """The row of each; any row where it is not among them."""
-        slots = hashes >> self._shift
-        rows = self._first[slots].astype(np.int64)
-        crowded = np.flatnonzero(self._crowded[slots])
-        rows[crowded] = np.minimum(
-            np.searchsorted(self._ascending, hashes[crowded]), len(self._ascending) - 1
-        )
-        return np.asarray(rows)
+def _added(digits: Words) -> Words:
+    """Eight decimal digits, one a byte, the lowest byte first: their number."""
+    pairs = (digits * np.uint64(2561)) >> np.uint64(8)
+    fours = ((pairs & np.uint64(0x00FF00FF00FF00FF)) * np.uint64(6553601)) >> np.uint64(16)
+    return ((fours & np.uint64(0x0000FFFF0000FFFF)) * np.uint64(42949672960001)) >> np.uint64(32)
 
 
 def split(block: bytes | memoryview, fields: int) -> Block | None:
@@ -179,16 +216,25 @@ def split(block: bytes | memoryview, fields: int) -> Block | None:
     block: whole lines, the last with or without its line end.
     """
     size = len(block)
-    data = np.empty(size + 1 + PADDING, dtype=np.uint8)
+    data = np.empty(size + PADDING, dtype=np.uint8)
     data[:size] = np.frombuffer(block, dtype=np.uint8)
     data[size:] = 0
+    return split_in_place(data, size, fields)
+
+
+def split_in_place(data: NDArray[np.uint8], size: int, fields: int) -> Block | None:
+    """The same of the first `size` bytes, PADDING bytes before the end of `data`, which the block keeps.
+
+    A last line without its end gets it.
+    """
     if size and data[size - 1] != NEWLINE:
         data[size] = NEWLINE
         size += 1
-    ends = np.flatnonzero(data[:size] <= LAST_SPACE)
+    divides = data[:size] <= LAST_SPACE
+    ends = np.flatnonzero(divides)
     if len(ends) % fields or int(np.count_nonzero(data[:size] == NEWLINE)) * fields != len(ends):
         return None
-    if len(ends) and (ends[0] == 0 or bool((ends[1:] - ends[:-1] == 1).any())):
+    if size and (divides[0] or np.count_nonzero(divides[1:] & divides[:-1])):
         return None
     table = ends.reshape(-1, fields)
     if not (data[table[:, -1]] == NEWLINE).all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
 from tiny_graph_rag.dataset.trec import all_decoded
 from tiny_graph_rag.evaluation.stretches import Names, Stretch
+from tiny_graph_rag.evaluation.trec_slots import UNJUDGED, JudgedSlots
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW, Judged
 
 CELLS = 1 << 19  # questions × ranks judged at once: what fits into the processor's cache
-UNJUDGED = -1
 _ROTATED = np.uint64(0xC2B2AE3D27D4EB4F)  # odd: tells a question's hash from a document's
+
+Rows = NDArray[np.signedinteger[Any]]
 
 
 class AnotherWay(Exception):  # noqa: N818 - not an error: the next way of reading takes over
@@ -34,8 +37,7 @@ class GoldTable:
 
     ids: of the questions. question_hashes, question_rows: ascending hashes and whose they are. offsets: int64
     (questions + 1,) into the rows. grades, items: int32, int64 (rows,); items number the relevant rows of a
-    question, NO_ITEM where the grade is 0. keys, key_rows: ascending line keys and their rows. names,
-    question_names: fields in the file. owners: the question of each row.
+    question, NO_ITEM where the grade is 0. names, question_names: fields in the file. slots: finds rows.
     """
 
     ids: list[str]
@@ -46,9 +48,7 @@ class GoldTable:
     names: Column
     grades: NDArray[np.int32]
     items: Ints
-    keys: Words
-    key_rows: Ints
-    owners: Ints
+    slots: JudgedSlots
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -63,37 +63,50 @@ class GoldTable:
         if not ((grades >= 0) & (grades < 1000) & (grades == np.floor(grades))).all():
             raise AnotherWay
         column, names = block.column(0), block.column(2)
-        hashes = column.hashes()
-        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        if not column.equals(column.at(first[inverse])).all():
+        starts = np.flatnonzero(np.append(True, column.changes()))  # where a question's lines begin (anew)
+        heads = column.at(starts)
+        hashes = heads.hashes()
+        different, first, group = _grouped(hashes)
+        if not heads.equals(heads.at(first[group])).all():
             raise AnotherWay
         order = np.argsort(first, kind="stable")  # distinct hashes by first appearance
         number = np.empty(len(order), dtype=np.int64)
         number[order] = np.arange(len(order))
-        question = number[inverse]
-        rows = np.argsort(question, kind="stable")
-        keys = line_keys(hashes, names.hashes())[rows]
-        by_key = np.argsort(keys)
-        if (keys[by_key][1:] == keys[by_key][:-1]).any():
-            raise AnotherWay
-        grade = grades[rows].astype(np.int32)
+        question = np.repeat(number[group], np.diff(starts, append=len(block)))
+        document_hashes, grade = names.hashes(), grades.astype(np.int32)
+        if len(heads) > len(order):  # the lines of a question don't stand together
+            rows = np.argsort(question, kind="stable")
+            question, names, grade = question[rows], names.at(rows), grade[rows]
+            document_hashes = document_hashes[rows]
         offsets = np.concatenate([[0], np.cumsum(np.bincount(question, minlength=len(order)))])
         before = np.concatenate([[0], np.cumsum(grade > 0)])
         items = before[:-1] - np.repeat(before[offsets[:-1]], np.diff(offsets))
-        heads = column.at(first[order])
+        heads = heads.at(first[order])
+        try:
+            slots = JudgedSlots(offsets, document_hashes, names)
+        except ValueError:
+            raise AnotherWay from None
         return cls(
             all_decoded(heads.texts()),
-            distinct,
+            different,
             number,
             heads,
             offsets,
-            names.at(rows),
+            names,
             grade,
             np.where(grade > 0, items, NO_ITEM),
-            keys[by_key],
-            by_key,
-            question[rows],
+            slots,
         )
+
+
+def _grouped(hashes: Words) -> tuple[Words, Ints, Ints]:
+    """The different ones, ascending; where each stands first; and which of them each is."""
+    order = np.argsort(hashes, kind="stable")
+    ascending = hashes[order]
+    starts = np.append(True, ascending[1:] != ascending[:-1])
+    group = np.empty(len(hashes), dtype=np.int64)
+    group[order] = np.cumsum(starts) - 1
+    return ascending[starts], order[starts], group
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,19 +115,21 @@ class Lines:
     blocks; gold_rows: the judgment of each, UNJUDGED where there is none. texts: rows → document names.
     """
 
-    questions: Ints
+    questions: Rows
     scores: NDArray[np.float64]
     keys: Words
-    gold_rows: Ints
+    gold_rows: NDArray[np.int32]
     texts: Callable[[Ints], list[str]]
 
 
-_NONE = np.zeros(0, dtype=np.int64)
-NO_LINES = Lines(_NONE, np.zeros(0), np.zeros(0, dtype=np.uint64), _NONE, lambda rows: [])
+NONE = np.zeros(0, dtype=np.int64)
+NO_LINES = Lines(
+    NONE, np.zeros(0), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32), lambda rows: []
+)
 MISSING_AT_ONCE = 4096
 
 
-def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = _NONE) -> Iterator[Stretch]:
+def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = NONE) -> Iterator[Stretch]:
     """The questions of `lines` (or, without lines, those of `missing`), some at a time."""
     if lines is None:
         for start in range(0, len(missing), MISSING_AT_ONCE):
@@ -135,7 +150,9 @@ def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = _NONE
         start = stop
 
 
-def _stretch(gold: GoldTable, lines: Lines, asked: Ints, bounds: Ints, *, answered: bool) -> Stretch:
+def _stretch(
+    gold: GoldTable, lines: Lines, asked: NDArray[np.signedinteger[Any]], bounds: Ints, *, answered: bool
+) -> Stretch:
     """bounds: int64 (asked + 1,), the lines at which each question begins and the last one ends."""
     n = len(asked)
     first_gold = gold.offsets[asked]
@@ -196,7 +213,7 @@ def _stretch(gold: GoldTable, lines: Lines, asked: Ints, bounds: Ints, *, answer
     )
 
 
-def _hits(rows: Ints, starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
+def _hits(rows: NDArray[np.int32], starts: Ints, lengths: Ints) -> tuple[Ints, Ints, Ints]:
     """The lines that are judged, with the question (row of `lengths`) and the rank (from 0) of each."""
     hit = np.flatnonzero(rows != UNJUDGED)
     question = np.searchsorted(starts + lengths, hit, side="right")
@@ -208,7 +225,7 @@ def _first_of_each(keys: Words, place: Ints, lines: Lines) -> NDArray[np.bool_] 
     ascending = np.sort(keys)
     if not (ascending[1:] == ascending[:-1]).any():
         return None
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    _, first, inverse = _grouped(keys)
     kept = np.zeros(len(keys), dtype=bool)
     kept[first] = True
     again = np.flatnonzero(~kept)

@@ -6,7 +6,8 @@ Questions come first and the summary last, because nothing but columns of scores
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,6 +28,7 @@ _ENCODER = msgspec.json.Encoder()
 
 def document_parts(
     head: dict[str, Any],
+    sources: Callable[[], dict[str, Any]],
     passing: Iterable[Stretch],
     collected: Collected,
     graph: KnowledgeGraph | None,
@@ -36,7 +38,9 @@ def document_parts(
     usage: dict[str, int],
     seed: int,
 ) -> Iterator[bytes]:
-    """The file, piece by piece; `collected` is filled on the way. cutoff: of tp, fp and fn."""
+    """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
+    when all has passed by. cutoff: of tp, fp and fn.
+    """
     yield _ENCODER.encode(head).removesuffix(b"}") + b',\n"results": ['
     mentioned: dict[str, None] = {}
     first = True
@@ -60,7 +64,11 @@ def document_parts(
         from tiny_graph_rag.report.results_json import entities
 
         known = entities(graph, mentioned)
-    found = {"summary": summary(collected, collected.found(seed), cutoff, usage), "entities": known}
+    found = {
+        **sources(),
+        "summary": summary(collected, collected.found(seed), cutoff, usage),
+        "entities": known,
+    }
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
 
 
@@ -76,49 +84,61 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
     }
 
 
+class Brief(msgspec.Struct, gc=False):
+    """A question of `results` in large runs, whose files say the rankings and references themselves."""
+
+    id: str
+    metrics: msgspec.Struct
+    tp: Sequence[str]
+    fp: Sequence[str]
+    fn: Sequence[str]
+    query: str = ""
+    tags: Sequence[str] = ()
+    linked: Sequence[str] = ()
+    ranked: Sequence[str] = ()
+    references: Sequence[str] = ()
+    answer: None = None
+    latency_seconds: None = None
+
+
+@cache
+def _metrics(spellings: tuple[str, ...]) -> Callable[..., msgspec.Struct]:
+    """The record of a question's values, given in this order; NaN is written as null."""
+    names = {f"m{place}": each for place, each in enumerate(spellings)}
+    return msgspec.defstruct("Metrics", [(name, float) for name in names], rename=names, gc=False)
+
+
 def brief_lines(stretch: Stretch, names: Names, columns: dict[Measure, Column], cutoff: int) -> list[bytes]:
-    """The same without `ranked` and `references`: of large runs, whose files say both."""
+    """The same without `ranked` and `references`: of large runs, whose files say both. One piece or none."""
     judged = stretch.judged
     n = len(judged)
     rows, items = judged.rows[:, :cutoff], judged.items[:, :cutoff]
     question, rank = np.nonzero(rows != NO_ROW)
     right = items[question, rank] != NO_ITEM
     order = np.argsort(2 * question + ~right, kind="stable")  # of each question the right ones first
-    retrieved = _pieces(names.retrieved(rows[question[order], rank[order]]))
+    retrieved = names.retrieved(rows[question[order], rank[order]])
     ends = np.cumsum(np.bincount(question, minlength=n))
-    turns = ends - np.bincount(question[~right], minlength=n)
+    turns = (ends - np.bincount(question[~right], minlength=n)).tolist()
     is_open = np.ones(int(judged.relevant.sum()), dtype=bool)
     is_open[items[items != NO_ITEM]] = False
-    missed = _pieces(names.wanted(np.flatnonzero(is_open)))
+    missed = names.wanted(np.flatnonzero(is_open))
     missed_ends = np.concatenate([[0], np.cumsum(is_open)])[np.cumsum(judged.relevant)]
-    figures = b",".join(_ENCODER.encode(str(each)).replace(b"%", b"%%") + b":%b" for each in columns)
-    line = (
-        b'{"id":%b,"query":"","tags":[],"linked":[],"ranked":[],"references":[],"metrics":{'
-        + figures
-        + b'},"answer":null,"tp":[%b],"fp":[%b],"fn":[%b],"latency_seconds":null}'
+    metrics = map(_metrics(tuple(map(str, columns))), *(each.tolist() for each in columns.values()))
+    written = map(
+        Brief,
+        stretch.ids,
+        metrics,
+        _slices(retrieved, [0, *ends.tolist()], turns),
+        _slices(retrieved, turns, ends.tolist()),
+        _slices(missed, [0, *missed_ends.tolist()], missed_ends.tolist()),
     )
-    values = _ENCODER.encode(np.stack(list(columns.values()), axis=1).tolist())  # NaN is written as null
-    lines = []
-    start = first = 0
-    for identifier, numbers, turn, end, last in zip(
-        _pieces(stretch.ids),
-        values[2:-2].split(b"],["),
-        turns.tolist(),
-        ends.tolist(),
-        missed_ends.tolist(),
-        strict=True,
-    ):
-        lists = (retrieved[start:turn], retrieved[turn:end], missed[first:last])
-        lines.append(line % (identifier, *numbers.split(b","), *map(b",".join, lists)))
-        start, first = end, last
-    return lines
+    # Line ends within a text are escaped, so that each that is left stands between two questions.
+    lines = _ENCODER.encode_lines(list(written)).removesuffix(b"\n").replace(b"\n", b",\n")
+    return [lines] if lines else []
 
 
-def _pieces(texts: Sequence[str]) -> list[bytes]:
-    """Each as JSON. All are encoded at once and then divided: quotes and line ends within a text are escaped,
-    so that `","` stands only between two of them.
-    """
-    return _ENCODER.encode(texts)[1:-1].replace(b'","', b'"\n"').split(b"\n") if texts else []
+def _slices(texts: list[str], starts: Iterable[int], ends: Iterable[int]) -> Iterator[list[str]]:
+    return map(texts.__getitem__, map(slice, starts, ends))
 
 
 def question_rows(
