@@ -89,7 +89,10 @@ def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> l
         from struct import pack, unpack
 
         def single(score: float) -> float:
-            return float(unpack("f", pack("f", score))[0]) if abs(score) < 3e38 else score
+            try:
+                return float(unpack("f", pack("f", score))[0])
+            except OverflowError:
+                return math.copysign(math.inf, score)
 
         by_id = sorted(places, key=lambda each: each.key, reverse=True)
         return sorted(by_id, key=lambda each: -single(each.score or 0.0))
