@@ -7,7 +7,7 @@ import math
 from tiny_graph_rag.metrics import KINDS
 from tiny_graph_rag.metrics.base import MeasureKind
 
-# (name, range, definition, source) of what `eval` reports without being asked; `--measures` doesn't take them.
+# (name, range, definition, source) of what `eval` reports unasked; `--measures` takes none of them.
 BESIDE = (
     (
         "latency",
@@ -55,8 +55,7 @@ def reference() -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| `{name}` | {definition} | {its_span} | {source} |"
-        for name, its_span, definition, source in listed()
+        f"| `{name}` | {meaning} | {its_span} | {source} |" for name, its_span, meaning, source in listed()
     ]
     return "\n".join(lines) + "\n"
 
