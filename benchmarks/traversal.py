@@ -71,12 +71,12 @@ def measure(
         equal &= found == networkx.single_source_shortest_path_length(other, start, cutoff=hops)
     size = np.mean([len(walker.reach([start], hops)) for start in starts[:CHECKED]])
     times = {
-        "ours, 1 thread": per_start(lambda some: walker.reach_all([[s] for s in some], hops), starts),
+        "ours, 1 thread": per_start(lambda some: list(walker.reach_all(np.array(some), hops)), starts),
         "ours, 2 threads": per_start(
-            lambda some: neighbourhoods(adjacency, [[s] for s in some], hops, compile=True, threads=2),
+            lambda some: list(neighbourhoods(adjacency, np.array(some), hops, compile=True, threads=2)),
             starts,
         ),
-        "ours, numpy": per_start(lambda some: plain.reach_all([[s] for s in some], hops), starts),
+        "ours, numpy": per_start(lambda some: plain.reach_all(np.array(some), hops), starts),
         "igraph": per_start(lambda some: one.neighborhood(some, order=hops), starts),
         "networkx": per_start(
             lambda some: [networkx.single_source_shortest_path_length(other, s, cutoff=hops) for s in some],

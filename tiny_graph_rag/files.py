@@ -15,7 +15,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from threading import Thread
+from threading import Thread, get_ident
 from typing import Any
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
@@ -227,7 +227,7 @@ def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    return path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
 
 
 def _remove_leftovers(path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,11 @@ import numpy as np
 import pytest
 
 from tests.conftest import write_kg
+from tiny_graph_rag import files
+from tiny_graph_rag.files import sha256_of
+from tiny_graph_rag.graph import arrays as arrays_module
 from tiny_graph_rag.graph import cache as cache_module
+from tiny_graph_rag.graph import formats
 from tiny_graph_rag.graph.arrays import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.graph.cache import _arrays_of, _note_of
 from tiny_graph_rag.graph.formats import read_graph
@@ -42,8 +48,6 @@ def the_file(folder: Path) -> Path:
 
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Filled with every file that is really read from now on."""
-    from tiny_graph_rag.graph import formats
-
     seen: list[Path] = []
     reader = formats.READERS[".json"]
 
@@ -160,6 +164,80 @@ def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) 
     assert [each.communicate()[0] for each in both] == [f"{['Ann'] * 30}\n"] * 2
 
 
+def test_threads_of_one_process_do_not_write_into_one_file(source: Path, tmp_path: Path) -> None:
+    wanted = content(read_graph(source))
+    for number in range(5):
+        folder = tmp_path / f"c{number}"
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _, folder=folder: content(read_graph(source, folder)), range(8)))
+        assert found == [wanted] * 8
+        the_file(folder).with_name("graph.arrays.seal").unlink()  # so that all content is checked
+        assert read_arrays(the_file(folder))[1]["package"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_kept(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hash may be taken before the change and its records after."""
+    monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 0)
+    reader, before = formats.READERS[".json"], source.read_bytes()
+
+    def changing(path: Path) -> KnowledgeGraph:
+        time.sleep(0.1)  # the hash of so small a file is taken by then
+        path.write_bytes(before.replace(b"Ann", b"Bob"))
+        return reader(path)
+
+    with monkeypatch.context() as patch:
+        patch.setitem(formats.READERS, ".json", changing)
+        found = read_graph(source, tmp_path / "c")
+    assert list(found.entities.names)[2] == "Bob"
+    assert found.sha256 == sha256_of(source)
+    source.write_bytes(before)
+    assert list(read_graph(source, tmp_path / "c").entities.names)[2] == "Ann"
+
+
+def test_a_large_graph_is_kept_when_the_process_ends(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "from pathlib import Path; import sys, tiny_graph_rag.graph.cache as c;"
+        "from tiny_graph_rag.graph.formats import read_graph;"
+        "c.CACHED_FROM_BYTES = c.WRITTEN_MEANWHILE_FROM_BYTES = 0;"
+        "read_graph(Path(sys.argv[1]), Path(sys.argv[2])); sys.exit(3)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, source, tmp_path / "c"], check=False).returncode == 3
+    read = loads(monkeypatch)
+    assert content(read_graph(source, tmp_path / "c")) == content(read_graph(source))
+    assert len(read) == 1  # without the cache
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits are Unix's")
+def test_a_full_disk_leaves_the_graph_and_no_half_file(source: Path, tmp_path: Path) -> None:
+    code = (
+        "from pathlib import Path; import resource, signal, sys, tiny_graph_rag.graph.cache as c;"
+        "from tiny_graph_rag.graph.formats import read_graph; c.CACHED_FROM_BYTES = 0;"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600));"  # enough for the notes
+        "graph = read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
+        "graph.derived('x', lambda: {'numbers': graph.relations.sources.repeat(1000)});"
+        "print(graph.entities.names[2])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, source, tmp_path / "c"], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("Ann\n", "")
+    assert [each.name for each in tmp_path.glob("c/graphs/*/*")] == []
+
+
+def test_a_lone_surrogate_in_a_type_does_not_keep_a_graph_from_the_cache(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.write_text(source.read_text(encoding="utf-8").replace("OWNS", "\\ud800"), encoding="utf-8")
+    first = read_graph(source, tmp_path / "c")
+    read = loads(monkeypatch)
+    assert content(read_graph(source, tmp_path / "c")) == content(first)
+    assert read == []
+
+
 def test_derived_arrays_are_built_once_and_kept_beside_the_graph(source: Path, tmp_path: Path) -> None:
     built: list[str] = []
 
@@ -193,3 +271,26 @@ def test_arrays_come_back_as_they_were_and_read_only(tmp_path: Path) -> None:
         assert not found[name].flags.writeable
     with pytest.raises(BadArraysError):
         read_arrays(tmp_path / "missing.arrays")
+
+
+def test_a_file_that_is_replaced_while_it_is_opened_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Header and arrays come from one file, and the other one is not taken for checked."""
+    path, other = tmp_path / "x.arrays", tmp_path / "y.arrays"
+    write_arrays(path, {"few": np.arange(3)}, {"which": "first"})
+    write_arrays(other, {"many": np.arange(90)}, {"which": "second"})
+    damaged = bytearray(other.read_bytes())
+    damaged[-700] ^= 1
+    other.write_bytes(damaged)
+    path.with_name("x.arrays.seal").unlink()
+
+    def replacing(seal: Path) -> None:
+        other.replace(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(arrays_module, "read_note", replacing)
+        found, note = read_arrays(path)
+    assert (note["which"], found["few"].tolist()) == ("first", [0, 1, 2])
+    with pytest.raises(BadArraysError, match="many is damaged"):
+        read_arrays(path)

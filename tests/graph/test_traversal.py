@@ -48,7 +48,24 @@ def test_compiled_and_threaded_passes_find_the_same_in_the_same_order(
     found = neighbourhoods(adjacency, starts, 3, compile=True, threads=threads)
     assert [each.entities.tolist() for each in found] == [each.entities.tolist() for each in wanted]
     assert [each.levels.tolist() for each in found] == [each.levels.tolist() for each in wanted]
-    assert neighbourhoods(adjacency, [], 3, compile=True, threads=threads) == []
+    assert list(neighbourhoods(adjacency, [], 3, compile=True, threads=threads)) == []
+
+
+@pytest.mark.parametrize("compile", [False, True])
+def test_an_array_of_starts_asks_one_question_each(compile: bool) -> None:
+    if compile:
+        pytest.importorskip("numba")
+    adjacency, peer = random_graph(3)
+    starts = np.array([5, 0, 5, 299, 17])
+    found = neighbourhoods(adjacency, starts, 2, compile=compile, threads=2)
+    assert len(found) == 5
+    for start, each in zip(starts.tolist(), found, strict=True):
+        wanted = networkx.single_source_shortest_path_length(peer, start, cutoff=2)
+        assert dict(zip(each.entities.tolist(), each.hops.tolist(), strict=True)) == wanted
+    assert found[-1].entities.tolist() == found[4].entities.tolist()
+    assert [each.entities.tolist() for each in found[1:3]] == [each.entities.tolist() for each in found][1:3]
+    with pytest.raises(IndexError):
+        found[5]
 
 
 def test_a_first_step_of_its_own_is_taken_from_the_starts_only() -> None:

@@ -11,16 +11,17 @@ checked again.
 from __future__ import annotations
 
 import json
+import mmap
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.files import write_atomically
-from tiny_graph_rag.graph.stamps import read_note, settled_stamp, stamp_of, write_note
+from tiny_graph_rag.graph.stamps import Stamp, read_note, settled_stamp, stamp_of, write_note
 
 MAGIC = b"TGRarr01"
 ALIGNMENT = 64
@@ -44,7 +45,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], note: Mapping[s
         table[name] = [block.dtype.str, list(block.shape), place, zlib.crc32(raw)]
         blocks.append(raw)
         place += -(-len(raw) // ALIGNMENT) * ALIGNMENT
-    header = json.dumps({"note": note, "arrays": table, "bytes": place}, ensure_ascii=False).encode()
+    header = json.dumps({"note": note, "arrays": table, "bytes": place}).encode()
     header += b" " * (-(len(MAGIC) + 8 + len(header)) % ALIGNMENT)
 
     def parts() -> Iterator[bytes | memoryview]:
@@ -57,21 +58,25 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], note: Mapping[s
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, parts())
-    _seal(path)
+    _seal(path, stamp_of(path))
 
 
 def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
-    """The arrays, memory-mapped and read-only, and the note. Raises BadArraysError."""
+    """The arrays, memory-mapped and read-only, and the note. Raises BadArraysError.
+
+    Everything is taken from the file as it was opened: another may be moved into its place meanwhile.
+    """
     try:
-        stamp = stamp_of(path)
-        sealed = read_note(_seal_path(path))
-        start, table, note, total = _header(path)
-        if stamp.size != start + total:
-            raise BadArraysError(f"{path}: cut off")
-        if sealed is None or sealed.get("stamp") != stamp.as_list():
-            _check(path, start, table)
-            _seal(path)
-        whole = np.memmap(path, dtype=np.uint8, mode="r") if total else np.zeros(start, dtype=np.uint8)
+        with path.open("rb") as stream:
+            stamp = stamp_of(stream.fileno())
+            start, table, note, total = _header(stream, path)
+            if stamp.size != start + total:
+                raise BadArraysError(f"{path}: cut off")
+            sealed = read_note(_seal_path(path))
+            if sealed is None or sealed.get("stamp") != stamp.as_list():
+                _check(stream, path, start, table)
+                _seal(path, stamp)
+            whole = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
     except OSError as error:
         raise BadArraysError(str(error)) from error
     except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
@@ -79,44 +84,42 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
     arrays: Arrays = {}
     for name, (kind, shape, place, _) in table.items():
         length = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
-        raw = np.asarray(whole)[start + place : start + place + length]
+        raw = whole[start + place : start + place + length]
         arrays[name] = raw.view(kind).reshape(shape)
     return arrays, note
 
 
-def _header(path: Path) -> tuple[int, dict[str, Any], dict[str, Any], int]:
-    with path.open("rb") as stream:
-        if stream.read(len(MAGIC)) != MAGIC:
-            raise BadArraysError(f"{path}: not an array file")
-        length, checksum = np.frombuffer(stream.read(8), dtype="<u4").tolist()
-        header = stream.read(length)
-        if zlib.crc32(header) != checksum:
-            raise BadArraysError(f"{path}: its header is damaged")
+def _header(stream: BinaryIO, path: Path) -> tuple[int, dict[str, Any], dict[str, Any], int]:
+    if stream.read(len(MAGIC)) != MAGIC:
+        raise BadArraysError(f"{path}: not an array file")
+    length, checksum = np.frombuffer(stream.read(8), dtype="<u4").tolist()
+    header = stream.read(length)
+    if zlib.crc32(header) != checksum:
+        raise BadArraysError(f"{path}: its header is damaged")
     document = json.loads(header)
     return len(MAGIC) + 8 + length, document["arrays"], document["note"], document["bytes"]
 
 
-def _check(path: Path, start: int, table: Mapping[str, Any]) -> None:
-    with path.open("rb") as stream:
-        for name, (kind, shape, place, checksum) in table.items():
-            left = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
-            stream.seek(start + place)
-            found = 0
-            while left:
-                piece = stream.read(min(left, CHECKED_BYTES))
-                if not piece:
-                    break
-                found = zlib.crc32(piece, found)
-                left -= len(piece)
-            if left or found != checksum:
-                raise BadArraysError(f"{path}: {name} is damaged")
+def _check(stream: BinaryIO, path: Path, start: int, table: Mapping[str, Any]) -> None:
+    for name, (kind, shape, place, checksum) in table.items():
+        left = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
+        stream.seek(start + place)
+        found = 0
+        while left:
+            piece = stream.read(min(left, CHECKED_BYTES))
+            if not piece:
+                break
+            found = zlib.crc32(piece, found)
+            left -= len(piece)
+        if left or found != checksum:
+            raise BadArraysError(f"{path}: {name} is damaged")
 
 
 def _seal_path(path: Path) -> Path:
     return path.with_name(path.name + ".seal")
 
 
-def _seal(path: Path) -> None:
-    stamp = settled_stamp(path)
-    if stamp is not None:
-        write_note(_seal_path(path), {"stamp": stamp.as_list()})
+def _seal(path: Path, checked: Stamp) -> None:
+    """Remember that the file with this stamp is sound."""
+    if settled_stamp(path) == checked:
+        write_note(_seal_path(path), {"stamp": checked.as_list()})

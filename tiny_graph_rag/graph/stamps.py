@@ -8,6 +8,7 @@ clock's grain after another could pass unseen, so a stamp counts only once the f
 from __future__ import annotations
 
 import json
+import os
 import time
 import zlib
 from dataclasses import astuple, dataclass
@@ -38,9 +39,9 @@ class Stamp:
         return COARSE_GRAIN_NS if whole_seconds else GRAIN_NS
 
 
-def stamp_of(path: Path) -> Stamp:
-    """Raises OSError where there is no such file."""
-    found = path.stat()
+def stamp_of(file: Path | int) -> Stamp:
+    """file: a path or an open file's descriptor. Raises OSError where there is no such file."""
+    found = os.fstat(file) if isinstance(file, int) else file.stat()
     return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
 
 

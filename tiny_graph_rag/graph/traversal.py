@@ -7,9 +7,11 @@ before list their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +22,7 @@ from tiny_graph_rag.graph.model import Adjacency
 # numpy looks at this many neighbours in the time of one innermost step of plain Python.
 NEIGHBOURS_A_STEP = 30
 ROOM = 1 << 22  # entities that a block of neighbourhoods holds, at least four whole graphs
+AHEAD = 32  # entities whose neighbours are asked for before the first of them is needed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +45,45 @@ class Reached:
         return hops
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Neighbourhoods(Sequence[Reached]):
+    """What each of many questions reaches; a question's part is looked out when it is asked for.
+
+    levels: int64 (questions, hops + 2), as in Reached. blocks: int32, the entities of several questions one
+    after the other; firsts: the first question of each block, ascending; places: int64 (questions,), where
+    in its block a question's entities start.
+    """
+
+    levels: NDArray[np.int64]
+    blocks: tuple[NDArray[np.int32], ...]
+    firsts: tuple[int, ...]
+    places: NDArray[np.int64]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Neighbourhoods]) -> Neighbourhoods:
+        starts = np.cumsum([0, *map(len, parts)]).tolist()
+        return cls(
+            np.concatenate([part.levels for part in parts]),
+            tuple(block for part in parts for block in part.blocks),
+            tuple(first + start for part, start in zip(parts, starts, strict=False) for first in part.firsts),
+            np.concatenate([part.places for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __getitem__(self, question):  # type: ignore[no-untyped-def]
+        if isinstance(question, slice):
+            return [self[each] for each in range(*question.indices(len(self)))]
+        question = range(len(self))[question]
+        block = self.blocks[bisect_right(self.firsts, question) - 1]
+        start, levels = self.places.item(question), self.levels[question]
+        return Reached(block[start : start + levels.item(-1)], levels)
+
+    def __iter__(self) -> Iterator[Reached]:
+        return map(self.__getitem__, range(len(self)))
+
+
 class Walker:
     """Asks one graph for many neighbourhoods; keeps its working memory between them (not for two threads).
 
@@ -58,6 +100,10 @@ class Walker:
         self._seen = np.zeros(entities, dtype=np.uint8)
         self._found = np.zeros(entities + 1, dtype=np.int32)
         self._place = np.zeros(0 if compile else entities, dtype=np.int64)
+        self._indptr = adjacency.indptr
+        if compile and len(adjacency.neighbours) <= np.iinfo(np.int32).max:
+            self._indptr = adjacency.indptr.astype(np.int32)  # half the memory to wait for
+        self._ahead = np.zeros((2, AHEAD), dtype=np.int64)
 
     def reach(self, starts: ArrayLike, hops: int) -> Reached:
         """Everything within `hops` relations of any of `starts` (entity rows, repeated ones count once)."""
@@ -69,24 +115,30 @@ class Walker:
             self._by_levels(seeds, hops, levels)
         return Reached(self._found[: levels[-1]].copy(), levels)
 
-    def reach_all(self, starts: Sequence[ArrayLike], hops: int) -> list[Reached]:
-        """`reach` for many questions in one go."""
+    def reach_all(
+        self, starts: Sequence[ArrayLike] | NDArray[np.integer[Any]], hops: int
+    ) -> Sequence[Reached]:
+        """`reach` for many questions in one go. starts: of each question, or an array with one start each."""
         if not self.compile:
-            return [self.reach(each, hops) for each in starts]
-        parts = [np.asarray(each, dtype=np.int32) for each in starts]
-        bounds = np.cumsum([0, *map(len, parts)])
-        seeds = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
-        levels = np.zeros((len(parts), hops + 2), dtype=np.int64)
-        found: list[Reached] = []
-        room = max(4 * len(self._found), ROOM)
-        while len(found) < len(parts):
-            out = np.empty(room, dtype=np.int32)
-            first = len(found)
-            done = self._compiled(seeds, bounds, levels, first, out)
-            ends = np.cumsum(levels[first:done, -1]).tolist()
-            for question, start, end in zip(range(first, done), [0, *ends], ends, strict=False):
-                found.append(Reached(out[start:end], levels[question]))
-        return found
+            return [self.reach(np.atleast_1d(np.asarray(each)), hops) for each in starts]
+        if isinstance(starts, np.ndarray):
+            seeds, bounds = starts.astype(np.int32), np.arange(len(starts) + 1)
+        else:
+            parts = [np.asarray(each, dtype=np.int32) for each in starts]
+            bounds = np.cumsum([0, *map(len, parts)])
+            seeds = np.concatenate([np.zeros(0, dtype=np.int32), *parts])
+        levels = np.zeros((len(starts), hops + 2), dtype=np.int64)
+        places = np.zeros(len(starts), dtype=np.int64)
+        blocks: list[NDArray[np.int32]] = []
+        firsts: list[int] = []
+        room, done = max(4 * len(self._found), ROOM), 0
+        while done < len(starts):
+            firsts.append(done)
+            blocks.append(np.empty(room, dtype=np.int32))
+            done = self._compiled(seeds, bounds, levels, firsts[-1], blocks[-1])
+            ends = np.cumsum(levels[firsts[-1] : done, -1])
+            places[firsts[-1] + 1 : done] = ends[:-1]
+        return Neighbourhoods(levels, tuple(blocks), tuple(firsts), places)
 
     def _compiled(
         self,
@@ -96,9 +148,10 @@ class Walker:
         first: int,
         out: NDArray[np.int32],
     ) -> int:
-        graph = self.adjacency
-        spread = compiled(_spread)
-        return int(spread(graph.indptr, graph.neighbours, seeds, bounds, first, self._seen, out, levels))
+        neighbours, spread = self.adjacency.neighbours, compiled(_spread)
+        return int(
+            spread(self._indptr, neighbours, seeds, bounds, first, self._seen, self._ahead, out, levels)
+        )
 
     def _by_levels(self, seeds: NDArray[np.int32], hops: int, levels: NDArray[np.int64]) -> None:
         frontier = self._take(seeds, 0)
@@ -122,20 +175,24 @@ class Walker:
 
 
 def neighbourhoods(
-    adjacency: Adjacency, starts: Sequence[ArrayLike], hops: int, *, compile: bool, threads: int = 1
-) -> list[Reached]:
+    adjacency: Adjacency,
+    starts: Sequence[ArrayLike] | NDArray[np.integer[Any]],
+    hops: int,
+    *,
+    compile: bool,
+    threads: int = 1,
+) -> Sequence[Reached]:
     """`Walker.reach_all` over several threads; their number changes nothing but the time."""
     walkers = [Walker(adjacency, compile=compile) for _ in range(min(threads, len(starts)) or 1)]
-    if len(walkers) == 1:
+    if len(walkers) == 1 or not compile:
         return walkers[0].reach_all(starts, hops)
-    if compile:
-        walkers[0].reach([], hops)  # compiles before the threads ask for it all at once
+    walkers[0].reach([], hops)  # compiles before the threads ask for it all at once
     bounds = [len(starts) * part // len(walkers) for part in range(len(walkers) + 1)]
     with ThreadPoolExecutor(len(walkers)) as pool:
         parts = pool.map(
             lambda walker, low, high: walker.reach_all(starts[low:high], hops), walkers, bounds, bounds[1:]
         )
-        return [reached for part in parts for reached in part]
+        return Neighbourhoods.joined([part for part in parts if isinstance(part, Neighbourhoods)])
 
 
 def worth_walking(adjacency: Adjacency, questions: int, *, allowed: bool = True) -> bool:
@@ -152,23 +209,28 @@ def slots_of(adjacency: Adjacency, entities: NDArray[np.int32]) -> NDArray[np.in
 
 
 def _spread(
-    indptr: NDArray[np.int64],
+    indptr: NDArray[np.signedinteger[Any]],
     neighbours: NDArray[np.int32],
     seeds: NDArray[np.int32],
     bounds: NDArray[np.int64],
     first: int,
     seen: NDArray[np.uint8],
+    ahead: NDArray[np.int64],
     out: NDArray[np.int32],
     levels: NDArray[np.int64],
 ) -> int:
     """The compiled pass over the questions from `first` on, one after the other into `out`.
 
     Returns the first question that was not done because `out` might not hold it. Writes each neighbour
-    without asking and counts it if it was new: a wrong guess of the processor costs more than a write.
+    without asking and counts it if it was new: a wrong guess of the processor costs more than a write. In a
+    large graph nearly all time is waiting for memory, so that the neighbours of some entities are touched
+    before the first of them are walked: the processor then waits for them together.
     """
-    base = 0
+    base, touched = 0, 0
+    low_slots, high_slots = ahead[0], ahead[1]
     for question in range(first, len(levels)):
         if base + len(seen) >= len(out):
+            ahead[0, 0] = touched
             return question
         count = base
         for place in range(bounds[question], bounds[question + 1]):
@@ -180,13 +242,21 @@ def _spread(
         low = base
         for hop in range(levels.shape[1] - 2):
             high = count
-            for place in range(low, high):
-                entity = out[place]
-                for slot in range(indptr[entity], indptr[entity + 1]):
-                    neighbour = neighbours[slot]
-                    out[count] = neighbour
-                    count += 1 - seen[neighbour]
-                    seen[neighbour] = 1
+            for start in range(low, high, len(low_slots)):
+                some = min(len(low_slots), high - start)
+                for place in range(some):
+                    entity = out[start + place]
+                    low_slots[place] = indptr[entity]
+                    high_slots[place] = indptr[entity + 1]
+                for place in range(some):
+                    if low_slots[place] < high_slots[place]:
+                        touched += neighbours[low_slots[place]] + neighbours[high_slots[place] - 1]
+                for place in range(some):
+                    for slot in range(low_slots[place], high_slots[place]):
+                        neighbour = neighbours[slot]
+                        out[count] = neighbour
+                        count += 1 - seen[neighbour]
+                        seen[neighbour] = 1
             low = high
             levels[question, hop + 2] = count - base
         if (count - base) * 8 > len(seen):
@@ -195,4 +265,5 @@ def _spread(
             for place in range(base, count):
                 seen[out[place]] = 0
         base = count
+    ahead[0, 0] = touched  # or the compiler would leave out the touching
     return len(levels)

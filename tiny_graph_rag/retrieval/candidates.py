@@ -25,7 +25,7 @@ class Candidates:
         self.filters = Filters.of(task.graph, self.settings)
         self.first, self.adjacency = _walkable(task.graph, self.filters)
 
-    def reached(self, questions: Sequence[LinkedQuestion]) -> list[Reached]:
+    def reached(self, questions: Sequence[LinkedQuestion]) -> Sequence[Reached]:
         """What lies within the hops of each question's seeds, over the relations that may be walked."""
         starts = [sorted({seed.entity for seed in question.seeds}) for question in questions]
         hops = self.settings.hops

@@ -12,8 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import sha256_meanwhile
+from tiny_graph_rag.files import sha256_meanwhile, sha256_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.stamps import Stamp, stamp_of
 from tiny_graph_rag.text import nfc
 
 GraphReader = Callable[[Path], KnowledgeGraph]
@@ -38,14 +39,23 @@ def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
     reader, name = _reader(path)
 
     def load() -> KnowledgeGraph:
-        sha256 = sha256_meanwhile(path)
-        return replace(reader(path), sha256=sha256())
+        before, sha256 = _stamp(path), sha256_meanwhile(path)
+        graph = reader(path)
+        unchanged = before is not None and _stamp(path) == before
+        return replace(graph, sha256=sha256() if unchanged else sha256_of(path))
 
     if cache is None:
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
     return replace(GraphCache(cache).graph(path, load), name=name)
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        return stamp_of(path)
+    except OSError:
+        return None
 
 
 def _reader(path: Path) -> tuple[GraphReader, str]:

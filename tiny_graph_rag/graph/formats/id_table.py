@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.strings import Strings, StringsBuilder
+from tiny_graph_rag.graph.strings import Strings
 
 LONGEST = 64  # bytes of an id; a graph with a longer one is looked up in a dict
 END = 0xFF  # no byte of UTF-8; keeps ids apart that differ only by NUL at their end
@@ -40,7 +40,7 @@ class IdTable:
             return
         self._width = longest // 8 + 1
         self._words = _padded(ids.data, lengths, self._width)
-        bits = (FULLEST * len(ids)).bit_length()
+        bits = (FULLEST * len(ids)).bit_length() or 1
         self._shift, self._last = np.uint64(64 - bits), (1 << bits) - 1
         self._table = np.full(1 << bits, -1, dtype=np.int32)
         rows, places = np.arange(len(ids), dtype=np.int32), self._places(self._words)
@@ -57,11 +57,11 @@ class IdTable:
         """The row of each id, -1 where there is none."""
         if self._dict is not None:
             return np.array([self._dict.get(each, -1) for each in ids], dtype=np.int32)
-        asked = StringsBuilder()
-        asked.add(ids)
-        column = asked.done()
-        lengths = np.diff(column.offsets)
         found = np.full(len(ids), -1, dtype=np.int32)
+        if not len(self._words):
+            return found
+        column = Strings.of(ids)
+        lengths = np.diff(column.offsets)
         if int(lengths.max(initial=0)) >= 8 * self._width:  # longer than any id that is known
             known = np.flatnonzero(lengths < 8 * self._width)
             found[known] = self.rows([ids[place] for place in known.tolist()])

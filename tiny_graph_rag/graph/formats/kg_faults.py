@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import mmap
 import re
@@ -57,14 +58,13 @@ def _not_json(path: Path, buffer: mmap.mmap, mark: int, message: str) -> GraphEr
     found = PLACE.match(message)
     what, byte = (found[1], found[2]) if found else (message, None)
     end = len(buffer) if byte is None else mark + int(byte)
-    lines, last = 0, -1
-    for start in range(0, end, COPIED_BYTES):
-        block = buffer[start : min(start + COPIED_BYTES, end)]
-        lines += block.count(b"\n")
-        if b"\n" in block:
-            last = start + block.rindex(b"\n")
-    column = len(buffer[last + 1 : end].decode("utf-8", "replace")) + 1
+    line, column = 1, 1
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(mark, end, COPIED_BYTES):
+        text = decoder.decode(buffer[start : min(start + COPIED_BYTES, end)])
+        line += text.count("\n")
+        column = len(text) - text.rindex("\n") if "\n" in text else column + len(text)
     forget(buffer, len(buffer))
     if byte is None:
         what = "it ends too early and may be cut off"
-    return GraphError(f"{path}:{lines + 1}:{column}: not JSON: {what}")
+    return GraphError(f"{path}:{line}:{column}: not JSON: {what}")

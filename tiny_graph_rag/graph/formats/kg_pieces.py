@@ -22,6 +22,7 @@ import numpy as np
 from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation, Row, made
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
+BLANKED_BYTES = 1 << 20
 CUT_TRIES = 50  # wrong places in a row after which the file is no usual KG JSON
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -33,7 +34,6 @@ Decoded = TypeVar("Decoded")
 
 _ENTITY_CUT = re.compile(rb'\}\s*,\s*(?="(?:[^"\\]|\\.)*"\s*:\s*\{)')
 _RELATION_CUT = re.compile(rb"\}\s*,\s*(?=\{)")
-_NON_FINITE = re.compile(rb"NaN|Infinity")
 
 
 class _TopLevel(msgspec.Struct):
@@ -60,12 +60,12 @@ def parts_of(buffer: Buffer) -> Parts:
         text = memoryview(buffer)[3:]
     try:
         found = msgspec.json.decode(text, type=_TopLevel)
+        base = _address(buffer)
+        return Parts(_body(found.entities, base, b"{"), _body(found.relationships, base, b"["))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotPlainError from error
-    base = _address(buffer)
-    parts = Parts(_body(found.entities, base, b"{"), _body(found.relationships, base, b"["))
-    forget(buffer, len(buffer))
-    return parts
+    finally:
+        forget(buffer, len(buffer))
 
 
 def parts_beside_non_finite(buffer: WritableBuffer) -> Parts:
@@ -73,8 +73,13 @@ def parts_beside_non_finite(buffer: WritableBuffer) -> Parts:
 
     Overwrites them in the buffer with numbers of their length; where that hits a string, the places stay.
     """
-    for found in _NON_FINITE.finditer(buffer):
-        buffer[found.start() : found.end()] = b"0.0" if len(found[0]) == 3 else b"1.000000"
+    for start in range(0, len(buffer), BLANKED_BYTES):
+        block = buffer[start : start + BLANKED_BYTES + len("Infinity") - 1]
+        for sign, number in ((b"NaN", b"0.0"), (b"Infinity", b"1.000000")):
+            place = block.find(sign)
+            while place >= 0:
+                buffer[start + place : start + place + len(sign)] = number
+                place = block.find(sign, place + len(sign))
     return parts_of(buffer)
 
 
