@@ -1,4 +1,4 @@
-"""The same results, byte for byte, however they were computed: threads, compiled or not, from whatever cache."""
+"""The same results, byte for byte, however they were computed: threads, compiled or not, any cache."""
 
 from __future__ import annotations
 
