@@ -25,7 +25,7 @@ def money(usd: float | None, *, estimated: bool = False) -> str:
 
 def print_answers(answered: Answered, console: Console) -> None:
     """One row for all and one a tag: scores, answers, tokens, cost."""
-    from tiny_graph_rag.report.summary_console import shown
+    from tiny_graph_rag.report.summary_table import shown
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("answers")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
-from tiny_graph_rag.report.summary_console import interval, shown
+from tiny_graph_rag.report.summary_table import interval, shown
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -13,7 +13,8 @@ from tiny_graph_rag.evaluation.recommendations import recommendations
 from tiny_graph_rag.report.explained_console import print_explanation
 from tiny_graph_rag.report.plain import one_line, verdict_words
 from tiny_graph_rag.report.results_json import question
-from tiny_graph_rag.report.summary_console import print_summary, shown
+from tiny_graph_rag.report.summary_console import print_summary
+from tiny_graph_rag.report.summary_table import shown
 
 if TYPE_CHECKING:
     from rich.console import Console

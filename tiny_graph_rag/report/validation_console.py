@@ -9,7 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from tiny_graph_rag.report.summary_console import shown
+from tiny_graph_rag.report.summary_table import shown
 
 if TYPE_CHECKING:
     from rich.console import Console
