@@ -10,14 +10,12 @@ from tiny_graph_rag.cli.session import Session
 @command(app, "measures")
 def measures(common: Common) -> None:
     """List every measure with its spelling, definition, range and source."""
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
 
     from tiny_graph_rag.metrics import KINDS
     from tiny_graph_rag.metrics.reference import span, spelling
+    from tiny_graph_rag.report.screen import Table, escape
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     for column in ("measure", "range", "definition", "source"):
         table.add_column(column, no_wrap=column in ("measure", "range"))
     for each in KINDS.values():

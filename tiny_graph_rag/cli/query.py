@@ -53,9 +53,9 @@ def query(
         found, names = _asked_again(session, graph, dataset, str(id))
     for each in found["ranked"]:
         each["walk_text"] = _in_words(each.get("walk", []), names)
-    print_question(found, session.screen, shown)
+    print_question(found, session.console, shown)
     if explain:
-        print_reasons(found["ranked"], session.screen)
+        print_reasons(found["ranked"], session.console)
 
 
 # What is shown of a question, as results files hold it, and the names of the entities in it by id.
