@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import networkx
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,13 +15,20 @@ from tiny_graph_rag.graph import distances
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
 
 
+@pytest.fixture(scope="module", params=[False, True], ids=["numpy", "compiled"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distances, "worth_compiling", lambda steps: request.param)
+        yield
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     edges=st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=20),
     seeds=st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=4),
     closed=st.sets(st.integers(0, 39)),
 )
-def test_hops_are_networkx_shortest_paths(edges, seeds, closed) -> None:
+def test_hops_are_networkx_shortest_paths(way, edges, seeds, closed) -> None:
     graph = graph_of(12, edges)
     adjacency = graph.adjacency
     passable = ~np.isin(np.arange(len(adjacency.neighbours)), list(closed))
@@ -43,7 +53,7 @@ def test_hops_are_networkx_shortest_paths(edges, seeds, closed) -> None:
             assert sizes[:, hops].tolist() == ((apart >= 0) & (apart <= hops)).sum(axis=1).tolist()
 
 
-def test_more_questions_than_a_block_holds(monkeypatch) -> None:
+def test_more_questions_than_a_block_holds(way, monkeypatch) -> None:
     # A ring of 10; question q starts at entity q % 10 and asks for the one opposite, 5 hops away.
     monkeypatch.setattr(distances, "BLOCK_BYTES", 1)
     graph = graph_of(10, [(each, (each + 1) % 10) for each in range(10)])
@@ -52,7 +62,7 @@ def test_more_questions_than_a_block_holds(monkeypatch) -> None:
     assert hops.tolist() == [5] * 200
 
 
-def test_a_graph_without_relations_reaches_only_its_seeds() -> None:
+def test_a_graph_without_relations_reaches_only_its_seeds(way) -> None:
     graph = graph_of(3, [])
     both = (np.array([0, 0]), np.array([1, 2]))
     assert hops_between(graph.adjacency, (np.array([0]), np.array([1])), both).tolist() == [0, NOT_REACHED]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -45,9 +47,24 @@ def test_what_eval_writes_validates(graph):
     jsonschema.validate(written_by_eval(graph, SAMPLES[graph]), SCHEMA)
 
 
+def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
+    """The entity ids in one object of `results`, repeated as they come."""
+    for each in (*found["linked"], *found["ranked"]):
+        yield each["id"]
+    for each in found["references"]:
+        yield from each["entity_ids"]
+        yield from each.get("above") or ()
+    yield from (found["answer"] or {}).get("citations", ())
+    walks = (each.get("walk") for each in found["ranked"])
+    paths = (each.get("path") for each in found["references"])
+    for steps in (*walks, *paths):
+        for step in steps or ():
+            yield from (step["from"], step["to"])
+
+
 def test_every_id_that_a_file_mentions_has_its_entity():
     document = written_by_eval("김유정-동백꽃", "김유정-동백꽃-hardset")
-    mentioned = {each for row in document["results"] for each in results_json.mentioned_ids(row)}
+    mentioned = {each for row in document["results"] for each in mentioned_ids(row)}
     assert mentioned == set(document["entities"])
     assert all(each["name"] and "description" in each for each in document["entities"].values())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,9 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.report.spelled import Spelled
 
 
 @command(app, "query")
@@ -48,9 +51,10 @@ def query(
         raise UsageError("the question is empty")
     shown = max(session.config.evaluation.top_k, SHOWN_RANKS)
     if dataset is None:
-        found, names = _asked(session, graph, str(question), shown if explain else 0)
+        found, spelled = _asked(session, graph, str(question), shown if explain else 0)
     else:
-        found, names = _asked_again(session, graph, dataset, str(id))
+        found, spelled = _asked_again(session, graph, dataset, str(id))
+    names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
     for each in found["ranked"]:
         each["walk_text"] = _in_words(each.get("walk", []), names)
     print_question(found, session.console, shown)
@@ -58,13 +62,10 @@ def query(
         print_reasons(found["ranked"], session.console)
 
 
-# What is shown of a question, as results files hold it, and the names of the entities in it by id.
-Shown = tuple[dict[str, Any], dict[str, str]]
-
-
-def _asked(session: Session, graph: Graph, question: str, reasons: int) -> Shown:
-    """A question of which nothing is known but its words. reasons: ranks that give theirs."""
-    from tiny_graph_rag.report.ranked_json import linked_json, names_in, ranked_json
+def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
+    """What is shown of a question that comes alone. reasons: ranks that give theirs."""
+    from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
+    from tiny_graph_rag.report.spelled import Spelled
     from tiny_graph_rag.retrieval.asking import ask
 
     linking = Linking.of(session)
@@ -74,22 +75,23 @@ def _asked(session: Session, graph: Graph, question: str, reasons: int) -> Shown
     if asked.linked.error is not None:
         raise ServiceError(asked.linked.error)
     most = max(session.config.evaluation.top_k, SHOWN_RANKS)
+    spelled = Spelled(knowledge)
     found = {
         "query": question,
-        "linked": linked_json(knowledge, asked.linked),
-        "ranked": ranked_json(knowledge, asked.run, 0, most, asked.reasons if reasons else None),
+        "linked": linked_json(asked.linked, spelled),
+        "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
         "references": [],
     }
-    return found, names_in(knowledge, asked.run, most)
+    return found, spelled
 
 
-def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> Shown:
+def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tuple[dict[str, Any], Spelled]:
     """A question of a gold set, beside its references."""
     from tiny_graph_rag.dataset.examples import Selection
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.metrics import default_measures
     from tiny_graph_rag.report import results_json
-    from tiny_graph_rag.report.ranked_json import names_in
+    from tiny_graph_rag.report.spelled import Spelled
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))
     linking = Linking.of(session)
@@ -99,10 +101,11 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> Show
     linking.say_spent()
     if evaluation.linked[0].error is not None:
         raise ServiceError(evaluation.linked[0].error)
-    found = results_json.question(evaluation, 0)
+    spelled = Spelled(knowledge)
+    found = results_json.question(evaluation, 0, spelled)
     if found["references"]:  # one of them may have a rank that isn't shown
-        found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth)
-    return found, names_in(knowledge, evaluation.run, len(found["ranked"]))
+        found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
+    return found, spelled
 
 
 def _in_words(walk: list[dict[str, Any]], names: dict[str, str]) -> str:

@@ -7,6 +7,7 @@ denominator.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -73,31 +74,34 @@ class Judgments:
         irrelevant: Sequence[Iterable[int]] = (),
     ) -> Judgments:
         """universe: the number of entities. irrelevant: for each question the entities judged 0."""
+        every = [each for row in references for each in row]
+        question = np.repeat(np.arange(len(references)), [len(row) for row in references])
+        item = np.array([each.item for each in every], dtype=np.int64)
         offsets = np.zeros(len(references) + 1, dtype=np.int64)
-        grades: list[int] = []
-        pairs: list[tuple[int, int]] = []
-        for question, row in enumerate(references):
-            items: dict[int, int] = {}
-            for reference in row:
-                items[reference.item] = max(items.get(reference.item, 0), reference.grade)
-                pairs.extend(
-                    (question * universe + entity, len(grades) + reference.item)
-                    for entity in reference.entities
-                )
-            grades.extend(items[item] for item in range(len(items)))
-            offsets[question + 1] = len(grades)
-        table = np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2)
+        np.maximum.at(offsets, question + 1, item + 1)
+        np.cumsum(offsets, out=offsets)
+        item += offsets[question]
+        grades = np.zeros(offsets[-1], dtype=np.int32)
+        np.maximum.at(grades, item, np.array([each.grade for each in every], dtype=np.int32))
+        bearers = [len(each.entities) for each in every]
+        entities = np.array([entity for each in every for entity in each.entities], dtype=np.int64)
+        keys, items = np.repeat(question, bearers) * universe + entities, np.repeat(item, bearers)
+        order = np.lexsort((items, keys))
+        keys, items = keys[order], items[order]
+        fresh = np.ones(len(keys), dtype=bool)
+        fresh[1:] = (keys[1:] != keys[:-1]) | (items[1:] != items[:-1])
+        keys, items = keys[fresh], items[fresh]
         bad = sorted(
             {question * universe + entity for question, row in enumerate(irrelevant) for entity in row}
         )
         judged_bad = np.array(bad, dtype=np.int64)
-        bad_keys = judged_bad[~found_in(table[:, 0], judged_bad)]
+        bad_keys = judged_bad[~found_in(keys, judged_bad)]
         return cls(
             universe,
             offsets,
-            np.array(grades, dtype=np.int32),
-            table[:, 0],
-            table[:, 1],
+            grades,
+            keys,
+            items,
             bad_keys,
             tuple(references),
         )
@@ -132,8 +136,12 @@ def _references(example: Example, meanings: Meanings) -> tuple[Reference, ...]:
         entities, level = meanings[name]
         meaning: object = entities or ("unresolved", fold(name))
         rows.append((name, entities, level, items.setdefault(meaning, len(items))))
-    sharing = [item for *_, item in rows]
+    if len(items) == len(rows):
+        return tuple(
+            Reference(name, grade[name], entities, level, item) for name, entities, level, item in rows
+        )
+    sharing = Counter(item for *_, item in rows)
     return tuple(
-        Reference(name, grade[name], entities, level, item, shares_entity=sharing.count(item) > 1)
+        Reference(name, grade[name], entities, level, item, shares_entity=sharing[item] > 1)
         for name, entities, level, item in rows
     )

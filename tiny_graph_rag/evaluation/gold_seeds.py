@@ -58,7 +58,8 @@ def with_gold_seeds(
     `linked_waterfall` is left for the caller, who has the diagnosis of the linked seeds.
     """
     given = [row for row, each in enumerate(examples) if each.seed_entities is not None]
-    rows = np.array([row for row in given if judgments.relevant[row]], dtype=np.int64)
+    rows = np.array(given, dtype=np.int64)
+    rows = rows[judgments.relevant[rows] > 0]
     if not len(rows):
         return None
     other = [row for row in rows.tolist() if _weights(gold[row]) != _weights(linked[row])]
@@ -92,12 +93,15 @@ def _spliced(run: Run, other: Run, again: dict[int, int]) -> Run:
     """`run` with the questions of `again` (row → row of `other`) replaced. Walks are left out."""
     if not again:
         return run
-    rows = [(other, again[row]) if row in again else (run, row) for row in range(len(run))]
-    slices = [(source, source.rows(row)) for source, row in rows]
-    offsets = np.cumsum([0, *(each.stop - each.start for _, each in slices)]).astype(np.int64)
+    starts, lengths = run.offsets[:-1].copy(), np.diff(run.offsets)
+    rows = list(again)
+    starts[rows] = len(run.entities) + other.offsets[list(again.values())]
+    lengths[rows] = np.diff(other.offsets)[list(again.values())]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    taken = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
     return Run(
         offsets,
-        np.concatenate([source.entities[each] for source, each in slices]),
-        np.concatenate([source.scores[each] for source, each in slices]),
-        np.concatenate([source.hops[each] for source, each in slices]),
+        np.concatenate([run.entities, other.entities])[taken],
+        np.concatenate([run.scores, other.scores])[taken],
+        np.concatenate([run.hops, other.hops])[taken],
     )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct, found_in
+from tiny_graph_rag.compiled import compiled, worth_compiling
 from tiny_graph_rag.graph.model import Adjacency
 
 NOT_REACHED = -1
@@ -116,14 +117,42 @@ def _levels(steps: Sequence[Steps], seeds: Columns, words: int) -> Iterator[NDAr
     np.bitwise_or.at(reached, (seeds[1], seeds[0] // WORD_BITS), _bit(seeds[0]))
     yield reached
     for indptr, neighbours in chain(steps[:1], repeat(steps[-1])):
-        linked = np.flatnonzero(indptr[1:] > indptr[:-1])  # reduceat has no empty rows
-        if not len(linked):
-            return
-        grown = reached[linked] | np.bitwise_or.reduceat(reached[neighbours], indptr[linked], axis=0)
-        if np.array_equal(grown, reached[linked]):
-            return
-        reached[linked] = grown
+        if worth_compiling(0):  # once numba is in; a level alone does not pay for its import
+            grown = np.empty_like(reached)
+            if not compiled(grow)(indptr, neighbours, reached, grown):
+                return
+            reached[:] = grown
+        else:
+            linked = np.flatnonzero(indptr[1:] > indptr[:-1])  # reduceat has no empty rows
+            if not len(linked):
+                return
+            new = reached[linked] | np.bitwise_or.reduceat(reached[neighbours], indptr[linked], axis=0)
+            if np.array_equal(new, reached[linked]):
+                return
+            reached[linked] = new
         yield reached
+
+
+def grow(
+    indptr: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    reached: NDArray[np.uint64],
+    grown: NDArray[np.uint64],
+) -> bool:
+    """Write to `grown` what is reached one step on; -> whether anything is new."""
+    entities, words = reached.shape
+    is_new = False
+    for v in range(entities):
+        for word in range(words):
+            grown[v, word] = reached[v, word]
+        for slot in range(indptr[v], indptr[v + 1]):
+            u = neighbours[slot]
+            for word in range(words):
+                grown[v, word] |= reached[u, word]
+        for word in range(words):
+            if grown[v, word] != reached[v, word]:
+                is_new = True
+    return is_new
 
 
 def _bit(question: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -163,6 +163,8 @@ class NameIndex:
         }
 
     def _level(self, name: str, rows: Sequence[int]) -> tuple[tuple[int, ...], str | None]:
+        if len(rows) == 1 and rows[0] < len(self.names) and self.spelling(rows[0]) == name:
+            return (rows[0],), "name"  # what nearly all names are
         folded, written = fold(name), nfc(name)
         candidates = [(self.kind(row), self.spelling(row), self.entity(row)) for row in rows]
         candidates = [each for each in candidates if each[0] != VARIANT and fold(each[1]) == folded]

@@ -31,11 +31,13 @@ def shortest_walks(
         slots = np.repeat(starts, counts) + within
         found = adjacency.neighbours[slots].astype(np.int64)
         fresh = before[found] == UNSEEN
-        reached, first = np.unique(found[fresh], return_index=True)
-        before[reached] = np.repeat(frontier, counts)[fresh][first]
-        by[reached] = adjacency.relations[slots][fresh][first]
-        frontier = reached
-        open_targets -= set(reached.tolist())
+        # Written backwards: of several slots that lead to an entity the first is written last, and stays.
+        before[found[fresh][::-1]] = np.repeat(frontier, counts)[fresh][::-1]
+        by[found[fresh][::-1]] = adjacency.relations[slots][fresh][::-1]
+        is_new = np.zeros(len(before), dtype=bool)
+        is_new[found[fresh]] = True
+        frontier = np.flatnonzero(is_new)
+        open_targets = {each for each in open_targets if before[each] == UNSEEN}
     walks = {}
     for target in targets:
         if before[target] == UNSEEN:

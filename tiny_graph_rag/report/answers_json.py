@@ -8,14 +8,14 @@ from typing import Any
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
 from tiny_graph_rag.generation.base import Agreement, Answer, Answers
-from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.llm.spent import Spent, total
 from tiny_graph_rag.report.numbers_json import mean_fields, number
+from tiny_graph_rag.report.spelled import Spelled
 
 
-def answer(answers: Answers, row: int, graph: KnowledgeGraph) -> dict[str, Any]:
+def answer(answers: Answers, row: int, spelled: Spelled) -> dict[str, Any]:
     """`results[].answer`."""
     found: Answer = answers.rows[row]
     whole = found.total
@@ -24,7 +24,7 @@ def answer(answers: Answers, row: int, graph: KnowledgeGraph) -> dict[str, Any]:
         "error": found.error,
         "abstained": found.abstained,
         "cited_facts": list(found.cited),
-        "citations": [graph.entities.ids[entity] for entity in found.citations],
+        "citations": [spelled.ids[entity] for entity in found.citations],
         "scores": {name: number(value) for name, value in found.scores.items()},
         "verdicts": found.verdicts,
         "context": {"facts": found.facts, "tokens": found.context_tokens, "left_out": found.left_out},

@@ -13,13 +13,14 @@ from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.evaluation.ties import Ties
 from tiny_graph_rag.evaluation.waterfall import Step
 from tiny_graph_rag.graph.distances import NOT_REACHED
-from tiny_graph_rag.graph.model import Entities
 from tiny_graph_rag.report.numbers_json import number
-from tiny_graph_rag.report.walks import walk_steps
+from tiny_graph_rag.report.spelled import Spelled
 from tiny_graph_rag.text import fold, nfc
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.perturb import Perturbed
+
+VERDICTS = tuple(Verdict)
 
 
 def explained_summary(found: Explanation) -> dict[str, Any]:
@@ -55,33 +56,38 @@ def explained_summary(found: Explanation) -> dict[str, Any]:
     }
 
 
-def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> list[dict[str, Any]]:
+def reference_evidence(
+    evaluation: Evaluation, row: int, written_ranks: int, spelled: Spelled
+) -> list[dict[str, Any]]:
     """Of each reference of a question: verdict, rank, hop and what shows it.
 
     written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
     """
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
-    offset, start = int(judgments.item_offsets[row]), int(evaluation.run.offsets[row])
+    offset, end = judgments.item_offsets[row : row + 2].tolist()
+    start = int(evaluation.run.offsets[row])
+    columns = (found.verdicts, found.ranks, found.hops, found.rows, found.entities)
+    items = list(zip(*(each[offset:end].tolist() for each in columns), strict=True))
     evidence = []
     blocking: list[str] | None = None
     for reference in judgments.references[row]:
         item = offset + reference.item
-        verdict, rank, hop = Verdict(int(found.verdicts[item])), int(found.ranks[item]), int(found.hops[item])
+        code, rank, hop, place, entity = items[reference.item]
+        verdict = VERDICTS[code]
         each: dict[str, Any] = {
             "verdict": str(verdict),
             "rank": None if rank == NO_RANK else rank,
             "hop": None if hop == NOT_REACHED else hop,
         }
-        place, entity = int(found.rows[item]), int(found.entities[item])
         if verdict in (Verdict.HIT, Verdict.RANKED_BELOW_K):
-            each["matched"] = spelling_of(evaluation.graph.entities, entity, reference)
+            each["matched"] = spelling_of(spelled, entity, reference)
             if evaluation.run.walks is not None and place - start >= written_ranks:
-                each["path"] = walk_steps(evaluation.graph, entity, evaluation.run.walks[place].tolist())
+                each["path"] = spelled.walk(entity, evaluation.run.walks[place].tolist())
         if item in evaluation.explanation.missed:
-            each["path"] = walk_steps(evaluation.graph, entity, evaluation.explanation.missed[item])
+            each["path"] = spelled.walk(entity, evaluation.explanation.missed[item])
         if verdict is Verdict.RANKED_BELOW_K:
             if blocking is None:
-                blocking = _blocking(evaluation, row)
+                blocking = _blocking(evaluation, row, spelled)
             each["above"] = blocking
         if verdict is Verdict.NOT_IN_GRAPH:
             near = evaluation.explanation.nearest.get(reference.name, ())
@@ -90,24 +96,25 @@ def reference_evidence(evaluation: Evaluation, row: int, written_ranks: int) -> 
     return evidence
 
 
-def spelling_of(entities: Entities, entity: int, reference: Reference) -> str:
+def spelling_of(spelled: Spelled, entity: int, reference: Reference) -> str:
     """The name or alias of the entity that the reference matched."""
-    name: str = entities.names[entity]
+    name = spelled.names[entity]
+    if name == reference.name:
+        return name
     written = nfc(reference.name)
     if nfc(name) == written:
         return name
-    known, folded = [name, *entities.aliases[entity]], fold(reference.name)
+    known, folded = [name, *spelled.graph.entities.aliases[entity]], fold(reference.name)
     exact = [each for each in known if nfc(each) == written]
     return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
 
 
-def _blocking(evaluation: Evaluation, row: int) -> list[str]:
+def _blocking(evaluation: Evaluation, row: int, spelled: Spelled) -> list[str]:
     """The entities within the first k that are no reference: what would have to make room."""
     relevant = {entity for each in evaluation.judgments.references[row] for entity in each.entities}
     start, stop = evaluation.run.offsets[row : row + 2].tolist()
     above = evaluation.run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)]
-    ids = evaluation.graph.entities.ids
-    return [ids[entity] for entity in above.tolist() if entity not in relevant]
+    return [spelled.ids[entity] for entity in above.tolist() if entity not in relevant]
 
 
 def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:

@@ -6,8 +6,10 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import msgspec
 
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
@@ -27,6 +29,7 @@ from tiny_graph_rag.report.numbers_json import (
     slice_document,
 )
 from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
+from tiny_graph_rag.report.spelled import Spelled
 from tiny_graph_rag.version import __version__
 
 
@@ -43,17 +46,15 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     }
     body = json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False)
     yield body.removesuffix("\n}").encode()
-    mentioned: dict[str, None] = {}
+    spelled = Spelled(evaluation.graph)
+    encode = msgspec.json.Encoder().encode
     yield b',\n  "results": ['
     for row in range(len(evaluation.examples)):
-        found = question(evaluation, row) | _answer(evaluation, row)
-        mentioned.update(dict.fromkeys(mentioned_ids(found)))
-        line = json.dumps(found, ensure_ascii=False, allow_nan=False)
-        yield (",\n    " if row else "\n    ").encode() + line.encode()
+        found = question(evaluation, row, spelled) | _answer(evaluation, row, spelled)
+        yield (b",\n    " if row else b"\n    ") + encode(found)
     yield b'\n  ],\n  "entities": {'
-    for place, (entity_id, each) in enumerate(entities(evaluation.graph, mentioned).items()):
-        line = f"{json.dumps(entity_id, ensure_ascii=False)}: {json.dumps(each, ensure_ascii=False)}"
-        yield (",\n    " if place else "\n    ").encode() + line.encode()
+    for place, (entity_id, each) in enumerate(entities(evaluation.graph, spelled.mentioned).items()):
+        yield (b",\n    " if place else b"\n    ") + encode(entity_id) + b": " + encode(each)
     yield b"\n  }\n}\n"
 
 
@@ -76,7 +77,7 @@ def _links_by_model(evaluation: Evaluation) -> bool:
     return any(each.spent is not None for each in evaluation.linked)
 
 
-def _answer(evaluation: Evaluation, row: int) -> dict[str, Any]:
+def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
     """What a question's links and answer cost and say, where a model was asked for them."""
     found: dict[str, Any] = {}
     if evaluation.linked[row].spent is not None:
@@ -86,32 +87,20 @@ def _answer(evaluation: Evaluation, row: int) -> dict[str, Any]:
     if evaluation.answered is not None:
         from tiny_graph_rag.report.answers_json import answer
 
-        found["answer"] = answer(evaluation.answered.answers, row, evaluation.graph)
+        found["answer"] = answer(evaluation.answered.answers, row, spelled)
     return found
 
 
-def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
-    """The entity ids in one object of `results`, repeated as they come."""
-    for each in (*found["linked"], *found["ranked"]):
-        yield each["id"]
-    for each in found["references"]:
-        yield from each["entity_ids"]
-        yield from each.get("above") or ()
-    yield from (found["answer"] or {}).get("citations", ())
-    walks = (each.get("walk") for each in found["ranked"])
-    paths = (each.get("path") for each in found["references"])
-    for steps in (*walks, *paths):
-        for step in steps or ():
-            yield from (step["from"], step["to"])
-
-
-def entities(graph: KnowledgeGraph, ids: Collection[str]) -> dict[str, dict[str, str]]:
-    """`entities` of a results file: the name, type and description of each, in the graph's order."""
+def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, str]]:
+    """`entities` of a results file, by id: name, type and description of each, in the order of `rows`."""
     known = graph.entities
     return {
-        each: {"name": known.names[row], "type": known.types[row], "description": known.descriptions[row]}
-        for row, each in enumerate(known.ids)
-        if each in ids
+        known.ids[row]: {
+            "name": known.names[row],
+            "type": known.types[row],
+            "description": known.descriptions[row],
+        }
+        for row in rows
     }
 
 
@@ -131,21 +120,21 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     }
 
 
-def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    """One object of `results`."""
-    example, graph = evaluation.examples[row], evaluation.graph
+def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -> dict[str, Any]:
+    """One object of `results`. spelled: shared by questions that are written together."""
+    example, spelled = evaluation.examples[row], spelled or Spelled(evaluation.graph)
     written = max(evaluation.config.evaluation.top_k, SHOWN_RANKS)
     return {
         "id": example.id,
         "query": example.query,
         "tags": list(example.tags),
-        "linked": linked_json(graph, evaluation.linked[row]),
-        "ranked": ranked(evaluation, row, written),
+        "linked": linked_json(evaluation.linked[row], spelled),
+        "ranked": ranked(evaluation, row, written, spelled),
         "references": [
             {
                 "name": reference.name,
                 "grade": reference.grade,
-                "entity_ids": [graph.entities.ids[entity] for entity in reference.entities],
+                "entity_ids": [spelled.ids[entity] for entity in reference.entities],
                 "resolved_by": reference.resolved_by,
                 "ambiguous": reference.is_ambiguous,
                 "shares_entity": reference.shares_entity,
@@ -153,23 +142,22 @@ def question(evaluation: Evaluation, row: int) -> dict[str, Any]:
             }
             for reference, evidence in zip(
                 evaluation.judgments.references[row],
-                reference_evidence(evaluation, row, written),
+                reference_evidence(evaluation, row, written, spelled),
                 strict=True,
             )
         ],
         "metrics": {str(each): number(column[row]) for each, column in evaluation.scores.items()},
         "answer": None,
-        **confusion(evaluation, row),
+        **confusion(evaluation, row, spelled),
         "latency_seconds": number(evaluation.latency.seconds[row]),
     }
 
 
-def confusion(evaluation: Evaluation, row: int) -> dict[str, list[str]]:
+def confusion(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, list[str]]:
     """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
-    names = evaluation.graph.entities.names
     places = [
-        (names[int(evaluation.run.entities[at])], int(item))
+        (spelled.names[int(evaluation.run.entities[at])], int(item))
         for at, item in zip(
             judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True
         )
@@ -184,10 +172,10 @@ def confusion(evaluation: Evaluation, row: int) -> dict[str, list[str]]:
     }
 
 
-def ranked(evaluation: Evaluation, row: int, most: int) -> list[dict[str, Any]]:
+def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> list[dict[str, Any]]:
     """The first `most` entities of a question's ranking."""
     reasons = None if evaluation.reasons is None else evaluation.reasons[row]
-    return ranked_json(evaluation.graph, evaluation.run, row, most, reasons)
+    return ranked_json(evaluation.run, row, most, spelled, reasons)
 
 
 def dataset_json(examples: EvalSet) -> dict[str, Any]:

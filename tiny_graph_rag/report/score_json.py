@@ -63,7 +63,7 @@ def document_parts(
     if graph is not None:
         from tiny_graph_rag.report.results_json import entities
 
-        known = entities(graph, mentioned)
+        known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
     found = {
         **sources(),
         "summary": summary(collected, collected.found(seed), cutoff, usage),

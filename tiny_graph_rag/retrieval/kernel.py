@@ -23,6 +23,18 @@ MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of 
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OVERFLOW = -1
 
+# States, records and an entity's marks lie in one block each, a row after another: what belongs to one lies
+# together in memory, and a compiled call hands over one array. A state or record is named by where its row
+# starts; a walk into a state by twice that, plus one for the second cheapest.
+S_ROW = 16  # a state: entity, slots filled, the entity's next state, is its first, an older one, is dead
+S_ENT, S_MASK, S_CHAIN, S_LEAD, S_OLDER, S_DEAD = range(6)
+S_C1, S_P1, S_E1, S_K1, S_M1 = range(6, 11)  # the cheapest walk: cost, walk before, relation, its kind, mass
+S_C2, S_P2, S_E2, S_K2, S_M2 = range(11, 16)  # the cheapest by another relation
+R_ROW = 11  # a record: an entity's cheapest explanation from one mention
+R_ENT, R_ENERGY, R_MASS, R_FROM, R_EDGE, R_COST, R_MASK, R_FOC, R_LEN, R_GROUP, R_NEXT = range(R_ROW)
+M_ROW = 8  # marks of an entity; what a tick marks is of the search that has this tick
+SEEN_TICK, SEEN_HEAD, BEST_TICK, BEST_HEAD, SEED_MARK, LEVEL_TICK, LEVEL, QUEUE = range(M_ROW)
+
 STEP, AGAINST, UNEXPLAINED, AGAIN, EARLY, OFF_FOCUS, OFF_HEAD, OTHER_SEED = range(8)  # places in `price`
 
 
@@ -31,27 +43,25 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
 
     theta: the energy up to which explanations are looked for first. It is raised until `depth` entities have
     one, so far hubs are only searched where nearer things don't suffice; the result is the same for any
-    theta.
+    theta. Where it ended stands in clock[6].
     """
     (pointers, seeds, masses, slots) = question
     (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
     (states, records, marks, temp, clock) = scratch
-    (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
-    (seen_tick, seen_head, best_tick, best_head, seed_mark, level_tick, level, queue) = marks
-    (keys, chosen, rest) = out[6:]
+    (keys, chosen, rest) = out[5:]
     strength = graph[5]
     groups = len(pointers) - 1
     base = clock[0]
     for i in range(len(seeds)):
-        seed_mark[seeds[i]] = base
+        marks[seeds[i] * M_ROW + SEED_MARK] = base
     wanted = depth
     slack = 0
     if groups > 1:
         slack = left[0] + price[OFF_FOCUS] + price[OFF_HEAD]
     while True:
         clock[1] += 1
-        clock[2] = 0  # states
-        clock[3] = 0  # records
+        clock[2] = 0  # where the states end
+        clock[3] = 0  # where the records end
         clock[4] = FAR  # the smallest bound that was cut
         for group in range(groups):
             spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops,
@@ -59,12 +69,14 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
             if clock[4] == OVERFLOW:
                 return OVERFLOW
         count = 0
-        for z in range(clock[3]):
-            if best_head[r_ent[z]] != z:
+        for z in range(0, clock[3], R_ROW):
+            if marks[records[z + R_ENT] * M_ROW + BEST_HEAD] != z:
                 continue  # a record of an entity that a later mention reached too
             energy, mass, best = settle(z, groups, left, focus, price, records)
             if energy <= theta:
-                keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength[r_ent[z]]))
+                keys[count] = (energy << TIE_BITS) + (
+                    (1 << TIE_BITS) - 1 - damped(mass, strength[records[z + R_ENT]])
+                )
                 chosen[count] = best
                 count += 1
             else:
@@ -72,6 +84,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
         if count >= wanted or clock[4] >= FAR:
             break
         theta = max(theta + WIDER, clock[4])
+    clock[6] = theta
     if not exclude_seeds:
         for i in range(len(seeds)):
             v = seeds[i]
@@ -101,8 +114,8 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
         if keys[i] <= limit:
             keys[rows] = keys[i]
             chosen[rows] = chosen[i]
-            if chosen[rows] >= 0 and r_len[chosen[rows]] > longest:
-                longest = r_len[chosen[rows]]
+            if chosen[rows] >= 0 and records[chosen[rows] + R_LEN] > longest:
+                longest = records[chosen[rows] + R_LEN]
             rows += 1
     levels(graph, flags, seeds, longest, marks, clock)
     name_rank = graph[7]
@@ -111,8 +124,8 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
         v = -1 - z
         hop = 0
         if z >= 0:
-            v = r_ent[z]
-            hop = hop_of(graph, flags, v, r_len[z], longest, marks, clock)
+            v = records[z + R_ENT]
+            hop = hop_of(graph, flags, v, records[z + R_LEN], longest, marks, clock)
         rest[i] = hop * len(name_rank) + name_rank[v]
     sort(keys, rest, chosen, rows)
     rows = min(rows, depth)
@@ -128,10 +141,6 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     )
     (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
     (states, records, marks, temp, clock) = scratch
-    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
-     s_m2) = states  # fmt: skip
-    (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
-    (seen_tick, seen_head, best_tick, best_head, seed_mark, level_tick, level, queue) = marks
     (t_mask, t_cost, t_from, a_mask, a_cost, a_mass, a_from) = temp
     base = clock[0]
     search = clock[1]
@@ -148,34 +157,34 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     layer = n_states
     for i in range(pointers[group], pointers[group + 1]):
         v = seeds[i]
-        if seen_tick[v] == tick:
+        if marks[v * M_ROW + SEEN_TICK] == tick:
             continue
-        if n_states >= len(s_ent):
+        if n_states >= len(states):
             clock[4] = OVERFLOW
             clock[5] = tick  # marks of this try must look old to the next
             return
         z = n_states
-        n_states += 1
-        s_ent[z] = v
-        s_mask[z] = 0
-        s_c1[z] = 0
-        s_p1[z] = -1
-        s_e1[z] = -1
-        s_k1[z] = -2
-        s_m1[z] = masses[i]
-        s_c2[z] = FAR
-        s_chain[z] = -1
-        s_lead[z] = 1
-        s_older[z] = -1
-        seen_tick[v] = tick
-        seen_head[v] = z
+        n_states += S_ROW
+        states[z + S_ENT] = v
+        states[z + S_MASK] = 0
+        states[z + S_C1] = 0
+        states[z + S_P1] = -1
+        states[z + S_E1] = -1
+        states[z + S_K1] = -2
+        states[z + S_M1] = masses[i]
+        states[z + S_C2] = FAR
+        states[z + S_CHAIN] = -1
+        states[z + S_LEAD] = 1
+        states[z + S_OLDER] = -1
+        marks[v * M_ROW + SEEN_TICK] = tick
+        marks[v * M_ROW + SEEN_HEAD] = z
     for length in range(1, hops + 1):
         layer_end = n_states
         tick += 1
         more = hops - length
-        for first in range(layer, layer_end):
-            u = s_ent[first]
-            if not s_lead[first] or (length > 1 and flags[u] & NOT_CROSSED):
+        for first in range(layer, layer_end, S_ROW):
+            u = states[first + S_ENT]
+            if not states[first + S_LEAD] or (length > 1 and flags[u] & NOT_CROSSED):
                 continue  # an entity's states are handled together, at the first of them
             if not live(first, states):
                 continue
@@ -186,16 +195,16 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                 k = 0
                 s = first
                 while s >= 0:
-                    if s_dead[s]:
-                        s = s_chain[s]
+                    if states[s + S_DEAD]:
+                        s = states[s + S_CHAIN]
                         continue
                     for second in range(2):
-                        mask = s_mask[s]
-                        cost = s_c1[s]
-                        last = s_k1[s]
+                        mask = states[s + S_MASK]
+                        cost = states[s + S_C1]
+                        last = states[s + S_K1]
                         if second:
-                            cost = s_c2[s]
-                            last = s_k2[s]
+                            cost = states[s + S_C2]
+                            last = states[s + S_K2]
                             if cost >= FAR:
                                 continue
                         free = speaks & ~mask
@@ -223,12 +232,13 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             k += 1
                         elif bound < cut:
                             cut = bound
-                    s = s_chain[s]
+                    s = states[s + S_CHAIN]
                 if k == 0:
                     continue  # nothing on this run can be cheap enough: a hub is passed over at once
                 for j in range(run_start[run], run_start[run + 1]):
                     v = neighbours[j]
-                    if seed_mark[v] == base:
+                    at = v * M_ROW
+                    if marks[at + SEED_MARK] == base:
                         continue
                     e = edges[j]
                     words = 0
@@ -243,9 +253,9 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                     for i in range(k):
                         source = t_from[i]
                         s = source >> 1
-                        if (s_e1[s] == e) != (source & 1):
+                        if (states[s + S_E1] == e) != (source & 1):
                             continue  # straight back go only walks that came by another relation
-                        mass = s_m2[s] if source & 1 else s_m1[s]
+                        mass = states[s + S_M2] if source & 1 else states[s + S_M1]
                         mask = t_mask[i]
                         cost = t_cost[i]
                         new = words & ~mask
@@ -268,95 +278,104 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             a_from[p] = source
                         elif cost == a_cost[p]:
                             a_mass[p] += mass
-                            if s_mask[s] < s_mask[a_from[p] >> 1]:
+                            if states[s + S_MASK] < states[(a_from[p] >> 1) + S_MASK]:
                                 a_from[p] = source
                     for p in range(arrivals):
                         cost = a_cost[p]
                         mask = a_mask[p]
                         source = a_from[p]
-                        mass = a_mass[p] * units[e] // strength[u]
                         # as an answer
                         energy = cost + left[mask]
                         if not lands:
                             energy += off_focus
                         if head and not words & head:
                             energy += off_head
-                        if energy - slack > theta:
+                        answers = energy - slack <= theta
+                        if not answers:
                             cut = min(cut, energy - slack)
-                        elif not flags[v] & NOT_RETURNED:
+                        elif flags[v] & NOT_RETURNED:
+                            answers = False
+                        # as a place to go on from
+                        goes_on = more > 0
+                        if goes_on:
+                            bound = cost + price[STEP] + least_left[more * width + mask] - slack
+                            goes_on = bound <= theta
+                            if not goes_on:
+                                cut = min(cut, bound)
+                        if not (answers or goes_on):
+                            continue
+                        mass = a_mass[p] * units[e] // strength[u]
+                        if answers:
                             z = -1
-                            if best_tick[v] == search:
-                                z = best_head[v]
-                            fresh = z < 0 or r_group[z] != group
+                            if marks[at + BEST_TICK] == search:
+                                z = marks[at + BEST_HEAD]
+                            fresh = z < 0 or records[z + R_GROUP] != group
                             better = fresh
                             if fresh:
-                                if n_records >= len(r_ent):
+                                if n_records >= len(records):
                                     clock[4] = OVERFLOW
                                     clock[5] = tick  # marks of this try must look old to the next
                                     return
-                                r_next[n_records] = z
+                                records[n_records + R_NEXT] = z
                                 z = n_records
-                                n_records += 1
-                                best_head[v] = z
-                                best_tick[v] = search
-                                r_ent[z] = v
-                                r_group[z] = group
-                                r_mass[z] = mass
-                            elif energy < r_energy[z]:
+                                n_records += R_ROW
+                                marks[at + BEST_HEAD] = z
+                                marks[at + BEST_TICK] = search
+                                records[z + R_ENT] = v
+                                records[z + R_GROUP] = group
+                                records[z + R_MASS] = mass
+                            elif energy < records[z + R_ENERGY]:
                                 better = True
-                                r_mass[z] = mass
-                            elif energy == r_energy[z]:
-                                r_mass[z] += mass
-                                better = length < r_len[z]
-                                if length == r_len[z]:
+                                records[z + R_MASS] = mass
+                            elif energy == records[z + R_ENERGY]:
+                                records[z + R_MASS] += mass
+                                better = length < records[z + R_LEN]
+                                if length == records[z + R_LEN]:
                                     a = name_rank[u]
-                                    b = name_rank[s_ent[r_from[z] >> 1]]
-                                    better = a < b or (a == b and mask < r_mask[z])
+                                    b = name_rank[states[(records[z + R_FROM] >> 1) + S_ENT]]
+                                    better = a < b or (a == b and mask < records[z + R_MASK])
                             if better:
-                                r_energy[z] = energy
-                                r_from[z] = source
-                                r_edge[z] = e
-                                r_cost[z] = cost
-                                r_mask[z] = mask
-                                r_foc[z] = lands
-                                r_len[z] = length
-                        # as a place to go on from
-                        if more == 0:
-                            continue
-                        bound = cost + price[STEP] + least_left[(more - 1) * width + mask] - slack
-                        if bound > theta:
-                            cut = min(cut, bound)
+                                records[z + R_ENERGY] = energy
+                                records[z + R_FROM] = source
+                                records[z + R_EDGE] = e
+                                records[z + R_COST] = cost
+                                records[z + R_MASK] = mask
+                                records[z + R_FOC] = lands
+                                records[z + R_LEN] = length
+                        if not goes_on:
                             continue
                         last = -1
                         z = -1
-                        if seen_tick[v] == tick:
-                            z = seen_head[v]
-                        while z >= 0 and s_mask[z] != mask:
+                        if marks[at + SEEN_TICK] == tick:
+                            z = marks[at + SEEN_HEAD]
+                        while z >= 0 and states[z + S_MASK] != mask:
                             last = z
-                            z = s_chain[z]
+                            z = states[z + S_CHAIN]
                         if z < 0:
-                            if n_states >= len(s_ent):
+                            if n_states >= len(states):
                                 clock[4] = OVERFLOW
                                 clock[5] = tick  # marks of this try must look old to the next
                                 return
                             z = n_states
-                            n_states += 1
-                            s_ent[z] = v
-                            s_mask[z] = mask
-                            s_c1[z] = cost
-                            s_p1[z] = source
-                            s_e1[z] = e
-                            s_k1[z] = kind
-                            s_m1[z] = mass
-                            s_c2[z] = FAR
-                            s_chain[z] = -1
-                            s_lead[z] = last < 0
+                            n_states += S_ROW
+                            states[z + S_ENT] = v
+                            states[z + S_MASK] = mask
+                            states[z + S_C1] = cost
+                            states[z + S_P1] = source
+                            states[z + S_E1] = e
+                            states[z + S_K1] = kind
+                            states[z + S_M1] = mass
+                            states[z + S_C2] = FAR
+                            states[z + S_CHAIN] = -1
+                            states[z + S_LEAD] = last < 0
                             if last < 0:
-                                s_older[z] = seen_head[v] if seen_tick[v] >= first_tick else -1
-                                seen_head[v] = z
-                                seen_tick[v] = tick
+                                states[z + S_OLDER] = (
+                                    marks[at + SEEN_HEAD] if marks[at + SEEN_TICK] >= first_tick else -1
+                                )
+                                marks[at + SEEN_HEAD] = z
+                                marks[at + SEEN_TICK] = tick
                             else:
-                                s_chain[last] = z
+                                states[last + S_CHAIN] = z
                         else:
                             merge(z, cost, source, e, kind, mass, u, states, name_rank)
         layer = layer_end
@@ -373,8 +392,6 @@ def live(first, states):
 
     Compared are the states of this layer and of earlier ones; -> whether any goes on.
     """
-    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
-     s_m2) = states  # fmt: skip
     any_live = False
     s = first
     while s >= 0:
@@ -383,15 +400,19 @@ def live(first, states):
         while lead >= 0 and not dead:
             z = lead
             while z >= 0:
-                if z != s and s_c1[z] <= s_c1[s] and (s_mask[z] | s_mask[s]) == s_mask[z]:
+                if (
+                    z != s
+                    and states[z + S_C1] <= states[s + S_C1]
+                    and (states[z + S_MASK] | states[s + S_MASK]) == states[z + S_MASK]
+                ):
                     dead = True
                     break
-                z = s_chain[z]
-            lead = s_older[lead]
-        s_dead[s] = dead
+                z = states[z + S_CHAIN]
+            lead = states[lead + S_OLDER]
+        states[s + S_DEAD] = dead
         if not dead:
             any_live = True
-        s = s_chain[s]
+        s = states[s + S_CHAIN]
     return any_live
 
 
@@ -401,46 +422,44 @@ def merge(z, cost, source, e, kind, mass, u, states, name_rank):
     Of walks that cost the same, the one shown comes by the entity first in the house order; of one entity's
     relations, by the first in the order of slots, which is that of types and directions.
     """
-    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
-     s_m2) = states  # fmt: skip
-    if cost < s_c1[z]:
-        s_c2[z] = s_c1[z]
-        s_p2[z] = s_p1[z]
-        s_e2[z] = s_e1[z]
-        s_k2[z] = s_k1[z]
-        s_m2[z] = s_m1[z]
-        s_c1[z] = cost
-        s_p1[z] = source
-        s_e1[z] = e
-        s_k1[z] = kind
-        s_m1[z] = mass
-    elif cost == s_c1[z]:
-        s_m1[z] += mass
-        if name_rank[u] < name_rank[s_ent[s_p1[z] >> 1]]:
-            s_p2[z] = s_p1[z]
-            s_e2[z] = s_e1[z]
-            s_k2[z] = s_k1[z]
-            s_p1[z] = source
-            s_e1[z] = e
-            s_k1[z] = kind
-        elif s_c2[z] > cost or name_rank[u] < name_rank[s_ent[s_p2[z] >> 1]]:
-            s_p2[z] = source
-            s_e2[z] = e
-            s_k2[z] = kind
-        s_c2[z] = cost
-        s_m2[z] = s_m1[z]
-    elif cost < s_c2[z]:
-        s_c2[z] = cost
-        s_p2[z] = source
-        s_e2[z] = e
-        s_k2[z] = kind
-        s_m2[z] = mass
-    elif cost == s_c2[z] and cost > s_c1[z]:
-        s_m2[z] += mass
-        if name_rank[u] < name_rank[s_ent[s_p2[z] >> 1]]:
-            s_p2[z] = source
-            s_e2[z] = e
-            s_k2[z] = kind
+    if cost < states[z + S_C1]:
+        states[z + S_C2] = states[z + S_C1]
+        states[z + S_P2] = states[z + S_P1]
+        states[z + S_E2] = states[z + S_E1]
+        states[z + S_K2] = states[z + S_K1]
+        states[z + S_M2] = states[z + S_M1]
+        states[z + S_C1] = cost
+        states[z + S_P1] = source
+        states[z + S_E1] = e
+        states[z + S_K1] = kind
+        states[z + S_M1] = mass
+    elif cost == states[z + S_C1]:
+        states[z + S_M1] += mass
+        if name_rank[u] < name_rank[states[(states[z + S_P1] >> 1) + S_ENT]]:
+            states[z + S_P2] = states[z + S_P1]
+            states[z + S_E2] = states[z + S_E1]
+            states[z + S_K2] = states[z + S_K1]
+            states[z + S_P1] = source
+            states[z + S_E1] = e
+            states[z + S_K1] = kind
+        elif states[z + S_C2] > cost or name_rank[u] < name_rank[states[(states[z + S_P2] >> 1) + S_ENT]]:
+            states[z + S_P2] = source
+            states[z + S_E2] = e
+            states[z + S_K2] = kind
+        states[z + S_C2] = cost
+        states[z + S_M2] = states[z + S_M1]
+    elif cost < states[z + S_C2]:
+        states[z + S_C2] = cost
+        states[z + S_P2] = source
+        states[z + S_E2] = e
+        states[z + S_K2] = kind
+        states[z + S_M2] = mass
+    elif cost == states[z + S_C2] and cost > states[z + S_C1]:
+        states[z + S_M2] += mass
+        if name_rank[u] < name_rank[states[(states[z + S_P2] >> 1) + S_ENT]]:
+            states[z + S_P2] = source
+            states[z + S_E2] = e
+            states[z + S_K2] = kind
 
 
 def settle(z, groups, left, focus, price, records):
@@ -448,52 +467,56 @@ def settle(z, groups, left, focus, price, records):
 
     A mention that is left out costs OTHER_SEED; one that is taken in costs its own walk and fills its slots.
     """
-    (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
     best = z
-    y = r_next[z]
+    y = records[z + R_NEXT]
     while y >= 0:
-        if (r_energy[y], r_group[y]) < (r_energy[best], r_group[best]):
+        if (records[y + R_ENERGY], records[y + R_GROUP]) < (
+            records[best + R_ENERGY],
+            records[best + R_GROUP],
+        ):
             best = y
-        y = r_next[y]
+        y = records[y + R_NEXT]
     mass = 0
     y = z
     while y >= 0:
-        if r_energy[y] == r_energy[best]:
-            mass += r_mass[y]
-        y = r_next[y]
-    energy = r_energy[best] + (groups - 1) * price[OTHER_SEED]
-    if r_next[z] < 0:
+        if records[y + R_ENERGY] == records[best + R_ENERGY]:
+            mass += records[y + R_MASS]
+        y = records[y + R_NEXT]
+    energy = records[best + R_ENERGY] + (groups - 1) * price[OTHER_SEED]
+    if records[z + R_NEXT] < 0:
         return energy, mass, best
-    head_price = r_energy[best] - r_cost[best] - left[r_mask[best]]
-    if not r_foc[best]:
+    head_price = records[best + R_ENERGY] - records[best + R_COST] - left[records[best + R_MASK]]
+    if not records[best + R_FOC]:
         head_price -= price[OFF_FOCUS]
-    cost = r_cost[best]
-    mask = r_mask[best]
-    lands = r_foc[best]
-    taken = 1 << r_group[best]
+    cost = records[best + R_COST]
+    mask = records[best + R_MASK]
+    lands = records[best + R_FOC]
+    taken = 1 << records[best + R_GROUP]
     joined = 1
-    joined_mass = r_mass[best]
+    joined_mass = records[best + R_MASS]
     while True:
         pick = -1
         y = z
         while y >= 0:
-            if not taken & (1 << r_group[y]):
-                trial = cost + r_cost[y] + left[mask | r_mask[y]] + head_price
+            if not taken & (1 << records[y + R_GROUP]):
+                trial = cost + records[y + R_COST] + left[mask | records[y + R_MASK]] + head_price
                 trial += (groups - joined - 1) * price[OTHER_SEED]
-                if not (lands or r_foc[y]):
+                if not (lands or records[y + R_FOC]):
                     trial += price[OFF_FOCUS]
-                if trial < energy or (trial == energy and pick >= 0 and r_group[y] < r_group[pick]):
+                if trial < energy or (
+                    trial == energy and pick >= 0 and records[y + R_GROUP] < records[pick + R_GROUP]
+                ):
                     pick = y
                     energy = trial
-            y = r_next[y]
+            y = records[y + R_NEXT]
         if pick < 0:
             return energy, mass, best
-        cost += r_cost[pick]
-        mask |= r_mask[pick]
-        lands = lands or r_foc[pick]
-        taken |= 1 << r_group[pick]
+        cost += records[pick + R_COST]
+        mask |= records[pick + R_MASK]
+        lands = lands or records[pick + R_FOC]
+        taken |= 1 << records[pick + R_GROUP]
         joined += 1
-        joined_mass += r_mass[pick]
+        joined_mass += records[pick + R_MASS]
         mass = joined_mass
 
 
@@ -569,81 +592,77 @@ def sort(keys, rest, chosen, count):
 def levels(graph, flags, seeds, longest, marks, clock):
     """Mark the entities so near to a seed that `hop_of` finds every other's hop by a look at its slots."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
-    (seen_tick, seen_head, best_tick, best_head, seed_mark, level_tick, level, queue) = marks
     base = clock[0]
     count = 0
     for i in range(len(seeds)):
         v = seeds[i]
-        if level_tick[v] != base:
-            level_tick[v] = base
-            level[v] = 0
-            queue[count] = v
+        if marks[v * M_ROW + LEVEL_TICK] != base:
+            marks[v * M_ROW + LEVEL_TICK] = base
+            marks[v * M_ROW + LEVEL] = 0
+            marks[count * M_ROW + QUEUE] = v
             count += 1
     done = 0
     while done < count:
-        u = queue[done]
+        u = marks[done * M_ROW + QUEUE]
         done += 1
-        if level[u] + 1 > longest - (2 if symmetric else 1):
+        if marks[u * M_ROW + LEVEL] + 1 > longest - (2 if symmetric else 1):
             break
-        if level[u] > 0 and flags[u] & NOT_CROSSED:
+        if marks[u * M_ROW + LEVEL] > 0 and flags[u] & NOT_CROSSED:
             continue
         for j in range(run_start[run_ptr[u]], run_start[run_ptr[u + 1]]):
             v = neighbours[j]
-            if level_tick[v] != base:
-                level_tick[v] = base
-                level[v] = level[u] + 1
-                queue[count] = v
+            if marks[v * M_ROW + LEVEL_TICK] != base:
+                marks[v * M_ROW + LEVEL_TICK] = base
+                marks[v * M_ROW + LEVEL] = marks[u * M_ROW + LEVEL] + 1
+                marks[count * M_ROW + QUEUE] = v
                 count += 1
 
 
 def hop_of(graph, flags, v, length, longest, marks, clock):
     """Fewest steps from a seed to v, which a walk of `length` steps reaches."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
-    (seen_tick, seen_head, best_tick, best_head, seed_mark, level_tick, level, queue) = marks
     base = clock[0]
-    if level_tick[v] == base:
-        return level[v]
+    if marks[v * M_ROW + LEVEL_TICK] == base:
+        return marks[v * M_ROW + LEVEL]
     near = longest - 2 if longest > 2 else 0
     if length <= near + 1 or not symmetric:
         return length
     for j in range(run_start[run_ptr[v]], run_start[run_ptr[v + 1]]):
         w = neighbours[j]
-        if level_tick[w] == base and (level[w] == 0 or not flags[w] & NOT_CROSSED):
+        if marks[w * M_ROW + LEVEL_TICK] == base and (
+            marks[w * M_ROW + LEVEL] == 0 or not flags[w] & NOT_CROSSED
+        ):
             return near + 1
     return length
 
 
 def write(rows, hops, entities, states, records, keys, chosen, rest, out):
-    """The chosen rows as columns: entity, hop, key, slots filled, record, and the walk from its seed."""
-    (s_ent, s_mask, s_chain, s_lead, s_older, s_dead, s_c1, s_p1, s_e1, s_k1, s_m1, s_c2, s_p2, s_e2, s_k2,
-     s_m2) = states  # fmt: skip
-    (r_ent, r_energy, r_mass, r_from, r_edge, r_cost, r_mask, r_foc, r_len, r_group, r_next) = records
-    (o_entity, o_hop, o_key, o_mask, o_record, o_walk) = out[:6]
+    """The chosen rows as columns: entity, hop, key, slots filled, and the walk from its seed."""
+    (o_entity, o_hop, o_key, o_mask, o_walk) = out[:5]
     for i in range(rows):
         z = chosen[i]
         o_key[i] = keys[i]
         o_hop[i] = rest[i] // entities
-        o_record[i] = z
         for place in range(hops):
             o_walk[i * hops + place] = -1
         if z < 0:
             o_entity[i] = -1 - z
             o_mask[i] = 0
             continue
-        o_entity[i] = r_ent[z]
-        o_mask[i] = r_mask[z]
-        place = r_len[z] - 1
-        o_walk[i * hops + place] = r_edge[z]
-        source = r_from[z]
+        o_entity[i] = records[z + R_ENT]
+        o_mask[i] = records[z + R_MASK]
+        place = records[z + R_LEN] - 1
+        o_walk[i * hops + place] = records[z + R_EDGE]
+        source = records[z + R_FROM]
         while place > 0:
             place -= 1
             s = source >> 1
             if source & 1:
-                o_walk[i * hops + place] = s_e2[s]
-                source = s_p2[s]
+                o_walk[i * hops + place] = states[s + S_E2]
+                source = states[s + S_P2]
             else:
-                o_walk[i * hops + place] = s_e1[s]
-                source = s_p1[s]
+                o_walk[i * hops + place] = states[s + S_E1]
+                source = states[s + S_P1]
 
 
 CALLED = (spread, live, merge, settle, damped, border, sort, levels, hop_of, write)

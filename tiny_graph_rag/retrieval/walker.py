@@ -121,6 +121,26 @@ class Ranked:
     walks: NDArray[np.int32]
 
 
+@dataclass(slots=True)
+class Prepared:
+    """A reading as the kernel takes it. start: the bound that the next question begins with, at least `near`.
+
+    Questions of one reading tend to end at one bound. The next begins a little below the last one's, so that
+    it seldom walks more than it must; what it finds is the same for any start.
+    """
+
+    reading: Reading
+    slots: tuple[Any, ...]
+    price: Any
+    near: int
+    start: int
+
+    def ended(self, bound: int) -> None:
+        """Learn from a question's last bound: fall at once, rise a step at a time."""
+        wider = min(self.start + kernel.WIDER, bound - kernel.WIDER)
+        self.start = max(self.near, wider)
+
+
 class Walker:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory."""
 
@@ -161,14 +181,14 @@ class Walker:
             self._given(graph.entities.types.codes),
             self._zeros(len(graph.entities.types.names) + 1, np.int64),
         )
-        self._marks = tuple(self._zeros(entities, np.int32) for _ in range(8))
+        self._marks = self._zeros(kernel.M_ROW * entities, np.int32)
         self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(7))
-        self._clock = self._zeros(6, np.int64)
+        self._clock = self._zeros(7, np.int64)
         self._found = (
-            *(self._zeros(depth, np.int64) for _ in range(5)),
+            *(self._zeros(depth, np.int64) for _ in range(4)),
             self._zeros(depth * hops, np.int32),
         )
-        self._tables: dict[int, tuple[Reading, tuple[Any, ...]]] = {}
+        self._tables: dict[int, Prepared] = {}
         self._room(FIRST_STATES[not self.lists])
 
     def rank(self, mentions: Sequence[Mention], reading: Reading) -> Ranked:
@@ -176,9 +196,10 @@ class Walker:
         pointers, seeds, masses = _packed(mentions)
         if 2 * len(seeds) + self.depth > self._capacity:
             self._room(4 * len(seeds) + self.depth)
-        slots, price, theta = self._prepared(reading)
-        theta = min(kernel.FAR, theta + (len(pointers) - 2) * self.prices[kernel.OTHER_SEED])
-        question = (self._row(pointers), self._row(seeds), self._row(masses), slots)
+        prepared = self._prepared(reading)
+        others = (len(pointers) - 2) * self.prices[kernel.OTHER_SEED]
+        theta = min(kernel.FAR, prepared.start + others)
+        question = (self._row(pointers), self._row(seeds), self._row(masses), prepared.slots)
         rank = compiled_rank() if self.fast else kernel.rank
         rows = kernel.OVERFLOW
         while rows == kernel.OVERFLOW:
@@ -186,13 +207,14 @@ class Walker:
             scratch = (self._states, self._records, self._marks, self._temp, self._clock)
             out = (*self._found, *self._candidates)
             rows = rank(
-                self._graph, self._flags, question, self._evidence, price, scratch, out,
+                self._graph, self._flags, question, self._evidence, prepared.price, scratch, out,
                 self.hops, self.depth, theta,
             )  # fmt: skip
             if rows == kernel.OVERFLOW:
                 self._room(4 * self._capacity)
         self._unmark(reading)
-        entities, hops, keys, masks, _, walks = self._found
+        prepared.ended(self._clock[6] - others)
+        entities, hops, keys, masks, walks = self._found
         return Ranked(
             np.array(entities[:rows], dtype=np.int32),
             np.array(hops[:rows], dtype=np.int32),
@@ -201,10 +223,10 @@ class Walker:
             np.array(walks[: rows * self.hops], dtype=np.int32).reshape(rows, self.hops),
         )
 
-    def _prepared(self, reading: Reading) -> tuple[Any, Any, int]:
+    def _prepared(self, reading: Reading) -> Prepared:
         """The reading's tables, prices and first bound, kept while questions repeat a reading."""
         kept = self._tables.get(id(reading))
-        if kept is None or kept[0] is not reading:
+        if kept is None or kept.reading is not reading:
             if len(self._tables) >= KEPT_TABLES:
                 self._tables.clear()
             weights = tuple(slot.weight for slot in reading.slots)
@@ -218,15 +240,15 @@ class Walker:
             price[kernel.UNEXPLAINED] = reading.unexplained
             back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
             flags = (reading.focus, reading.head, back, bool(words), self.exclude_seeds, reading.asks)
-            kept = reading, ((*tables, *flags), self._row(price), near)
+            kept = Prepared(reading, (*tables, *flags), self._row(price), near, near)
             self._tables[id(reading)] = kept
-        return kept[1]
+        return kept
 
     def _mark(self, reading: Reading) -> None:
         """Write the slots that types, relations and entities fill where the kernel reads them."""
         clock = self._clock
         if max(clock[0], clock[1], clock[5]) > LAST_TICK:
-            for marks in (*self._marks, *self._evidence[1:5]):
+            for marks in (self._marks, *self._evidence[1:5]):
                 marks[:] = self._zeros(len(marks), np.int32)
             clock[0] = clock[1] = clock[5] = 0
         clock[0] += 1
@@ -250,8 +272,8 @@ class Walker:
 
     def _room(self, states: int) -> None:
         self._capacity = states
-        self._states = tuple(self._zeros(states, np.int64) for _ in range(16))
-        self._records = tuple(self._zeros(states, np.int64) for _ in range(11))
+        self._states = self._zeros(kernel.S_ROW * states, np.int64)
+        self._records = self._zeros(kernel.R_ROW * states, np.int64)
         self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
 
     def _given(self, array: Any) -> Any:
