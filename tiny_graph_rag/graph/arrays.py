@@ -10,6 +10,7 @@ checked again.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import zlib
@@ -76,17 +77,27 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
             if sealed is None or sealed.get("stamp") != stamp.as_list():
                 _check(stream, path, start, table)
                 _seal(path, stamp)
-            whole = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+            mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+            _in_small_pages(mapping)
     except OSError as error:
         raise BadArraysError(str(error)) from error
     except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
         raise BadArraysError(f"{path}: {error}") from error
+    whole = np.frombuffer(mapping, dtype=np.uint8)
     arrays: Arrays = {}
     for name, (kind, shape, place, _) in table.items():
         length = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize
         raw = whole[start + place : start + place + length]
         arrays[name] = raw.view(kind).reshape(shape)
     return arrays, note
+
+
+def _in_small_pages(mapping: mmap.mmap) -> None:
+    """Or Linux may count two megabytes as this process's memory for every byte that is looked at."""
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without large pages
+            mapping.madvise(mmap.MADV_NOHUGEPAGE)
 
 
 def _header(stream: BinaryIO, path: Path) -> tuple[int, dict[str, Any], dict[str, Any], int]:
