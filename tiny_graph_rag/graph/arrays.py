@@ -10,7 +10,6 @@ checked again.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import mmap
 import zlib
@@ -27,6 +26,9 @@ from tiny_graph_rag.graph.stamps import Stamp, read_note, settled_stamp, stamp_o
 MAGIC = b"TGRarr01"
 ALIGNMENT = 64
 CHECKED_BYTES = 1 << 22
+# Linux keeps what one write gave as one piece of memory, and counts the whole piece as that of a process that
+# looks at one byte of it: in large writes, a question would take as much memory as the graph.
+WRITTEN_BYTES = 1 << 14
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -54,7 +56,8 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], note: Mapping[s
         yield np.array([len(header), zlib.crc32(header)], dtype="<u4").tobytes()
         yield header
         for raw in blocks:
-            yield raw
+            for start in range(0, len(raw), WRITTEN_BYTES):
+                yield raw[start : start + WRITTEN_BYTES]
             yield b"\0" * (-len(raw) % ALIGNMENT)
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -78,8 +81,6 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
                 _check(stream, path, start, table)
                 _seal(path, stamp)
             mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-
-            _in_small_pages(mapping)
     except OSError as error:
         raise BadArraysError(str(error)) from error
     except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
@@ -91,13 +92,6 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
         raw = whole[start + place : start + place + length]
         arrays[name] = raw.view(kind).reshape(shape)
     return arrays, note
-
-
-def _in_small_pages(mapping: mmap.mmap) -> None:
-    """Or Linux may count two megabytes as this process's memory for every byte that is looked at."""
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel without large pages
-            mapping.madvise(mmap.MADV_NOHUGEPAGE)
 
 
 def _header(stream: BinaryIO, path: Path) -> tuple[int, dict[str, Any], dict[str, Any], int]:
