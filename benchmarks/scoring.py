@@ -1,12 +1,13 @@
 """`score` against a script over pytrec_eval: whole processes, the same files, eight measures.
 
-    uv run python benchmarks/scoring.py [--questions 20000] [--depth 100] [--shuffled] [--repeat 3]
+    uv run python benchmarks/scoring.py [--questions 20000] [--depth 100] [--shuffled] [--repeat 5]
     uv run --with ranx python benchmarks/scoring.py    # ranx beside them
 
-Prints the least seconds, the least processor seconds and the peak memory of each, ours beside the rival's;
-then, up to four million lines, `evaluate()` from Python dictionaries beside pytrec_eval's own time. All keep
-their bytecode, as an installed Python does, in a folder of this benchmark, filled by one run that does not
-count; --no-bytecode compiles every module anew at each start.
+Prints the median seconds and processor seconds and the peak memory of each, ours beside the rival's; then, up
+to four million lines, `evaluate()` from Python dictionaries beside pytrec_eval's own time. All keep their
+bytecode, as an installed Python does, in a folder of this benchmark, filled by one run of a small file that
+does not count; --no-bytecode compiles every module anew at each start. --folder keeps the large files for
+another time.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -63,14 +65,14 @@ class Cost:
     processor: float
     memory: float
 
-    def best(self, other: Cost | None) -> Cost:
-        if other is None:
-            return self
-        return Cost(
-            min(self.seconds, other.seconds),
-            min(self.processor, other.processor),
-            max(self.memory, other.memory),
-        )
+
+def middle(costs: Sequence[Cost]) -> Cost:
+    """Median seconds of either kind, the largest memory."""
+    return Cost(
+        median(each.seconds for each in costs),
+        median(each.processor for each in costs),
+        max(each.memory for each in costs),
+    )
 
 
 def measured(command: list[str], environment: dict[str, str]) -> tuple[Cost, str]:
@@ -125,7 +127,7 @@ def print_dicts(run_file: Path, qrels_file: Path, repeat: int) -> None:
         )
         for _ in range(repeat)
     ]
-    ours, theirs = (min(each) for each in zip(*pairs, strict=True))
+    ours, theirs = (median(each) for each in zip(*pairs, strict=True))
     print(
         f"from dictionaries: evaluate() {ours:.2f} s, pytrec_eval {theirs:.2f} s: {ours / theirs:.2f} of it"
     )
@@ -136,42 +138,53 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=20_000)
     parser.add_argument("--depth", type=int, default=100)
     parser.add_argument("--shuffled", action="store_true")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--no-bytecode", action="store_true")
     parser.add_argument("--ours-only", action="store_true", help="for sizes that the rival can't hold")
+    parser.add_argument("--folder", type=Path, help="of the large files, made where they are missing")
     given = parser.parse_args()
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    best: dict[str, Cost] = {}
-    ranx_again = float("inf")
+    costs: dict[str, list[Cost]] = {}
+    first: dict[str, Cost] = {}
+    ranx_again: list[float] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if not given.no_bytecode:
             environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
             few = write_files(folder, 2_000, 100, shuffled=False)
-            for command in commands(*few, folder, ours_only=given.ours_only).values():
-                measured(command, environment)
-        run, qrels = write_files(folder, given.questions, given.depth, given.shuffled)
+            for each, command in commands(*few, folder, ours_only=given.ours_only).items():
+                first[each] = measured(command, environment)[0]
+        kept = given.folder or folder
+        run, qrels = kept / "run.trec", kept / "qrels.txt"
+        if given.folder is None or not run.exists():
+            kept.mkdir(parents=True, exist_ok=True)
+            write_files(kept, given.questions, given.depth, given.shuffled)
+        with run.open("rb") as stream:
+            lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
         for _ in range(given.repeat):
             for each, command in commands(run, qrels, folder, ours_only=given.ours_only).items():
                 cost, printed = measured(command, environment)
-                best[each] = cost.best(best.get(each))
+                costs.setdefault(each, []).append(cost)
                 if each == "ranx":
-                    ranx_again = min(ranx_again, float(printed))
-        print(f"{given.questions * given.depth:,} lines{', shuffled' if given.shuffled else ''}")
-        for each, cost in best.items():
+                    ranx_again.append(float(printed.split()[-1]))
+        found = {each: middle(some) for each, some in costs.items()}
+        print(f"{lines:,} lines{', shuffled' if given.shuffled else ''}; medians of {given.repeat}")
+        for each, cost in found.items():
             print(f"{each:12} {cost.seconds:7.2f} s {cost.processor:7.2f} s CPU {cost.memory:7.0f} MB")
-        if "ranx" in best:
-            print(f"ranx, evaluating once more in the same process (no files): {ranx_again:.2f} s")
+        if "ranx" in found:
+            print(f"ranx, evaluating once more in the same process (no files): {median(ranx_again):.2f} s")
+            if "ranx" in first:
+                print(f"ranx, its first run, 200,000 lines (compiles): {first['ranx'].seconds:.2f} s")
         elif not given.ours_only:
             print("ranx: not installed; uv run --with ranx python benchmarks/scoring.py")
-        if "pytrec_eval" in best:
-            ours, theirs = best["score"], best["pytrec_eval"]
+        if "pytrec_eval" in found:
+            ours, theirs = found["score"], found["pytrec_eval"]
             print(
                 f"{theirs.seconds / ours.seconds:.2f} times as fast as pytrec_eval "
                 f"({theirs.processor / ours.processor:.2f} by processor time), "
                 f"{ours.memory / theirs.memory:.2f} of its memory"
             )
-            if given.questions * given.depth <= DICTS_UP_TO:
+            if lines <= DICTS_UP_TO:
                 print_dicts(run, qrels, given.repeat)
 
 

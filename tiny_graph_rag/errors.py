@@ -16,7 +16,7 @@ Every message says where, what was wanted, what came and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
 SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error away
@@ -78,9 +78,13 @@ class ServiceError(TinyGraphRagError):
     exit_code = 3
 
 
-def nearest(name: str, known: Sequence[str], limit: int = 3) -> str:
-    """`; did you mean 'x' or 'y'?`, or nothing where no known name is near."""
+def nearest(
+    name: str, known: Sequence[str], limit: int = 3, *, spelled: Mapping[str, str] | None = None
+) -> str:
+    """`; did you mean 'x' or 'y'?`, or nothing where no known name is near. spelled: how to say a name."""
     found = get_close_matches(name, known, n=limit, cutoff=0.6)
+    if spelled is not None:
+        found = [spelled[each] for each in found]
     return f"; did you mean {' or '.join(repr(each) for each in found)}?" if found else ""
 
 

@@ -9,6 +9,7 @@ import yaml
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.metrics import KINDS
 
 
 def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folder: Path, run_cli) -> None:
@@ -76,3 +77,9 @@ def test_a_question_in_words_is_ranked_like_the_same_one_of_a_gold_set(own_folde
         assert asked.exit_code == again.exit_code == 0, asked.output + again.output
         without_reference = [line for line in again.stdout.splitlines() if "reference" not in line]
         assert asked.stdout.splitlines() == without_reference
+
+
+def test_measures_lists_every_measure_on_a_line_of_its_own(run_cli) -> None:
+    lines = run_cli("measures").stdout.splitlines()
+    named = [each.split()[0].split("@")[0].rstrip("[") for each in lines]
+    assert named == [*KINDS, "latency", "throughput"]

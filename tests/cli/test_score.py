@@ -276,7 +276,9 @@ def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) ->
         ('{"id": "q1", "entities": []}\n{"id": "q1", "entities": []}\n', "stands in the file twice"),
         ("query_id,doc_id,score\nq1,d1\n", "run:2: wanted 3 fields"),
         ("what is this", "no known run format"),
-        ("", "no known run format"),
+        ('{"query": "q", "reference_entities": []}\n', "run:1: this looks like a gold set, not like a run"),
+        ("PAR1 and no more", "run: can't be read as Parquet"),
+        ("", "run: the run is empty"),
     ],
 )
 def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expected: str) -> None:
@@ -285,6 +287,41 @@ def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expect
     done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
     assert (done.exit_code, expected in done.stderr) == (2, True), done.output
     assert not Path("out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "expected"),
+    [
+        ("q1 0 d1 1\nq1 0 d1 2\n", [], "gold:2: document 'd1' has grade 2 here and 1 further up"),
+        ("query_id,doc_id,score\nq1,d1,1\nq1,d1,0\n", [], "gold:3: document 'd1' has grade 0 here and 1"),
+        ("q1 0 d1 1\n", ["--split", "test"], "gold: only tables (CSV, TSV, Parquet) have splits"),
+        ("query_id,doc_id\nq1,d1\n", ["--split", "test"], "gold has no column 'split'"),
+        ('{"id": "q1", "entities": ["d1"]}\n', [], "gold:1: this looks like a run, not like a gold set"),
+        ('[{"query": "who?"}]', [], "gold: question 1: wanted an object with 'query_id'"),
+        ("", [], "gold: the file is empty"),
+        ("PAR1 and no more", [], "gold: can't be read as Parquet"),
+    ],
+)
+def test_a_bad_gold_set_is_said_in_words(own_folder: Path, run_cli, text: str, more, expected: str) -> None:
+    (own_folder / "run").write_text("q1 Q0 d1 1 2 t\n")
+    (own_folder / "gold").write_text(text)
+    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json", *more)
+    assert (done.exit_code, expected in done.stderr) == (2, True), done.output
+
+
+def test_a_document_judged_twice_alike_counts_once(own_folder: Path, run_cli) -> None:
+    (own_folder / "run").write_text("q1 Q0 d1 1 2 t\n")
+    (own_folder / "gold").write_text("q1 0 d1 1\nq1 0 d1 1\n")
+    found = scored(run_cli, "--run", "run", "--gold", "gold", "--measures", "recall@1")
+    assert means(found) == {"recall@1": 1.0}
+
+
+def test_a_mean_of_one_question_is_marked_too(own_folder: Path, run_cli) -> None:
+    (own_folder / "run").write_text("q1 Q0 d2 1 2 t\nq1 Q0 d1 1 1 t\n")
+    (own_folder / "gold").write_text("q1 0 d1 1\n")
+    done = run_cli("score", "--run", "run", "--gold", "gold", "--measures", "mrr", "-o", "./out.json")
+    assert "0.500 ?" in done.stdout
+    assert "fewer than 30 questions" in done.stdout
 
 
 def test_what_is_odd_in_a_run_is_counted(own_folder: Path, run_cli) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
@@ -54,6 +55,17 @@ def test_figures_by_hand(run_cli, tmp_path) -> None:
     # Of the four sign patterns of +1 and +.5, two (++ and --) are as extreme.
     assert other["p_randomisation"] == 0.5
     assert 0 <= other["low"] < 0.5 < other["high"] <= 1
+
+
+def test_every_mean_has_its_interval(run_cli, tmp_path) -> None:
+    """hit@5 of 3 in 4 questions: Wilson's interval of 3/4, in any table .3006 to .9544."""
+    one = write_results(tmp_path / "a.json", dict(zip("pqrs", (1, 1, 1, 0), strict=True)), measure="hit@5")
+    two = write_results(tmp_path / "b.json", dict(zip("pqrs", (1, 1, 1, 1), strict=True)), measure="hit@5")
+    done = run_cli("compare", str(one), str(two), "-o", "./c.json")
+    rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["measures"]["hit@5"]
+    assert rows[0]["mean_low"] == pytest.approx(0.3006, abs=1e-4)
+    assert rows[0]["mean_high"] == pytest.approx(0.9544, abs=1e-4)
+    assert "0.750 .30–.95?" in done.stdout
 
 
 def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:

@@ -99,7 +99,9 @@ def evaluate_command(
             f"--top-k {config.evaluation.top_k} can't be more than --depth {config.retrieval.depth}: "
             "measures would cut where nothing is retrieved"
         )
-    chosen_measures = parse_measures(measures) if measures else default_measures(config.evaluation.top_k)
+    chosen_measures = (
+        parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
+    )
     gates = parse_floors(floors.fail_under) if floors.fail_under else ()
     basis = check_basis(floors.gate_on)
     check_junit(floors.junit)

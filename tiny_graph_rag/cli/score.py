@@ -106,7 +106,7 @@ def score(
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
-    wanted = parse_measures(measures) if measures else None
+    wanted = parse_measures(measures) if measures is not None else None
     gates = parse_floors(floors.fail_under) if floors.fail_under else ()
     for each in (*(wanted or ()), *(gate.measure for gate in gates)):
         if each.kind.needs == "graph" and graph is None:

@@ -96,7 +96,7 @@ def sweep_command(
         )
     if not 0 <= tolerance <= 1:
         raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
-    named = parse_measures(measures) if measures else ()
+    named = parse_measures(measures) if measures is not None else ()
     deciding = (
         Measure.parse(decide_by) if decide_by else Measure("ndcg", cutoffs[-1] if 5 not in cutoffs else 5)
     )

@@ -48,7 +48,10 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
         import pyarrow.parquet
     except ImportError as error:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
-    table = pyarrow.parquet.read_table(path)
+    try:
+        table = pyarrow.parquet.read_table(path)
+    except (OSError, pyarrow.ArrowException) as error:
+        raise InputError(f"{path.name}: can't be read as Parquet: {error}") from error
     columns = [table.column(name).to_pylist() for name in table.column_names]
     rows = (
         (f"{path.name}: row {number}", dict(zip(table.column_names, values, strict=True)))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.evaluation.results_file import System
 from tiny_graph_rag.evaluation.waterfall import rows_by_tag
-from tiny_graph_rag.metrics import Measure
+from tiny_graph_rag.metrics import Measure, means
 from tiny_graph_rag.metrics.paired import EQUAL, holm, interval, randomisation_p, t_test_p
 
 HIT = "hit"
@@ -23,13 +23,16 @@ HIT = "hit"
 class Compared:
     """One system on one measure and slice, over the n questions that define the measure for every system.
 
-    difference: mean - the baseline's, with low and high of its 95 % interval; the baseline itself has NaN in
-    these and in every p. wins, losses: questions that are better or worse, whichever way the measure runs.
+    mean_low, mean_high: the mean's 95 % interval. difference: mean - the baseline's, with low and high of its
+    95 % interval; the baseline itself has NaN in these and in every p. wins, losses: questions that are
+    better or worse, whichever way the measure runs.
     """
 
     system: str
     n: int
     mean: float
+    mean_low: float
+    mean_high: float
     difference: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -179,10 +182,12 @@ def _rows(
     columns = [system.columns[measure][rows] for system in systems]
     defined = ~np.isnan(np.stack(columns)).any(axis=0)
     columns = [column[defined] for column in columns]
-    n, sign = int(defined.sum()), 1 if Measure.parse(measure).kind.higher_is_better else -1
-    means = [float(column.mean()) if n else math.nan for column in columns]
-    found = [Compared(systems[0].name, n, means[0])]
-    for system, column, mean in zip(systems[1:], columns[1:], means[1:], strict=True):
+    kind = Measure.parse(measure)
+    n, sign = int(defined.sum()), 1 if kind.kind.higher_is_better else -1
+    of_each = dict(enumerate(columns))
+    own = list(means(of_each, shares=set(of_each) if kind.is_share else set(), seed=seed).values())
+    found = [Compared(systems[0].name, n, own[0].mean, own[0].low, own[0].high)]
+    for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
         change = column - columns[0]
         change = np.where(np.abs(change) <= EQUAL, 0.0, change)
         low, high = interval(change, seed=seed)
@@ -190,8 +195,10 @@ def _rows(
             Compared(
                 system.name,
                 n,
-                mean,
-                difference=mean - means[0],
+                mean.mean,
+                mean.low,
+                mean.high,
+                difference=mean.mean - own[0].mean,
                 low=low,
                 high=high,
                 p_randomisation=randomisation_p(change, seed=seed),

@@ -226,4 +226,4 @@ def _in_turn(questions: Ints) -> Ints:
 
 def _single(scores: NDArray[np.float64]) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
-        return (scores + 0.0).astype(np.float32)  # + 0.0: there is one zero
+        return scores.astype(np.float32) + np.float32(0)  # the sum knows one zero only

@@ -108,7 +108,10 @@ class Measure:
         kind = KINDS.get(name)
         if kind is None:
             choices = sorted(KINDS)
-            hint = nearest(name, choices) or "."
+            wanted = {
+                each: f"{each}{at}{cutoff}" if KINDS[each].cutoff != "none" else each for each in choices
+            }
+            hint = nearest(name, choices, spelled=wanted) or "."
             raise UsageError(f"unknown measure {text.strip()!r}{hint} Choices: {', '.join(choices)}")
         if not at:
             if kind.cutoff == "required":

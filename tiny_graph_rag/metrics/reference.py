@@ -7,6 +7,24 @@ import math
 from tiny_graph_rag.metrics import KINDS
 from tiny_graph_rag.metrics.base import MeasureKind
 
+# (name, range, definition, source) of what `eval` reports unasked; `--measures` takes none of them.
+BESIDE = (
+    (
+        "latency",
+        "0–∞ ↓",
+        "Seconds a question for linking and retrieval: mean, p50 and p95 over at most --latency-sample "
+        "questions, run singly and outside the batch; of a foreign run what it says itself.",
+        "always reported",
+    ),
+    ("throughput", "0–∞", "Questions a second of the whole batch (questions_per_second).", "always reported"),
+)
+
+
+def listed() -> list[tuple[str, str, str, str]]:
+    """(spelling, range, definition, source) of every measure, then of what is reported beside them."""
+    kinds = [(spelling(each), span(each), each.definition, each.source) for each in KINDS.values()]
+    return [*kinds, *BESIDE]
+
 
 def spelling(kind: MeasureKind) -> str:
     """`ndcg@k`, `mrr[@k]` where the cutoff may be left out, `rprec` where there is none."""
@@ -37,8 +55,7 @@ def reference() -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| `{spelling(each)}` | {each.definition} | {span(each)} | {each.source} |"
-        for each in KINDS.values()
+        f"| `{name}` | {meaning} | {its_span} | {source} |" for name, its_span, meaning, source in listed()
     ]
     return "\n".join(lines) + "\n"
 

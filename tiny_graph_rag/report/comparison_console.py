@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.metrics.statistics import RELIABLE_FROM
+from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import shown
+from tiny_graph_rag.report.summary_console import interval, shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.comparison import Compared, Comparison, Rows
@@ -58,11 +58,12 @@ def _table(title: str, rows: Rows) -> Table:
 
 
 def _cells(row: Compared) -> tuple[str, ...]:
+    mean = interval(Mean(row.mean, row.mean_low, row.mean_high, row.n))
     if row.wins is None:
-        return (shown(row.mean), "", "", "", "", "", "", f"{row.n:,}")
+        return (mean, "", "", "", "", "", "", f"{row.n:,}")
     few = "*" if row.n < RELIABLE_FROM else ""
     return (
-        shown(row.mean),
+        mean,
         _signed(row.difference),
         f"{_signed(row.low)} … {_signed(row.high)}{few}",
         _p(row.p_randomisation),

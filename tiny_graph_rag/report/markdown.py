@@ -99,7 +99,8 @@ def _cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
     for each in measures:
         mean = part["measures"].get(each) or {"mean": None, "n": 0}
         value, interval, _ = _mean(mean)
-        yield value if interval == "–" else f"{value} ({interval.removesuffix(' (few)')})"
+        few = ", few" if interval.endswith(" (few)") else ""
+        yield value if interval == "–" else f"{value} ({interval.removesuffix(' (few)')}{few})"
 
 
 def _waterfall(summary: Json, level: int) -> list[str]:
@@ -234,18 +235,28 @@ def _comparison(document: Document) -> list[str]:
             table.append(
                 [
                     markdown_text(row["system"]),
-                    three(row["mean"]),
+                    f"{three(row['mean'])} ({three(row['mean_low'])} – {three(row['mean_high'])})",
                     "baseline" if first else three(row["difference"]),
                     "" if first else f"{three(row['low'])} – {three(row['high'])}",
                     "" if first else three(row.get("p_holm")),
                     "" if first else f"{row['wins']} / {row['ties']} / {row['losses']}",
+                    f"{row['n']:,}",
                 ]
             )
         lines += [
             f"**{measure}**",
             "",
             *_table(
-                ["system", "mean", "difference", "95 % interval", "p (Holm)", "won / tied / lost"], table
+                [
+                    "system",
+                    "mean (95 % interval)",
+                    "difference",
+                    "95 % interval",
+                    "p (Holm)",
+                    "won / tied / lost",
+                    "n",
+                ],
+                table,
             ),
         ]
     return lines

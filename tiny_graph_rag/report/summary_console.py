@@ -19,8 +19,10 @@ def shown(value: float) -> str:
 
 def interval(mean: Mean) -> str:
     """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where too few questions stand behind it."""
-    if math.isnan(mean.low):
+    if math.isnan(mean.mean):
         return shown(mean.mean)
+    if math.isnan(mean.low):  # one value tells nothing of the others
+        return f"{shown(mean.mean)} [dim]?[/dim]"
     ends = "–".join(f"{end:.2f}".removeprefix("0") for end in (mean.low, mean.high))
     return f"{shown(mean.mean)} [dim]{ends}{' ' if mean.reliable else '?'}[/dim]"
 

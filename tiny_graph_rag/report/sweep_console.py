@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.evaluation.recommend import rule
 from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import shown
+from tiny_graph_rag.report.summary_console import interval, shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.sweep import Setting, Sweep
@@ -58,7 +58,7 @@ def _settings(found: Sweep, rows: Sequence[Setting], cutoff: int) -> Table:
     ):
         table.add_column(name, justify=justify, no_wrap=True)
     measures = [each for each in rows[0].overall.measures if each != found.plan.decide_by]
-    for name in (*map(str, measures), "within hops", "all within", "reached", "p95", "seconds"):
+    for name in (*map(str, measures), "n", "within hops", "all within", "reached", "p95", "seconds"):
         table.add_column(name, justify="right")
     chosen = found.recommended[""].setting
     picked = found.settings[chosen] if chosen is not None else None
@@ -70,9 +70,10 @@ def _settings(found: Sweep, rows: Sequence[Setting], cutoff: int) -> Table:
             *([escape(each.retriever)] if many else []),
             "–" if each.hops is None else f"{each.hops}{' ◀' if is_picked else '  '}",
             shown(mean.mean),
-            f"{shown(mean.low)}–{shown(mean.high)}",
+            f"{shown(mean.low)}–{shown(mean.high)}{'' if mean.reliable else '?'}",
             bar,
-            *(shown(each.overall.measures[measure].mean) for measure in measures),
+            *(interval(each.overall.measures[measure]) for measure in measures),
+            f"{mean.n:,}",
             shown(each.overall.reach.oracle_recall),
             shown(each.overall.reach.oracle_all),
             _count(each.reached_mean),

@@ -15,7 +15,7 @@ from tiny_graph_rag.report.results_json import dataset_json
 from tiny_graph_rag.version import __version__
 
 WHOLE = "all"  # how CSV calls the slice of all questions
-_CSV = ("retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n")
+_CSV = ("retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
 _CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
 
 
@@ -107,7 +107,16 @@ def sweep_csv(found: Sweep) -> bytes:
                 row = (each.retriever, each.hops, each.top_k, tag, part.questions, str(measure))
                 figures = (mean.mean, mean.low, mean.high)
                 oracle = (part.reach.oracle_recall, part.reach.oracle_all)
-                writer.writerow([*row, *map(_cell, figures), mean.n, *map(_cell, oracle), *map(_cell, sizes)])
+                writer.writerow(
+                    [
+                        *row,
+                        *map(_cell, figures),
+                        mean.n,
+                        mean.reliable,
+                        *map(_cell, oracle),
+                        *map(_cell, sizes),
+                    ]
+                )
     return text.getvalue().encode("utf-8-sig")
 
 

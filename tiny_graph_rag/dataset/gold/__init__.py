@@ -65,6 +65,8 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
             f"unknown gold format {format!r}{nearest(format, list(FORMATS)) or '.'} "
             f"Choices: {', '.join(FORMATS)}"
         )
+    if split is not None and format != "table":
+        raise UsageError(f"{path.name}: only tables (CSV, TSV, Parquet) have splits; leave --split out")
     questions = FORMATS[format](path, split)
     seen: set[str] = set()
     twice = [each.id for each in questions if each.id in seen or seen.add(each.id)]  # type: ignore[func-returns-value]
@@ -82,6 +84,8 @@ def detected(path: Path) -> str:
         return "table"
     text = decode_utf8(raw, path).lstrip()
     line = text.split("\n", 1)[0].strip()
+    if not line:
+        raise DatasetError(f"{path.name}: the file is empty")
     if line[:1] in ("{", "["):
         try:
             first: Any = json.loads(line)
@@ -92,6 +96,10 @@ def detected(path: Path) -> str:
                 raise DatasetError(
                     f"{path.name}:{error.lineno}:{error.colno}: not JSON: {error.msg}"
                 ) from error
+        if isinstance(first, dict) and ("entities" in first or "topk" in first):
+            raise DatasetError(
+                f"{path.name}:1: this looks like a run, not like a gold set; is it meant as --run?"
+            )
         if (
             isinstance(first, dict)
             and ("reference_entities" in first or "query" in first)
@@ -112,7 +120,7 @@ def detected(path: Path) -> str:
 
 def _is_rag(value: Any) -> bool:
     if isinstance(value, list):
-        return bool(value) and _is_rag(value[0])
+        return bool(value) and isinstance(value[0], dict)
     if not isinstance(value, dict):
         return False
     lists = [each for each in value.values() if isinstance(each, list) and each]

@@ -47,7 +47,8 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     for number, row in enumerate(_rows(path), start=1):
         place = f"{path.name}: question {number}"
         if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
-            problems.append(f"{place}: wanted an object with 'query_id', got {json_kind(row)}")
+            came = "one without" if isinstance(row, dict) else json_kind(row)
+            problems.append(f"{place}: wanted an object with 'query_id', a text or a number, got {came}")
             continue
         grades: dict[str, int] = {}
         for name, grade in RAG_GRADES:

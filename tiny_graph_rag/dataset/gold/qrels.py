@@ -17,19 +17,19 @@ GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
-    problems = []
+    problems: list[str] = []
     for number, line in enumerate(decode_utf8(read_bytes(path), path).split("\n"), start=1):
-        fields = line.split()
+        fields, place = line.split(), f"{path.name}:{number}"
         if not fields:
             continue
         if len(fields) != 4:
-            problems.append(
-                f"{path.name}:{number}: wanted 4 fields (question 0 document grade), got {len(fields)}"
-            )
+            problems.append(f"{place}: wanted 4 fields (question 0 document grade), got {len(fields)}")
         elif not fields[3].lstrip("+-").isdigit():
-            problems.append(f"{path.name}:{number}: the grade must be a whole number, got {fields[3]!r}")
+            problems.append(f"{place}: the grade must be a whole number, got {fields[3]!r}")
         else:
-            grades.setdefault(decoded(fields[0]), {})[decoded(fields[2])] = int(fields[3])
+            _judge(
+                grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), int(fields[3]), place, problems
+            )
     if problems:
         raise DatasetError(*problems)
     return [GoldQuestion(id=question, grades=row) for question, row in grades.items()]
@@ -44,7 +44,7 @@ def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
     if split is not None and "split" not in names:
         raise UsageError(f"{path.name} has no column 'split'; leave --split out")
     grades: dict[str, dict[str, int]] = {}
-    problems = []
+    problems: list[str] = []
     splits = set()
     for place, row in rows:
         if split is not None:
@@ -61,9 +61,16 @@ def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
         if value != int(value) if value == value and abs(value) < 1e9 else True:
             problems.append(f"{place}: the grade must be a whole number, got {row[str(grade)]!r}")
             continue
-        mine[str(row[document])] = int(value)
+        _judge(mine, str(row[document]), int(value), place, problems)
     if problems:
         raise DatasetError(*problems)
     if split is not None and not grades:
         raise UsageError(f"{path.name} has no split {split!r}; it has: {', '.join(sorted(splits))}")
     return [GoldQuestion(id=key, grades=row) for key, row in grades.items()]
+
+
+def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: list[str]) -> None:
+    """Notes a judgment; saying the same twice does no harm."""
+    before = grades.setdefault(document, grade)
+    if before != grade:
+        problems.append(f"{place}: document {document!r} has grade {grade} here and {before} further up")

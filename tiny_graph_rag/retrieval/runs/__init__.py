@@ -89,7 +89,10 @@ def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> l
         from struct import pack, unpack
 
         def single(score: float) -> float:
-            return float(unpack("f", pack("f", score))[0]) if abs(score) < 3e38 else score
+            try:
+                return float(unpack("f", pack("f", score))[0])
+            except OverflowError:
+                return math.copysign(math.inf, score)
 
         by_id = sorted(places, key=lambda each: each.key, reverse=True)
         return sorted(by_id, key=lambda each: -single(each.score or 0.0))
@@ -103,11 +106,17 @@ def detected(path: Path) -> str:
         return "table"
     text = decode_utf8(raw, path).lstrip()
     line = text.split("\n", 1)[0].strip()
+    if not line:
+        raise RunError(f"{path.name}: the run is empty")
     if line[:1] == "{":
         try:
             first = json.loads(line)
         except json.JSONDecodeError:
             return "json" if "\n" in text.strip() or len(line) < 2 else "jsonl"
+        if "reference_entities" in first:
+            raise RunError(
+                f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?"
+            )
         if "topk" in first:
             return "contest"
         return "jsonl" if "entities" in first else "json"
