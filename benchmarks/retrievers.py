@@ -1,7 +1,7 @@
 """Every offline retriever on gold sets with their graphs, by hops: Hits@1, MRR, recall@10, nDCG@5.
 
     uv run python benchmarks/retrievers.py                       # the project's own hardsets
-    uv run python benchmarks/retrievers.py GRAPH GOLDSET [--limit 1000] [--exclude-seeds]
+    uv run python benchmarks/retrievers.py GRAPH GOLDSET [--limit 1000] [--exclude-seeds] [--vocabulary FILE]
 
 After each table: bfs against the others in nDCG@5 on the tag multi-hop (on all questions where there is no
 such tag), the mean difference question by question with a 95 % bootstrap interval.
@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,43 +20,78 @@ import numpy as np
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet, Selection
 from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.evaluation.runner import evaluate
+from tiny_graph_rag.dataset.resolve import Judgments, resolve
 from tiny_graph_rag.graph.formats import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.metrics import parse_measures
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.vocabulary import read_vocabulary
+from tiny_graph_rag.linking import make_linker
+from tiny_graph_rag.metrics import judge, parse_measures, score
+from tiny_graph_rag.retrieval import Run, make_retriever
 
 ROOT = Path(__file__).resolve().parent.parent
 RETRIEVERS = ("bfs", "bfs-plain", "pagerank", "bm25", "hybrid:bfs+bm25", "oracle")
+RIVALS = ("bfs-plain", "pagerank", "bm25")
 MEASURES = parse_measures("hit@1,mrr,recall@10,ndcg@5")
 RESAMPLES = 2000
 
 
-def table(graph: KnowledgeGraph, examples: EvalSet, hops_tried: tuple[int, ...], exclude_seeds: bool) -> None:
-    print(f"\n{examples.name}: {len(examples):,} questions, {len(graph):,} entities")
-    print(f"  {'retriever':<16} hops  " + "  ".join(f"{each!s:>9}" for each in MEASURES))
+def runs(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    judgments: Judgments,
+    name: str,
+    tried: Sequence[int],
+    config: Config,
+) -> Iterator[Run]:
+    """A run for each hop limit, from shared work where the retriever has any."""
+    linker = make_linker(graph, NameIndex.of(graph), config)
+    linked = linker.link(examples.examples)
+    made = make_retriever(graph, config.override(retriever=name, hops=max(tried)), examples, judgments)
+    shared = made.retrieve_within(linked, tried)
+    if shared is not None:
+        yield from shared
+        return
+    for hops in tried:
+        limited = config.override(retriever=name, hops=hops)
+        yield make_retriever(graph, limited, examples, judgments).retrieve(linked)
+
+
+def table(graph: KnowledgeGraph, examples: EvalSet, tried: Sequence[int], config: Config) -> None:
+    print(f"\n{examples.name}: {len(examples):,} questions, {len(graph):,} entities\n")
+    print("| retriever | hops | " + " | ".join(map(str, MEASURES)) + " |")
+    print("|---" * (len(MEASURES) + 2) + "|")
+    judgments = resolve(examples, NameIndex.of(graph), len(graph))
     chosen = [row for row, each in enumerate(examples) if "multi-hop" in each.tags] or range(len(examples))
     columns: dict[tuple[str, int], np.ndarray] = {}
     for name in RETRIEVERS:
-        for hops in hops_tried if name != "bm25" else hops_tried[:1]:
-            config = Config().override(
-                retriever=name, hops=hops, exclude_seeds=exclude_seeds, latency_sample=0
-            )
-            found = evaluate(graph, examples, config, MEASURES)
-            means = [found.summary.overall.measures[each].mean for each in MEASURES]
-            shown = "–" if name == "bm25" else str(hops)
-            print(f"  {name:<16} {shown:>4}  " + "  ".join(f"{each:9.3f}" for each in means), flush=True)
-            columns[name, hops] = found.scores[MEASURES[-1]][list(chosen)]
-    for name in ("bfs-plain", "pagerank", "bm25"):
-        for hops in hops_tried:
-            other = columns[name, hops if name != "bm25" else hops_tried[0]]
+        limits = tried[:1] if name == "bm25" else tried  # bm25 walks nowhere
+        for hops, run in zip(limits, runs(graph, examples, judgments, name, limits, config), strict=True):
+            found = score(judge(run, judgments), MEASURES)
+            means = [f"{np.nanmean(found[each]):.3f}" for each in MEASURES]
+            print(f"| {name} | {'–' if name == 'bm25' else hops} | {' | '.join(means)} |", flush=True)
+            columns[name, hops] = found[MEASURES[-1]][list(chosen)]
+    print()
+    for name in RIVALS:
+        for hops in tried:
+            other = columns[name, hops if name != "bm25" else tried[0]]
             difference = columns["bfs", hops] - other
             difference = difference[~np.isnan(difference)]
-            draws = np.random.default_rng(0).integers(0, len(difference), (RESAMPLES, len(difference)))
-            low, high = np.quantile(difference[draws].mean(axis=1), [0.025, 0.975])
+            low, high = interval(difference)
             print(
-                f"  bfs − {name:<10} nDCG@5, {hops} hops, {len(difference):,} questions: "
+                f"bfs − {name:<10} nDCG@5, {hops} hops, {len(difference):,} questions: "
                 f"{difference.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
             )
+
+
+def interval(difference: np.ndarray) -> tuple[float, float]:
+    """95 %, percentile bootstrap over questions."""
+    random = np.random.default_rng(0)
+    means = [
+        difference[random.integers(0, len(difference), len(difference))].mean() for _ in range(RESAMPLES)
+    ]
+    low, high = np.quantile(means, [0.025, 0.975])
+    return float(low), float(high)
 
 
 def main() -> None:
@@ -65,6 +102,7 @@ def main() -> None:
     parser.add_argument("--hops", default="1,2,3,4")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--exclude-seeds", action="store_true")
+    parser.add_argument("--vocabulary", type=Path, help="words for the graph's relations")
     given = parser.parse_args()
     if len(given.files) not in (0, 2):
         sys.exit("wanted a graph and a gold set")
@@ -78,7 +116,11 @@ def main() -> None:
     )
     for graph, gold in pairs:
         examples = read_eval_set(gold).select(Selection(limit=given.limit))
-        table(read_graph(graph), examples, tuple(map(int, given.hops.split(","))), given.exclude_seeds)
+        config = Config().override(exclude_seeds=given.exclude_seeds)
+        known = read_graph(graph)
+        if given.vocabulary:
+            known = replace(known, vocabulary=read_vocabulary(given.vocabulary, known))
+        table(known, examples, tuple(map(int, given.hops.split(","))), config)
 
 
 if __name__ == "__main__":

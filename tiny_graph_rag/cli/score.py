@@ -99,7 +99,7 @@ def score(
     from tiny_graph_rag.metrics import default_measures, parse_measures
     from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION
     from tiny_graph_rag.report.score_json import document_parts
-    from tiny_graph_rag.report.summary_table import show_summary
+    from tiny_graph_rag.report.summary_console import print_summary
     from tiny_graph_rag.version import __version__
 
     if ties not in ("list", "trec"):
@@ -169,7 +169,7 @@ def score(
         break
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
-    show_summary(collected.found(config.evaluation.seed), session.screen)
+    print_summary(collected.found(config.evaluation.seed), session.console)
     if not to_stdout:
         session.say(f"results: {target}")
         report_on(session, target, reports)

@@ -44,6 +44,11 @@ class Reached:
         )
         return hops
 
+    def within(self, hops: int) -> Reached:
+        """What lies within fewer hops."""
+        levels = self.levels[: hops + 2]
+        return Reached(self.entities[: levels[-1]], levels)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Neighbourhoods(Sequence[Reached]):

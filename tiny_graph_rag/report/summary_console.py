@@ -1,28 +1,76 @@
-"""Means in the terminal, drawn by rich."""
+"""Means in the terminal."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+from tiny_graph_rag.evaluation.summary import Slice, Summary
+from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
+from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.screen import Console, Table, escape
 
-from tiny_graph_rag.evaluation.summary import Summary
-from tiny_graph_rag.report.summary_table import summary_notes, summary_table
+BESIDE = 5  # measures with their intervals that fit into a terminal's width
 
-if TYPE_CHECKING:
-    from rich.console import Console
+
+def shown(value: float) -> str:
+    """The one place that rounds for people: three digits, – where undefined."""
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def interval(mean: Mean) -> str:
+    """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where too few questions stand behind it."""
+    if math.isnan(mean.mean):
+        return shown(mean.mean)
+    if math.isnan(mean.low):  # one value tells nothing of the others
+        return f"{shown(mean.mean)} [dim]?[/dim]"
+    ends = "–".join(f"{end:.2f}".removeprefix("0") for end in (mean.low, mean.high))
+    return f"{shown(mean.mean)} [dim]{ends}{' ' if mean.reliable else '?'}[/dim]"
 
 
 def print_summary(summary: Summary, console: Console) -> None:
-    """Means with intervals: overall, then by tag; and what a reader must know of them."""
-    columns, rows = summary_table(summary)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column.title, justify="right" if column.right else "left")
-    for row in rows:
-        table.add_row(*map(escape, row.cells), style="bold" if row.bold else "")
-    console.print(table)
-    for each in summary_notes(summary):
-        console.print(each)
+    """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
+    overall = summary.overall
+    if len(overall.measures) > BESIDE:
+        table = Table()
+        for column in ("measure", "all questions", "n"):
+            table.add_column(column, justify="left" if column == "measure" else "right")
+        for each, mean in overall.measures.items():
+            table.add_row(str(each), interval(mean), f"{mean.n:,}")
+        console.print(table)
+        if summary.by_tag:
+            console.print(f"by tag ({len(summary.by_tag)}): in the results file")
+    else:
+        console.print(_beside(summary))
+    means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
+    if not all(mean.reliable for mean in means):
+        console.print(
+            f"means with their 95 % interval; ?: fewer than {RELIABLE_FROM} questions, not to be relied on"
+        )
+    if overall.without_gold:
+        console.print(
+            f"{overall.without_gold:,} questions have no reference and are in no mean (n counts the others)"
+        )
+    if overall.nothing_retrieved:
+        console.print(
+            f"{overall.nothing_retrieved:,} questions retrieved nothing; with a reference they score 0"
+        )
+
+
+def _beside(summary: Summary) -> Table:
+    overall = summary.overall
+    table = Table()
+    table.add_column("questions")
+    for each in overall.measures:
+        table.add_column(str(each), justify="right")
+    table.add_column("n", justify="right")
+    _add(table, "all", overall, style="bold")
+    by_tag = sorted(summary.by_tag.items(), key=lambda item: (-item[1].questions, item[0]))
+    for tag, part in by_tag:
+        _add(table, f"  {escape(one_line(tag, 40))}", part)
+    return table
+
+
+def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
+    counted = [mean.n for mean in part.measures.values()]
+    n = f"{min(counted):,}" if len(set(counted)) == 1 else f"{min(counted):,}–{max(counted):,}"
+    table.add_row(label, *(interval(mean) for mean in part.measures.values()), n, style=style)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
+from os import cpu_count
 from typing import ClassVar, Self
 
 import numpy as np
@@ -22,6 +25,10 @@ MOST_STEPS = 200  # 0.85 ** 200 is below the tolerance
 MASS_UNITS = 2.0**50
 WEIGHT_UNITS = 2.0**32
 NEIGHBOURS_A_STEP = 30  # as many neighbours as numpy looks at in the time of one step of plain Python
+
+BLOCK = 16  # homes side by side: two cache lines of masses an entity
+
+Home = tuple[tuple[int, float], ...]  # seeds with their shares, which sum to 1; empty without seeds
 
 
 class PageRankRetriever(Retriever):
@@ -52,33 +59,67 @@ class PageRankRetriever(Retriever):
         return cls(task)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        steps = len(questions) * len(self.owner) * MOST_STEPS // NEIGHBOURS_A_STEP
-        fast = worth_compiling(steps, allowed=self.candidates.running.compiled)
-        parts = []
-        masses: dict[tuple[tuple[int, float], ...], NDArray[np.float64]] = {}
-        for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
-            home = _home(question.seeds)
-            if home not in masses:
-                masses = {home: self.mass(home, fast)}  # questions on one topic often stand together
-            entities = reached.entities
-            run = self.candidates.ranked(question, entities, masses[home][entities], reached.hops)
-            parts.append(replace(run, walks=self.candidates.walks(reached, run.entities)))
-        return Run.concatenated(parts)
+        return next(self.retrieve_within(questions, [self.candidates.settings.hops]))
 
-    def mass(self, home: Sequence[tuple[int, float]], fast: bool = False) -> NDArray[np.float64]:
-        """(entities,): each one's share of the walker's time; home: the seeds and their shares."""
+    def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
+        """Hops only say what is returned: the walker goes everywhere, once for all limits."""
+        reached = self.candidates.reached(questions)
+        parts: dict[tuple[int, int], Run] = {}
+        for row, mass in self._masses(questions):
+            for limit in hops:
+                near = reached[row].within(limit)
+                run = self.candidates.ranked(questions[row], near.entities, mass[near.entities], near.hops)
+                walks = self.candidates.walks(near, run.entities)
+                parts[limit, row] = replace(run, walks=walks)
+        rows = range(len(questions))
+        return (Run.concatenated([parts[limit, row] for row in rows]) for limit in hops)
+
+    def _masses(self, questions: Sequence[LinkedQuestion]) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """(row of a question, mass (entities,)), in any order; questions with the same seeds share theirs."""
+        rows: dict[Home, list[int]] = {}
+        for row, question in enumerate(questions):
+            rows.setdefault(_home(question.seeds), []).append(row)
+        homes = list(rows)
+        blocks = [homes[start : start + BLOCK] for start in range(0, len(homes), BLOCK)]
+        running = self.candidates.running
+        steps = len(homes) * len(self.owner) * MOST_STEPS // NEIGHBOURS_A_STEP
+        fast = worth_compiling(steps, allowed=running.compiled)
+        threads = (running.threads or cpu_count() or 1) if fast else 1
+        with ThreadPoolExecutor(threads) as pool:
+            for start in range(0, len(blocks), threads):  # no more of them at once: each holds whole graphs
+                together = blocks[start : start + threads]
+                for block, masses in zip(
+                    together, pool.map(partial(self.masses, fast=fast), together), strict=True
+                ):
+                    for home, mass in zip(block, masses, strict=True):
+                        yield from ((row, mass) for row in rows[home])
+
+    def masses(self, homes: Sequence[Home], fast: bool = False) -> NDArray[np.float64]:
+        """(homes, entities): each entity's share of the walker's time, for at most BLOCK homes.
+
+        The same for a home whatever stands beside it, compiled or not.
+        """
+        if not fast:
+            every = [self._mass(home) for home in homes]
+            return np.array(every).reshape(len(homes), self.entities)
+        start = np.zeros((self.entities, BLOCK))
+        for column, home in enumerate(homes):
+            for entity, share in home:
+                start[entity, column] = share
+        adjacency = self.candidates.adjacency
+        found = compiled(power)(adjacency.indptr, adjacency.neighbours, self.share, self.stuck, start)
+        return np.ascontiguousarray(found[:, : len(homes)].T) / MASS_UNITS
+
+    def _mass(self, home: Home) -> NDArray[np.float64]:
+        """(entities,): `power` for one home, by numpy."""
         start = np.zeros(self.entities)
         for entity, share in home:
             start[entity] = share
         mass = np.rint(start * MASS_UNITS)
-        adjacency = self.candidates.adjacency
+        neighbours = self.candidates.adjacency.neighbours
         for _ in range(MOST_STEPS if len(home) else 0):
-            if fast:
-                moved = np.zeros(self.entities)
-                compiled(_move)(adjacency.indptr, adjacency.neighbours, self.share, mass, moved)
-            else:
-                passed = np.rint(mass[self.owner] * self.share)
-                moved = np.bincount(adjacency.neighbours, passed, self.entities).astype(np.float64)
+            passed = np.rint(mass[self.owner] * self.share)
+            moved = np.bincount(neighbours, passed, self.entities).astype(np.float64)
             stranded = float(np.add.reduce(mass[self.stuck]))
             back = (1 - DAMPING) * MASS_UNITS + DAMPING * stranded
             after = np.rint(DAMPING * moved + back * start)
@@ -89,7 +130,7 @@ class PageRankRetriever(Retriever):
         return mass / MASS_UNITS
 
 
-def _home(seeds: Sequence[Seed]) -> tuple[tuple[int, float], ...]:
+def _home(seeds: Sequence[Seed]) -> Home:
     weights: dict[int, float] = {}
     for seed in sorted(seeds, key=lambda each: (each.entity, each.weight)):
         weights[seed.entity] = weights.get(seed.entity, 0.0) + seed.weight
@@ -97,16 +138,54 @@ def _home(seeds: Sequence[Seed]) -> tuple[tuple[int, float], ...]:
     return tuple((entity, weight / total) for entity, weight in weights.items())
 
 
-def _move(
+def power(
     indptr: NDArray[np.int64],
     neighbours: NDArray[np.int32],
     share: NDArray[np.float64],
-    mass: NDArray[np.float64],
-    moved: NDArray[np.float64],
-) -> None:
-    """What numpy's bincount sums, compiled."""
-    for entity in range(len(mass)):
-        here = mass[entity]
-        if here != 0.0:
-            for slot in range(indptr[entity], indptr[entity + 1]):
-                moved[neighbours[slot]] += np.rint(here * share[slot])
+    stuck: NDArray[np.int64],
+    start: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Power iteration for BLOCK homes side by side, so that a relation is looked up once for all of them.
+
+    start: (entities, BLOCK), each column a home's shares. Returns the masses in units; a column stands still
+    once it has converged, whatever the others do.
+    """
+    entities = len(start)
+    mass = np.rint(start * MASS_UNITS)
+    moved = np.zeros((entities, BLOCK))
+    is_open = np.zeros(BLOCK, dtype=np.bool_)
+    for entity in range(entities):
+        for column in range(BLOCK):
+            if start[entity, column] > 0.0:
+                is_open[column] = True
+    back = np.zeros(BLOCK)
+    change = np.zeros(BLOCK)
+    for _ in range(MOST_STEPS):
+        if not is_open.any():
+            break
+        moved[:] = 0.0
+        for entity in range(entities):
+            most = 0.0
+            for column in range(BLOCK):
+                most = max(most, mass[entity, column])
+            if most > 0.0:
+                for slot in range(indptr[entity], indptr[entity + 1]):
+                    for column in range(BLOCK):
+                        moved[neighbours[slot], column] += np.rint(mass[entity, column] * share[slot])
+        back[:] = 0.0
+        for entity in stuck:
+            for column in range(BLOCK):
+                back[column] += mass[entity, column]
+        for column in range(BLOCK):
+            back[column] = (1 - DAMPING) * MASS_UNITS + DAMPING * back[column]
+        change[:] = 0.0
+        for entity in range(entities):
+            for column in range(BLOCK):
+                after = np.rint(DAMPING * moved[entity, column] + back[column] * start[entity, column])
+                if not is_open[column]:
+                    after = mass[entity, column]
+                change[column] += abs(after - mass[entity, column])
+                mass[entity, column] = after
+        for column in range(BLOCK):
+            is_open[column] = is_open[column] and change[column] >= TOLERANCE * MASS_UNITS
+    return mass

@@ -277,7 +277,10 @@ class Walker:
         self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
 
     def _given(self, array: Any) -> Any:
-        return array.tolist() if self.lists else self._readable(array)
+        """What the kernel only reads: marked so, as mapped arrays are, that one compiled form serves both."""
+        given = array.view()
+        given.flags.writeable = False
+        return array.tolist() if self.lists else self._readable(given)
 
     def _zeros(self, length: int, kind: type) -> Any:
         return [0] * length if self.lists else self._readable(np.zeros(length, dtype=kind))
