@@ -11,6 +11,7 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.gating import Drops, check_junit, conclude
 from tiny_graph_rag.cli.options import Common, Folders, Reporting, command
+from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
@@ -81,6 +82,8 @@ def compare_command(
     target = output_path(output or f"{systems[0].name}-comparison.json", folder)
     if not to_stdout:
         check_writable(target)
+    read = (*(each.path for each in systems), session.config.file)
+    keep_apart((None if to_stdout else target, drops.junit), read)
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console)
     parts = comparison_parts(found, session.config)

@@ -27,6 +27,7 @@ from tiny_graph_rag.cli.options import (
     flags,
     from_config,
 )
+from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError
@@ -109,6 +110,12 @@ def evaluate_command(
     if kinds and config.retrieval.linker == LLM:
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
+    for each in computed:
+        if (each.cutoff or 0) > config.retrieval.depth:
+            raise UsageError(
+                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
+                f"add --depth {each.cutoff}"
+            )
     examples = session.eval_set(dataset, chosen)
     target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
@@ -120,6 +127,8 @@ def evaluate_command(
         form = form_of(saved, save_run_format)
         check_writable(saved)
     answering = prepare(session, generating, examples, target)
+    written = (None if to_stdout else target, saved, floors.junit)
+    keep_apart(written, (examples.path, session.graph_path(graph, examples), session.config.file))
     knowledge = session.graph(graph, examples)
     session.say(
         f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "

@@ -23,6 +23,7 @@ from tiny_graph_rag.cli.options import (
     command,
     from_config,
 )
+from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
@@ -124,6 +125,8 @@ def score(
     target = output_path(output or f"{bare_name(run_path)}-results.json", Path(config.storage.results_dir))
     if not to_stdout:
         check_writable(target)
+    read = (run_path, gold_path, session.graph_path(Graph(graph)) if graph is not None else None, config.file)
+    keep_apart((None if to_stdout else target, floors.junit), read)
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     request = Request(
         run_path,

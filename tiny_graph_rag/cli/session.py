@@ -78,16 +78,20 @@ class Session:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         from tiny_graph_rag.graph.formats import read_graph
 
-        folder = Path(self.config.storage.kg_dir)
         running = self.config.override(graph_cache=given.graph_cache).running
-        path = (
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
-        )
+        path = self.graph_path(given, examples)
         graph = read_graph(path, cache_folder() if running.graph_cache else None)
         graph = replace(graph, vocabulary=self._vocabulary(graph, path))
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
         return graph
+
+    def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
+        """The file that `graph` reads."""
+        folder = Path(self.config.storage.kg_dir)
+        return (
+            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+        )
 
     def _vocabulary(self, graph: KnowledgeGraph, path: Path) -> dict[str, tuple[str, ...]]:
         """The words that --vocabulary names, or those beside the graph."""

@@ -24,6 +24,7 @@ from tiny_graph_rag.cli.options import (
     command,
     flags,
 )
+from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
@@ -108,6 +109,12 @@ def sweep_command(
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
 
+    for each in (*named, deciding):
+        if (each.cutoff or 0) > config.retrieval.depth:
+            raise UsageError(
+                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
+                f"add --depth {each.cutoff}"
+            )
     plan = Plan(
         hops=limits,
         cutoffs=cutoffs,
@@ -123,6 +130,8 @@ def sweep_command(
         check_writable(target)
         check_writable(table)
     linking = Linking.of(session)
+    if not to_stdout:
+        keep_apart((target, table), (examples.path, session.graph_path(graph, examples), config.file))
     knowledge = session.graph(graph, examples)
     session.say(
         f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "

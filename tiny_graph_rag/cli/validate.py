@@ -9,6 +9,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, command
+from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems
 
@@ -51,6 +52,7 @@ def validate_command(
     if fix_suggestions is not None:
         check_writable(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
+    keep_apart((fix_suggestions,), (path, session.config.file))
     examples, broken = read_sound_lines(path)
     if not len(examples):
         raise DatasetError(*broken)
