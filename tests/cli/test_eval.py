@@ -204,7 +204,7 @@ def test_flaws_of_the_graph_are_said(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/story-KG.json", ["Anna"], [("Anna", "KNOWS", "nobody")])
     write_gold(own_folder / "data/eval/story-eval.jsonl", QUESTION)
     done = run_cli("eval", "--dataset", "story-eval.jsonl")
-    assert "warning: story: 1 relations left out because an endpoint does not exist" in done.stderr
+    assert "warning: story: 1 relation left out because an endpoint does not exist" in done.stderr
 
 
 def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:

@@ -30,7 +30,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.linking import LLM, make_linker
 
 
@@ -131,9 +131,10 @@ def evaluate_command(
     keep_apart(written, (examples.path, session.graph_path(graph, examples), session.config.file))
     knowledge = session.graph(graph, examples)
     session.say(
-        f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
-        f"gold set {examples.name}: {len(examples):,} questions · "
-        f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
+        f"graph {knowledge.name}: {amount(len(knowledge), 'entity', 'entities')}, "
+        f"{amount(len(knowledge.relations), 'relation')} · "
+        f"gold set {examples.name}: {amount(len(examples), 'question')} · "
+        f"{config.retrieval.retriever}, {amount(config.retrieval.hops, 'hop')}"
     )
     if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)

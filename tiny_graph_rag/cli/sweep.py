@@ -27,7 +27,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, amount
 
 if TYPE_CHECKING:
     from tiny_graph_rag.metrics import Measure
@@ -134,8 +134,9 @@ def sweep_command(
         keep_apart((target, table), (examples.path, session.graph_path(graph, examples), config.file))
     knowledge = session.graph(graph, examples)
     session.say(
-        f"graph {knowledge.name}: {len(knowledge):,} entities, {len(knowledge.relations):,} relations · "
-        f"gold set {examples.name}: {len(examples):,} questions"
+        f"graph {knowledge.name}: {amount(len(knowledge), 'entity', 'entities')}, "
+        f"{amount(len(knowledge.relations), 'relation')} · "
+        f"gold set {examples.name}: {amount(len(examples), 'question')}"
     )
     runs = len(plan.retrievers) * len(plan.hops)
     with session.progress("sweeping", runs * len(examples)) as progress:

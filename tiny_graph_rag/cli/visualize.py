@@ -11,6 +11,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, command
 from tiny_graph_rag.cli.outputs import keep_apart
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import amount
 
 
 @command(app, "visualize")
@@ -47,4 +48,7 @@ def visualize_command(
     write_atomically(target, [graph_page(knowledge, core).encode()])
     for line in core.left_out:
         session.say(f"left out: {line}")
-    session.say(f"{len(core.entities):,} entities, {len(core.relations):,} relations drawn: {target}")
+    session.say(
+        f"{amount(len(core.entities), 'entity', 'entities')}, "
+        f"{amount(len(core.relations), 'relation')} drawn: {target}"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report.screen import Console, Table, escape
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def print_explanation(found: Explanation, console: Console) -> None:
         gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
         console.print(
             f"linking: seed precision {_three(gold.precision)}, recall {_three(gold.recall)} "
-            f"({gold.questions:,} questions with seed_entities); from the gold seeds "
+            f"({amount(gold.questions, 'question')} with seed_entities); from the gold seeds "
             f"recall@{found.diagnosis.cutoff} {gained:+.3f}"
         )
     for tag, each in found.hop_tags.items():
@@ -55,11 +56,12 @@ def print_explanation(found: Explanation, console: Console) -> None:
         ranges = ", ".join(
             f"{each} {_three(worst)}–{_three(best)}"
             for each, (worst, best) in found.ties.measures.items()
-            if worst != best
+            if _three(worst) != _three(best)
         )
+        could = f"could give {ranges}" if ranges else "would move no mean by as much as .001"
         console.print(
             f"ties at rank {found.ties.cutoff}: {found.ties.rate:.1%} of the questions; "
-            f"another order of equals could give {ranges}"
+            f"another order of equals {could}"
         )
 
 
@@ -81,7 +83,9 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
         more = ", …" if len(each.broken) > BROKEN_SHOWN else ""
         listed = ", ".join(question for question, _ in each.broken[:BROKEN_SHOWN]) + more
         said = f"{len(each.broken):,} broke ({listed})" if each.broken else "none broke"
-        console.print(escape(f"{each.kind}: {each.altered:,} questions altered, {said}"), soft_wrap=True)
+        console.print(
+            escape(f"{each.kind}: {amount(each.altered, 'question')} altered, {said}"), soft_wrap=True
+        )
 
 
 def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step], width: int) -> Table:
