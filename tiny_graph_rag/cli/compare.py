@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, check_junit, conclude
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, command
+from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.report import report_on
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, check_junit, conclude, end_with
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
@@ -23,7 +24,6 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     Retrieving,
     comma_list,
-    command,
     flags,
     from_config,
 )

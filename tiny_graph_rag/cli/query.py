@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, flags, from_config
+from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.evaluation.shown import SHOWN_RANKS

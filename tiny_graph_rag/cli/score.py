@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -20,7 +21,6 @@ from tiny_graph_rag.cli.options import (
     Measured,
     Reporting,
     comma_list,
-    command,
     from_config,
 )
 from tiny_graph_rag.cli.report import report_on

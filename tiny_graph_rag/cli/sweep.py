@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -19,9 +20,7 @@ from tiny_graph_rag.cli.options import (
     Measured,
     Reporting,
     Retrieving,
-    Without,
     comma_list,
-    command,
     flags,
 )
 from tiny_graph_rag.cli.report import report_on

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems
 

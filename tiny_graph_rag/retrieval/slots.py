@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.config import Ranking
+from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.evidence import NO_PLACE, Found, Texts, TypeNames, milli
 from tiny_graph_rag.retrieval.words import (
