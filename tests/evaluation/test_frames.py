@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from math import log2
 
 import pandas
@@ -70,3 +71,37 @@ def test_equal_scores_keep_the_order_in_which_they_came() -> None:
 def test_nan_scores_are_refused() -> None:
     with pytest.raises(UsageError, match="NaN"):
         tiny_graph_rag.evaluate({"q": {"a": float("nan")}}, {"q": {"a": 1}}, "mrr")
+
+
+TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1], "split": ["test"]})
+
+
+@pytest.mark.parametrize(
+    ("work", "said"),
+    [
+        (lambda: tiny_graph_rag.evaluate_predictions({"a": ["d1"]}, TABLE), "wanted (document, score) pairs"),
+        (lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", "high")]}, TABLE), "each score a number"),
+        (lambda: tiny_graph_rag.evaluate_predictions({}, TABLE), "there is no prediction"),
+        (
+            lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", 1)]}, TABLE, split="tets"),
+            "there are: test",
+        ),
+        (
+            lambda: tiny_graph_rag.evaluate_predictions(
+                {"a": [("d1", 1)]}, TABLE.drop(columns="split"), split="x"
+            ),
+            "no column",
+        ),
+        (
+            lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", 1)]}, TABLE, ks=(0,)),
+            "a whole number from 1 up",
+        ),
+        (
+            lambda: tiny_graph_rag.evaluate({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
+            "looks at more than ids",
+        ),
+    ],
+)
+def test_what_can_not_be_scored_is_said(work, said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        work()

@@ -18,6 +18,11 @@ from tiny_graph_rag.graph.formats import kg_faults, kg_json, kg_pieces, read_gra
 NASTY = ('}, {"', '"}}, "relationships": [{', "\\", '\\"}, "e": {', "가나다", "}, \n {", "]}", "\u2028", "")
 
 
+@pytest.fixture(autouse=True)
+def pieces_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kg_json, "IN_PIECES_FROM_BYTES", 0)
+
+
 def document(seed: int, entities: int = 40, relations: int = 90) -> dict[str, Any]:
     """Records full of text that looks like the end of a record."""
     draw = random.Random(seed)
@@ -59,8 +64,11 @@ def test_cuts_change_nothing(
     if seed % 2:  # the order of the two parts, and other keys beside them, are free
         parts = {"relationships": parts["relationships"], "made": {"by": "}"}, "entities": parts["entities"]}
     path.write_text(json.dumps(parts, **layout), encoding="utf-8")
-    wanted = content(read_graph(path))
+    with monkeypatch.context() as patch:
+        patch.setattr(kg_json, "IN_PIECES_FROM_BYTES", 1 << 30)
+        wanted = content(read_graph(path))
     assert wanted["flaws"], "the document should have some"
+    assert content(read_graph(path)) == wanted
     for size in (1, 64, 500, 3000):
         monkeypatch.setattr(kg_pieces, "PIECE_BYTES", size)
         monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 0)

@@ -6,67 +6,97 @@ import io
 import subprocess
 import sys
 
-from rich import box
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console as RichConsole
+from rich.markup import escape as rich_escape
+from rich.text import Text
 
 from tests.conftest import ROOT
-from tiny_graph_rag.report.screen import Column, Row, Screen, cell_width, plain_table
-
-COLUMNS = (Column("rank", right=True), Column("이름"), Column("score", right=True), Column("walk"))
-ROWS = (
-    Row(("1", "점순네 수탉", "0.908", "A —OWNS→ [bold]B")),
-    Row(("12", "cafe\u0301 é", "1.000", ""), good=True, last=True),
-    Row(("", "together", "0.5", "漢字 ok"), bold=True, last=True),
-)
+from tiny_graph_rag.report.screen import PlainConsole, Table, cell_width, escape, without_markup
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+def made(**options: object) -> Table:
+    table = Table(**options)  # type: ignore[arg-type]
+    table.add_column("rank", justify="right", style="bold")
+    table.add_column("이름", min_width=20)
+    table.add_column("score", justify="right")
+    table.add_column("walk", no_wrap=True)
+    table.add_row("1", "점순네 수탉", "0.908 [dim]?[/dim]", escape("A —OWNS→ [bold]B"))
+    table.add_row("12", "cafe\u0301 é", "1.000", "", style="green", end_section=True)
+    table.add_row("", "together", "0.5", "漢字 ok", style="bold", end_section=True)
+    return table
 
 
-def test_a_plain_table_is_the_one_that_rich_draws() -> None:
-    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in COLUMNS:
-        drawn.add_column(column.title, justify="right" if column.right else "left")
-    for row in ROWS:
-        drawn.add_row(*map(escape, row.cells), end_section=row.last)
+def printed(table: Table, width: int = 200) -> list[str]:
     stream = io.StringIO()
-    Console(file=stream, width=200).print(drawn)
-    assert plain_table(COLUMNS, ROWS) == [line.rstrip() for line in stream.getvalue().splitlines()]
+    RichConsole(file=stream, width=width).print(table)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+@pytest.mark.parametrize("options", [{}, {"title": escape("제목 [b]x")}, {"show_header": False}])
+def test_a_plain_table_is_the_one_that_rich_draws(options: dict[str, object]) -> None:
+    table = made(**options)
+    assert table.plain_lines() == printed(table)
+
+
+def test_a_table_without_rows_is_drawn_too() -> None:
+    table = Table()
+    table.add_column("measure")
+    assert table.plain_lines() == printed(table)
+
+
+def test_a_narrow_terminal_still_wraps() -> None:
+    assert max(map(cell_width, printed(made(), width=40))) <= 40
+
+
+@given(st.text(alphabet="ab[]/\\ #=.한", max_size=12))
+def test_escaped_text_comes_back_from_either_console(text: str) -> None:
+    assert without_markup(escape(text)) == text
+    if not text.endswith("\\"):  # there, rich's own escape adds another
+        assert escape(text) == rich_escape(text)
+    if "\\" not in text:  # rich drops some, escaped or not
+        assert Text.from_markup(f"[bold]x[/bold] {escape(text)}", emoji=False).plain == f"x {text}"
+        assert without_markup(f"[bold]x[/bold] {escape(text)}") == f"x {text}"
 
 
 def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
     assert [cell_width(each) for each in ("abc", "수탉", "漢a", "e\u0301", "\u200d")] == [3, 4, 3, 1, 0]
 
 
-def test_what_comes_from_a_graph_can_not_command_a_terminal_or_break_a_line() -> None:
+def test_what_comes_from_a_graph_can_not_command_a_terminal_or_break_a_table() -> None:
     stream = io.StringIO()
-    screen = Screen(stream)
-    screen.line("a\x1b[31mb\nc")
-    screen.table((Column("x"),), [Row(("d\ne\x07",))])
-    assert stream.getvalue() == "a[31mb c\n\n x\n ───\n d e\n\n"
+    console = PlainConsole(stream)
+    console.print("a\x1b[31mb")
+    table = Table()
+    table.add_column("x")
+    table.add_row("d\ne\x07")
+    console.print(table)
+    assert stream.getvalue() == "a[31mb\n\n x\n ───\n d e\n\n"
 
 
-def test_a_terminal_gets_rich_and_quiet_nothing() -> None:
-    terminal, pipe = Terminal(), io.StringIO()
-    screen = Screen(terminal)
-    screen.line("[b]title", bold=True)
-    screen.table(COLUMNS, ROWS)
-    assert "[b]title" in terminal.getvalue()
-    assert "A —OWNS→ [bold]B" in terminal.getvalue()
-    Screen(pipe, quiet=True).line("x")
-    Screen(pipe, quiet=True).table(COLUMNS, ROWS)
-    assert pipe.getvalue() == ""
+def test_quiet_prints_nothing() -> None:
+    stream = io.StringIO()
+    PlainConsole(stream, quiet=True).print(made())
+    assert stream.getvalue() == ""
 
 
-def test_a_piped_query_loads_neither_rich_nor_what_judges() -> None:
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [
+        ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.evaluation.runner"),
+        ("stats -g 김유정-동백꽃-KG.json", "numba"),
+        ("measures", "numba"),
+    ],
+)
+def test_a_piped_command_loads_no_rich_and_a_small_graph_no_decoder(command: str, unused: str) -> None:
     code = (
-        "import sys; from tiny_graph_rag.cli import load, app; load('query');"
-        "app(['query', '점순이는 누구야?', '-g', '김유정-동백꽃-KG.json'], standalone_mode=False);"
-        "print([each for each in ('rich', 'tiny_graph_rag.evaluation.runner') if each in sys.modules])"
+        "import sys; from tiny_graph_rag.cli import load, app; load(sys.argv[1]);"
+        "app(sys.argv[1:], standalone_mode=False);"
+        f"print([each for each in ('rich', 'msgspec', {unused!r}) if each in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout.endswith("[]\n")

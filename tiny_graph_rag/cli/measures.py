@@ -22,11 +22,9 @@ def measures(common: Common) -> None:
         for name, its_span, definition, source in rows:
             session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
         return
-    from rich import box
-    from rich.markup import escape
-    from rich.table import Table
+    from tiny_graph_rag.report.screen import Table, escape
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     for column in ("measure", "range", "definition", "source"):
         table.add_column(column, no_wrap=column in ("measure", "range"))
     for row in rows:

@@ -58,9 +58,9 @@ def query(
     names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
     for each in found["ranked"]:
         each["walk_text"] = _in_words(each.get("walk", []), names)
-    print_question(found, session.screen, shown)
+    print_question(found, session.console, shown)
     if explain:
-        print_reasons(found["ranked"], session.screen)
+        print_reasons(found["ranked"], session.console)
 
 
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:

@@ -16,12 +16,10 @@ from tiny_graph_rag.files import find_input
 from tiny_graph_rag.text import nfc
 
 if TYPE_CHECKING:  # a command loads only what it uses
-    from rich.console import Console
-
     from tiny_graph_rag.dataset.examples import EvalSet, Selection
     from tiny_graph_rag.evaluation.runner import Progress
     from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.report.screen import Screen
+    from tiny_graph_rag.report.screen import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
@@ -50,18 +48,15 @@ class Session:
 
     @property
     def console(self) -> Console:
+        """rich's on a terminal, where wide names wrap inside their cells; elsewhere a plain one."""
+        stream = sys.stderr if self.to_stdout else sys.stdout
+        if not stream.isatty():
+            from tiny_graph_rag.report.screen import PlainConsole
+
+            return PlainConsole(stream, self.quiet)
         from rich.console import Console
 
-        # Wide names wrap inside their cell; a pipe or a file gets room enough not to be wrapped at all.
-        stream = sys.stderr if self.to_stdout else sys.stdout
-        return Console(file=stream, quiet=self.quiet, highlight=False, width=None if stream.isatty() else 120)
-
-    @property
-    def screen(self) -> Screen:
-        """The console for what is mostly read by other programs; rich only where somebody looks."""
-        from tiny_graph_rag.report.screen import Screen
-
-        return Screen(sys.stderr if self.to_stdout else sys.stdout, self.quiet)
+        return Console(file=stream, quiet=self.quiet, highlight=False)
 
     def say(self, text: str) -> None:
         if not self.quiet:

@@ -43,10 +43,17 @@ def evaluate(run: Any, gold: Any, measures: str | Sequence[Measure], *, seed: in
 
     run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
     the order in which they came. Questions of the gold set that the run lacks count as nothing retrieved.
-    Raises UsageError for an unknown measure and NaN scores, MissingExtraError without pandas.
+    Raises UsageError for an unknown measure, one that needs more than ids, and NaN scores; MissingExtraError
+    without pandas.
     """
     frames = _pandas()
     wanted = parse_measures(measures) if isinstance(measures, str) else tuple(measures)
+    for each in wanted:
+        if each.kind.needs:
+            raise UsageError(
+                f"measure {each} looks at more than ids and grades ({each.kind.needs}); "
+                "the command `score` reads that from the run's file or a graph"
+            )
     grades = _as_dicts(gold)
     judged = judged_dicts(_as_dicts(run), grades)
     columns = score(judged, wanted)
@@ -74,12 +81,15 @@ def evaluate_predictions(
     count score > 0. A question without qrels counts 0 here.
     """
     frames = _pandas()
+    if not preds:
+        raise UsageError("there is no prediction; wanted {query_id: [(doc_id, score), …]}")
+    cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
     if split is not None:
-        qrels = qrels[qrels["split"] == split]
+        qrels = _of_split(qrels, split)
     gold = _as_dicts(qrels)
     judged = judged_dicts(_as_dicts(preds), {question: gold.get(question, {}) for question in preds})
     rows = []
-    for k in ks:
+    for k in cutoffs:
         values = {name: Measure(kind, k).compute(judged) for name, kind in PREDICTED.items()}
         rows.append({"k": k, **{name: float(np.nan_to_num(each).mean()) for name, each in values.items()}})
     return frames.DataFrame(rows, columns=["k", *PREDICTED])
@@ -169,9 +179,22 @@ def _as_dicts(table: Any) -> dict[str, dict[str, Any]]:
 
 def _best_of(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     found: dict[str, float] = {}
-    for document, value in sorted(pairs, key=lambda pair: -pair[1]):
-        found.setdefault(document, value)
+    try:
+        for document, value in sorted(pairs, key=lambda pair: -pair[1]):
+            found.setdefault(document, value)
+    except (TypeError, ValueError, IndexError) as error:
+        raise UsageError("wanted (document, score) pairs, each score a number") from error
     return found
+
+
+def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
+    if "split" not in qrels.columns:
+        raise UsageError("the table has no column 'split'; leave split= out")
+    kept = qrels[qrels["split"] == split]
+    if not len(kept):
+        known = sorted(map(str, set(qrels["split"].tolist())))
+        raise UsageError(f"no row has the split {split!r}; there are: {', '.join(known)}")
+    return kept
 
 
 def _pandas() -> Any:

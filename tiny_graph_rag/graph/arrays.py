@@ -26,6 +26,9 @@ from tiny_graph_rag.graph.stamps import Stamp, read_note, settled_stamp, stamp_o
 MAGIC = b"TGRarr01"
 ALIGNMENT = 64
 CHECKED_BYTES = 1 << 22
+# Linux keeps what one write gave as one piece of memory, and counts the whole piece as that of a process that
+# looks at one byte of it: in large writes, a question would take as much memory as the graph.
+WRITTEN_BYTES = 1 << 14
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -53,7 +56,8 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]], note: Mapping[s
         yield np.array([len(header), zlib.crc32(header)], dtype="<u4").tobytes()
         yield header
         for raw in blocks:
-            yield raw
+            for start in range(0, len(raw), WRITTEN_BYTES):
+                yield raw[start : start + WRITTEN_BYTES]
             yield b"\0" * (-len(raw) % ALIGNMENT)
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -76,11 +80,12 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
             if sealed is None or sealed.get("stamp") != stamp.as_list():
                 _check(stream, path, start, table)
                 _seal(path, stamp)
-            whole = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), dtype=np.uint8)
+            mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise BadArraysError(str(error)) from error
     except (ValueError, TypeError, KeyError, UnicodeDecodeError) as error:
         raise BadArraysError(f"{path}: {error}") from error
+    whole = np.frombuffer(mapping, dtype=np.uint8)
     arrays: Arrays = {}
     for name, (kind, shape, place, _) in table.items():
         length = int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize

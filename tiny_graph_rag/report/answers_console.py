@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
 from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
 from tiny_graph_rag.generation.base import Answers
 from tiny_graph_rag.generation.forecast import Forecast
 from tiny_graph_rag.llm.spent import total
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from tiny_graph_rag.report.screen import Console, Table, escape
 
 
 def money(usd: float | None, *, estimated: bool = False) -> str:
@@ -27,7 +20,7 @@ def print_answers(answered: Answered, console: Console) -> None:
     """One row for all and one a tag: scores, answers, tokens, cost."""
     from tiny_graph_rag.report.summary_console import shown
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     table.add_column("answers")
     for name in answered.overall.scores:
         table.add_column(name.replace("_", " "), justify="right")

@@ -5,16 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
-
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
+from tiny_graph_rag.report.screen import Console, Table, escape
 from tiny_graph_rag.report.summary_console import interval, shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tiny_graph_rag.evaluation.comparison import Compared, Comparison, Rows
 
 FLIPS_SHOWN = 10  # of each system; the file holds them all
@@ -42,7 +37,7 @@ def print_comparison(found: Comparison, console: Console) -> None:
 
 
 def _table(title: str, rows: Rows) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=escape(title), title_justify="left")
+    table = Table(title=escape(title))
     for column, left in (
         ("measure", True),
         ("system", True),

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
 from tiny_graph_rag.evaluation.recommendations import recommendations
 from tiny_graph_rag.report.explained_console import print_explanation
 from tiny_graph_rag.report.plain import one_line, verdict_words
 from tiny_graph_rag.report.results_json import question
+from tiny_graph_rag.report.screen import Console, Table, escape
 from tiny_graph_rag.report.summary_console import print_summary, shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tiny_graph_rag.evaluation.runner import Evaluation
 
 WORST_SHOWN = 5  # questions; the page lists them all
@@ -40,10 +36,10 @@ def _print_worst(evaluation: Evaluation, console: Console) -> None:
     short = [row for row in np.argsort(values, kind="stable").tolist() if values[row] < 1]
     if not short:
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("worst questions", no_wrap=True, overflow="ellipsis", ratio=3)
+    table = Table()
+    table.add_column("worst questions", no_wrap=True, ratio=3)
     table.add_column(str(measure), justify="right", no_wrap=True)
-    table.add_column("references", no_wrap=True, overflow="ellipsis", ratio=2)
+    table.add_column("references", no_wrap=True, ratio=2)
     for row in short[:WORST_SHOWN]:
         found = question(evaluation, row)
         ends = verdict_words(found)

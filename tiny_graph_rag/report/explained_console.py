@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+from tiny_graph_rag.report.screen import Console, Table, escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from rich.console import Console
 
     from tiny_graph_rag.evaluation.explanation import Explanation
     from tiny_graph_rag.evaluation.perturb import Perturbed
@@ -69,7 +65,7 @@ def print_explanation(found: Explanation, console: Console) -> None:
 
 def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
     """What each kind of altered question cost, with the first questions that broke."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     for name in ("asked again with", "measure"):
         table.add_column(name)
     for name in ("mean", "drop", "95 % interval", "n"):
@@ -90,7 +86,7 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
 
 def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step], width: int) -> Table:
     full = BAR if width >= ROOMY - BAR else SHORT_BAR
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     table.add_column("where recall is lost")
     table.add_column("points", justify="right")
     table.add_column("left", justify="right")

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
+from tiny_graph_rag.report.screen import Console, Table, escape
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tiny_graph_rag.graph.statistics import GraphStatistics
 
 SHOWN = 8  # types, hubs, components or shared names a line
 
 
 def print_statistics(name: str, found: GraphStatistics, console: Console) -> None:
-    table = Table(
-        box=box.SIMPLE_HEAD, pad_edge=False, show_header=False, title=escape(name), title_justify="left"
-    )
+    table = Table(show_header=False, title=escape(name))
     table.add_column(style="bold")
     table.add_column()
     components = [f"{size:,}" for size in found.components]

@@ -5,53 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tiny_graph_rag.report.screen import Column, Row, Screen
-
-RANKING = (
-    Column("rank", right=True),
-    Column("entity"),
-    Column("score", right=True),
-    Column("hop", right=True),
-    Column("walk"),
-)
-REASONS = (Column("entity"), Column("part"), Column("words"), Column("price", right=True))
+from tiny_graph_rag.report.screen import Console, Table, escape
 
 
-def print_question(found: dict[str, Any], screen: Screen, shown: int) -> None:
+def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     """One question as results files hold it: its seeds, then its ranking, hits against references marked."""
-    screen.line(found["query"], bold=True)
+    console.print(f"[bold]{escape(found['query'])}[/bold]")
     if not found["linked"]:
-        screen.line("no entity of the graph found in the question")
+        console.print("no entity of the graph found in the question")
     for seed in found["linked"]:
         place = "" if seed["start"] is None else f" at {seed['start']}–{seed['end']}"
         how = f"({seed['rule']}, weight {seed['weight']:.2g})"
-        screen.line(f"  {seed['mention']!r}{place} → {seed['name']} {how}")
+        console.print(escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}"))
+    table = Table()
+    for column in ("rank", "entity", "score", "hop", "walk"):
+        table.add_column(column, justify="left" if column in ("entity", "walk") else "right")
     wanted = {entity for each in found["references"] for entity in each["entity_ids"]}
-    rows = []
     for rank, each in enumerate(found["ranked"][:shown], start=1):
         hit = each["id"] in wanted
-        name = ("✓ " if hit else "") + each["name"]
-        cells = (str(rank), name, f"{each['score']:.3f}", str(each["hop"]), each["walk_text"])
-        rows.append(Row(cells, good=hit))
-    screen.table(RANKING, rows)
+        name = ("✓ " if hit else "") + escape(each["name"])
+        cells = (str(rank), name, f"{each['score']:.3f}", str(each["hop"]), escape(each["walk_text"]))
+        table.add_row(*cells, style="green" if hit else "")
+    console.print(table)
     for each in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
         missing = "not ranked" if each["entity_ids"] else "not in the graph"
-        screen.line(f"  reference {each['name']}: {f'rank {ranks[0]}' if ranks else missing}")
+        console.print(escape(f"  reference {each['name']}: {f'rank {ranks[0]}' if ranks else missing}"))
 
 
-def print_reasons(ranked: Sequence[dict[str, Any]], screen: Screen) -> None:
+def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
     """For each ranked entity that has reasons: its parts, the words each explains or leaves, its price."""
-    rows = []
+    table = Table()
+    for column in ("entity", "part", "words", "price"):
+        table.add_column(column, justify="right" if column == "price" else "left")
     for rank, each in enumerate(ranked, start=1):
         parts = each.get("reasons") or ()
         for place, part in enumerate(parts):
             name = f"{rank} {each['name']} ({each['score']:.3f})" if place == 0 else ""
-            rows.append(Row((name, part["what"], ", ".join(part["words"]), f"{part['price']:.3f}")))
+            words = ", ".join(part["words"])
+            table.add_row(escape(name), escape(part["what"]), escape(words), f"{part['price']:.3f}")
         if parts:
             energy = sum(part["price"] for part in parts)
-            rows.append(Row(("", "together", "", f"{energy:.3f}"), bold=True, last=True))
-    if rows:
-        screen.table(REASONS, rows)
-    else:
-        screen.line("this retriever gives no reasons")
+            table.add_row("", "together", "", f"{energy:.3f}", style="bold", end_section=True)
+    console.print(table if table.rows else "this retriever gives no reasons")

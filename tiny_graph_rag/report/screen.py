@@ -1,103 +1,147 @@
-"""Lines and tables, on a terminal with colours and cells that wrap, elsewhere as plain text.
+"""Lines and tables: drawn by rich on a terminal, plain text for a pipe or a file.
 
-rich draws on terminals. A pipe or a file gets the same table, as wide as its cells need, without rich being
-loaded, which takes longer than many a question.
+Loading rich takes longer than many a question, so that a pipe does without it. What is printed is the same
+but for colours and for width: a line or cell in a pipe is as long as it comes.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
 from tiny_graph_rag.report.plain import one_line
 
-LONGEST_CELL = 2000  # characters; a longer one is no longer read but scrolled past
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+PIPE_WIDTH = 120  # columns that a pipe is taken to have, for those who show less where there is less room
+LONGEST = 5000  # characters of a cell or line; what is longer is not read but scrolled past
+_TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what rich takes for its markup, such as [bold]
+
+
+class Console(Protocol):
+    """rich's, or PlainConsole."""
+
+    @property
+    def width(self) -> int: ...
+
+    def print(self, shown: Any, /, *, soft_wrap: bool = ...) -> None:
+        """A line of markup, or a Table."""
+
+
+def escape(text: str) -> str:
+    """Text that holds no markup, whatever stands in it."""
+    return _TAG.sub(lambda found: f"{found[1] * 2}\\[{found[2]}]", text)
+
+
+def without_markup(text: str) -> str:
+    """What is left of a line of markup when nothing can be in colour; undoes `escape`."""
+
+    def left(found: re.Match[str]) -> str:
+        slashes, is_escaped = divmod(len(found[1]), 2)
+        return "\\" * slashes + (f"[{found[2]}]" if is_escaped else "")
+
+    return _TAG.sub(left, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    title: str
-    right: bool = False
+    """What rich's columns are told; a pipe heeds `justify` and `min_width`."""
+
+    header: str = ""
+    justify: Literal["left", "right"] = "left"
+    style: str = ""
+    no_wrap: bool = False
+    ratio: int | None = None
+    min_width: int | None = None
+
+
+@dataclass(slots=True)
+class Table:
+    """Cells and title are markup: `escape` what comes from outside. Printed by either console."""
+
+    title: str = ""
+    show_header: bool = True
+    columns: list[Column] = field(default_factory=list)
+    rows: list[tuple[tuple[str, ...], str, bool]] = field(default_factory=list)
+
+    def add_column(self, header: str = "", **more: Any) -> None:
+        self.columns.append(Column(header, **more))
+
+    def add_row(self, *cells: str, style: str = "", end_section: bool = False) -> None:
+        """end_section: leave room below."""
+        self.rows.append((cells, style, end_section))
+
+    def __rich__(self) -> RichTable:
+        from rich import box
+        from rich.table import Table as Drawn
+
+        drawn = Drawn(
+            box=box.SIMPLE_HEAD,
+            pad_edge=False,
+            show_header=self.show_header,
+            title=self.title or None,
+            title_justify="left",
+        )
+        for each in self.columns:
+            drawn.add_column(
+                each.header,
+                justify=each.justify,
+                style=each.style,
+                no_wrap=each.no_wrap,
+                ratio=each.ratio,
+                min_width=each.min_width,
+            )
+        for cells, style, end_section in self.rows:
+            drawn.add_row(*cells, style=style, end_section=end_section)
+        return drawn
+
+    def plain_lines(self) -> list[str]:
+        """As rich draws it where there is room enough, without spaces at the ends of lines."""
+        header = [_plain(each.header) if self.show_header else "" for each in self.columns]
+        shown = [[_plain(cell) for cell in cells] for cells, _, _ in self.rows]
+        widths = [
+            max([cell_width(cells[place]) for cells in (header, *shown)] + [column.min_width or 0])
+            for place, column in enumerate(self.columns)
+        ]
+
+        def line(cells: list[str]) -> str:
+            padded = []
+            for cell, width, column in zip(cells, widths, self.columns, strict=True):
+                room = " " * (width - cell_width(cell))
+                padded.append(room + cell if column.justify == "right" else cell + room)
+            return f" {'   '.join(padded)}".rstrip()
+
+        lines = [_plain(self.title)] if self.title else []
+        lines.append("")
+        if self.show_header:
+            lines += [line(header), " " + "─" * (sum(widths) + 3 * len(widths) - 3)]
+        for place, (cells, (_, _, end_section)) in enumerate(zip(shown, self.rows, strict=True), start=1):
+            lines.append(line(cells))
+            if end_section and place < len(shown):
+                lines.append("")
+        return [*lines, ""]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """good: shown in green; bold: in bold; last: of a group of rows, with room below."""
+class PlainConsole:
+    """Prints as rich's Console does, for streams where nobody sees colours."""
 
-    cells: tuple[str, ...]
-    good: bool = False
-    bold: bool = False
-    last: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
     stream: TextIO
     quiet: bool = False
+    width: int = PIPE_WIDTH
 
-    def line(self, text: str, *, bold: bool = False) -> None:
+    def print(self, shown: Any, /, *, soft_wrap: bool = True) -> None:
         if self.quiet:
             return
-        if self.stream.isatty():
-            from rich.console import Console
-
-            style = "bold" if bold else None
-            Console(file=self.stream, highlight=False).print(text, style=style, markup=False)
-        else:
-            self._write(one_line(text, LONGEST_CELL))
-
-    def table(self, columns: Sequence[Column], rows: Sequence[Row]) -> None:
-        if self.quiet:
-            return
-        if self.stream.isatty():
-            self._drawn(columns, rows)
-        else:
-            for line in plain_table(columns, rows):
-                self._write(line)
-
-    def _write(self, line: str) -> None:
-        self.stream.write(f"{line}\n")
-
-    def _drawn(self, columns: Sequence[Column], rows: Sequence[Row]) -> None:
-        from rich import box
-        from rich.console import Console
-        from rich.markup import escape
-        from rich.table import Table
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for column in columns:
-            table.add_column(column.title, justify="right" if column.right else "left")
-        for row in rows:
-            style = " ".join(["green"] * row.good + ["bold"] * row.bold)
-            table.add_row(*map(escape, row.cells), style=style, end_section=row.last)
-        Console(file=self.stream, highlight=False).print(table)
+        lines = shown.plain_lines() if isinstance(shown, Table) else map(_plain, str(shown).split("\n"))
+        self.stream.write("".join(f"{line}\n" for line in lines))
 
 
-def plain_table(columns: Sequence[Column], rows: Sequence[Row]) -> list[str]:
-    """The lines that rich would draw on a terminal that is wide enough, without spaces at their ends."""
-    shown = [[one_line(cell, LONGEST_CELL) for cell in row.cells] for row in rows]
-    widths = [
-        max(map(cell_width, (column.title, *(cells[place] for cells in shown))))
-        for place, column in enumerate(columns)
-    ]
-
-    def line(cells: Sequence[str]) -> str:
-        padded = [
-            " " * (width - cell_width(cell)) + cell
-            if column.right
-            else cell + " " * (width - cell_width(cell))
-            for cell, width, column in zip(cells, widths, columns, strict=True)
-        ]
-        return f" {'   '.join(padded)}".rstrip()
-
-    lines = ["", line([column.title for column in columns]), " " + "─" * (sum(widths) + 3 * len(widths) - 3)]
-    for row, cells in zip(rows, shown, strict=True):
-        lines.append(line(cells))
-        if row.last and row is not rows[-1]:
-            lines.append("")
-    return [*lines, ""]
+def _plain(markup: str) -> str:
+    return one_line(without_markup(markup), LONGEST)
 
 
 def cell_width(text: str) -> int:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
-from rich import box
-from rich.markup import escape
-from rich.table import Table
 
 from tiny_graph_rag.evaluation.summary import Slice, Summary
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.report.plain import one_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from tiny_graph_rag.report.screen import Console, Table, escape
 
 BESIDE = 5  # measures with their intervals that fit into a terminal's width
 
@@ -38,7 +31,7 @@ def print_summary(summary: Summary, console: Console) -> None:
     """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
     overall = summary.overall
     if len(overall.measures) > BESIDE:
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table = Table()
         for column in ("measure", "all questions", "n"):
             table.add_column(column, justify="left" if column == "measure" else "right")
         for each, mean in overall.measures.items():
@@ -65,7 +58,7 @@ def print_summary(summary: Summary, console: Console) -> None:
 
 def _beside(summary: Summary) -> Table:
     overall = summary.overall
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     table.add_column("questions")
     for each in overall.measures:
         table.add_column(str(each), justify="right")

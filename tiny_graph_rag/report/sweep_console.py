@@ -6,16 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
-
 from tiny_graph_rag.evaluation.recommend import rule
+from tiny_graph_rag.report.screen import Console, Table, escape
 from tiny_graph_rag.report.summary_console import interval, shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tiny_graph_rag.evaluation.sweep import Setting, Sweep
 
 BAR = 10  # characters of a full bar
@@ -51,7 +46,7 @@ def _deciding_cutoff(found: Sweep) -> int:
 
 
 def _settings(found: Sweep, rows: Sequence[Setting], cutoff: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     many = len(found.plan.retrievers) > 1
     heads = (("retriever", "left"),) if many else ()
     for name, justify in (
@@ -90,7 +85,7 @@ def _settings(found: Sweep, rows: Sequence[Setting], cutoff: int) -> Table:
 
 
 def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table()
     for name in (
         "tag",
         "n",

@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
-from rich.markup import escape
-from rich.table import Table
-
+from tiny_graph_rag.report.screen import Console, Table, escape
 from tiny_graph_rag.report.summary_console import shown
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from tiny_graph_rag.dataset.checks import Finding
     from tiny_graph_rag.dataset.stamp import Drift
     from tiny_graph_rag.dataset.validate import Validation
@@ -31,7 +26,7 @@ def print_validation(
     console: Console,
 ) -> None:
     """broken: schema errors, lines that were left out."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=False)
+    table = Table(show_header=False)
     table.add_column(style="bold")
     table.add_column(justify="right")
     table.add_column()

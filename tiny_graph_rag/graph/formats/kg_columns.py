@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from operator import attrgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
-from tiny_graph_rag.graph.formats.id_table import IdTable
 from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation
 from tiny_graph_rag.graph.model import (
     DANGLING,
@@ -26,6 +25,9 @@ from tiny_graph_rag.graph.model import (
     rank_by_name,
 )
 from tiny_graph_rag.graph.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.graph.formats.id_table import IdTable
 
 UNKNOWN_TYPE = "OTHER"
 UNKNOWN_RELATION = "RELATED_TO"
@@ -135,6 +137,8 @@ class GraphColumns:
 
     @cached_property
     def _rows(self) -> IdTable:
+        from tiny_graph_rag.graph.formats.id_table import IdTable
+
         return IdTable(self._id_column)
 
     def _entities(self, ids: list[str]) -> NDArray[np.int32]:

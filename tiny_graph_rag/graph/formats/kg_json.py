@@ -1,9 +1,9 @@
 """KG JSON, the upstream tool's own format: `{"entities": {id: {…}}, "relationships": [{…}]}`.
 
-A file is decoded piece by piece straight into columns. What can't be taken so is not JSON, has not the two
-parts, or has an id twice: a small file is then read again as a whole with the standard library, which loads
-it or says everything that is wrong with it; of a large one the first mistake is named from where the
-scan stopped, since reading it as a whole takes five times its size.
+A file that is worth it is decoded piece by piece straight into columns, a small one as a whole by the
+standard library, which is loaded anyway. What can't be taken piece by piece is not JSON, has not the two
+parts, or has an id twice: where reading it as a whole would take five times its size, the first mistake is
+named from where the scan stopped; elsewhere it is read so, which loads it or says all that is wrong with it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.formats.kg_columns import GraphColumns
 
+IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 SHAPE = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
 
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
@@ -30,10 +31,17 @@ SHAPE = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
 @graph_format(".json", ".json.gz")
 def read_kg_json(path: Path) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
-    columns = _in_pieces(path) or _with_care(path)
+    columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
     if not columns.entities:
         raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
     return columns.graph()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it says what is wrong
 
 
 def _in_pieces(path: Path) -> GraphColumns | None:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeVar
-
-import msgspec
 
 from tiny_graph_rag.errors import json_kind
 
 Extras = dict[int, dict[str, Any]]  # number of a record → its unknown keys
 
 
-class Entity(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+@dataclass(slots=True)
+class Entity:
     name: str
     entity_id: str | None = None
     entity_type: str | None = None
@@ -22,7 +22,8 @@ class Entity(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     aliases: list[str] | None = None
 
 
-class Relation(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+@dataclass(slots=True)
+class Relation:
     source_entity_id: str
     target_entity_id: str
     relationship_id: str | None = None
@@ -47,7 +48,8 @@ def made(
     problems.extend(f"{place}: {wrong}" for wrong in _wrong_fields(kind, row))
     if len(problems) > before:
         return None
-    known = {name: value for name, value in row.items() if name in kind.__struct_fields__}
+    names = {each.name for each in fields(kind)}
+    known = {name: value for name, value in row.items() if name in names}
     if len(known) < len(row):
         extras[number] = {name: value for name, value in row.items() if name not in known}
     if known.get("weight") is not None:
@@ -72,12 +74,12 @@ _FIELD_KINDS = {
 
 
 def _wrong_fields(kind: type[Entity | Relation], row: dict[str, Any]) -> Iterator[str]:
-    for field in msgspec.structs.fields(kind):
-        value = row.get(field.name)
-        if field.required and field.name not in row:
+    for field in fields(kind):
+        value, required = row.get(field.name), field.default is MISSING
+        if required and field.name not in row:
             yield f"{field.name!r} is missing"
         elif value is None:
-            if field.required:
+            if required:
                 yield f"{field.name!r} must be a string, got null"
         else:
             wanted = _FIELD_KINDS.get(field.name, "a string")
