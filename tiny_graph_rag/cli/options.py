@@ -44,6 +44,9 @@ class Folders:
     results_dir: Annotated[str | None, from_config("--results-dir", help="folder of results")] = None
 
 
+Dataset = Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")]
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     graph: Annotated[

@@ -9,7 +9,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph
+from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @command(app, "validate")
 def validate_command(
-    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    dataset: Dataset,
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
