@@ -83,7 +83,6 @@ def score(
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
     from tiny_graph_rag.evaluation.foreign import Request, attempts
-    from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
     from tiny_graph_rag.evaluation.stretches import Collected
     from tiny_graph_rag.evaluation.trec_gold import AnotherWay
     from tiny_graph_rag.files import (
@@ -92,10 +91,9 @@ def score(
         sha256_meanwhile,
     )
     from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION
+    from tiny_graph_rag.report.numbers_json import head
     from tiny_graph_rag.report.score_json import document_parts
     from tiny_graph_rag.report.summary_console import print_summary
-    from tiny_graph_rag.version import __version__
 
     if ties not in ("list", "trec"):
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
@@ -129,21 +127,15 @@ def score(
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
         collected = Collected(wanted)
-        head = {
-            "schema_version": SCHEMA_VERSION,
-            "package_version": __version__,
-            "kind": "score",
-            "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
-            "config": config.as_dict(),
-        }
+        scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
-            head,
+            head("score", graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, run_path.name, run_sum, gold_sum),
             opened.stretches,
             collected,
             knowledge,
             cutoff=cutoff,
-            shown=max(cutoff, SHOWN_RANKS),
+            shown=config.evaluation.shown_ranks,
             usage=opened.usage,
             seed=config.evaluation.seed,
         )

@@ -7,6 +7,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import ConfigError
 
+SHOWN_RANKS = 10  # of each ranking at least, where it is so long
+
 
 def setting(
     default: Any, comment: str, *, env: str = "", low: float | None = None, high: float | None = None
@@ -112,6 +114,11 @@ class Evaluation:
     save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
     seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+
+    @property
+    def shown_ranks(self) -> int:
+        """How much of a ranking results hold and show; --save-run writes all of it."""
+        return max(self.top_k, SHOWN_RANKS)
 
 
 @dataclass(frozen=True, slots=True)
