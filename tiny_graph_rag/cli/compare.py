@@ -52,8 +52,8 @@ def compare_command(
 ) -> None:
     """Say which of several results is better, by how much, how sure that is, and which questions flipped."""
     from tiny_graph_rag.evaluation.comparison import compare
+    from tiny_graph_rag.evaluation.comparison.results_file import read_system
     from tiny_graph_rag.evaluation.gates import hold_drops
-    from tiny_graph_rag.evaluation.results_file import read_system
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.metrics import parse_measures
     from tiny_graph_rag.report.comparison_console import print_comparison

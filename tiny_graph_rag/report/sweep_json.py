@@ -7,8 +7,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
-from tiny_graph_rag.evaluation.recommend import Recommendation, rule
 from tiny_graph_rag.evaluation.sweep import Setting, SettingSlice, Sweep
+from tiny_graph_rag.evaluation.sweep.recommendation import Recommendation, rule
 from tiny_graph_rag.report.numbers_json import closed_with_rows, head, mean_fields, number, opened
 from tiny_graph_rag.report.results_json import dataset_json
 
