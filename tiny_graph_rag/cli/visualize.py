@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.session import Session
 
 

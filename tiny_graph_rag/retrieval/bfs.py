@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from tiny_graph_rag.compiled import worth_compiling
-from tiny_graph_rag.config import Config, Ranking
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel

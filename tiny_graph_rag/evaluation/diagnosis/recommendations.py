@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tiny_graph_rag.evaluation.diagnosis import Verdict
-from tiny_graph_rag.evaluation.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Verdict
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
