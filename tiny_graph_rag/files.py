@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Thread, get_ident
 from typing import Any
 
-from tiny_graph_rag.errors import InputError, UsageError, nearest
+from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, nearest
 from tiny_graph_rag.text import nfc
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -154,11 +154,20 @@ def _likely_encoding(raw: bytes) -> str:
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
 
 
-def parse_yaml(text: str) -> Any:
-    """The safe subset of YAML, by libyaml where PyYAML was built with it. Raises yaml.YAMLError."""
+def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
+    """The document, in the safe subset of YAML; by libyaml where PyYAML was built with it.
+
+    Raises `failure` with line and column for what is no YAML, InputError for what can't be read.
+    """
     import yaml
 
-    return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    text = decode_utf8(read_bytes(path), path)
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        raise failure(f"{place}: not YAML: {getattr(error, 'problem', error)}") from error
 
 
 def sha256_of(path: Path) -> str:

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.evaluation.small import graph_of, judgments_of, linked, worlds
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose
-from tiny_graph_rag.evaluation.waterfall import waterfall
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Diagnosis, Limits, Verdict, diagnose
+from tiny_graph_rag.evaluation.diagnosis.waterfall import waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics import Measure, judge
 from tiny_graph_rag.retrieval import Run, Task

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import ROOT, real, write_gold, write_kg
 from tests.report.test_schema import SCHEMA
-from tiny_graph_rag.evaluation.recommend import recommend
+from tiny_graph_rag.evaluation.sweep.recommendation import recommend
 
 HARDSET = ROOT / "data/eval/김유정-동백꽃-hardset.jsonl"
 GRAPH = ROOT / "data/kg/김유정-동백꽃-KG.json"
@@ -159,9 +159,9 @@ def test_what_cannot_be_swept_is_said(run_cli, options) -> None:
 def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> None:
     from tiny_graph_rag.dataset.jsonl import read_eval_set
     from tiny_graph_rag.dataset.resolve import resolve
-    from tiny_graph_rag.evaluation.free_hops import seed_columns
-    from tiny_graph_rag.evaluation.gold_seeds import gold_links
-    from tiny_graph_rag.evaluation.hop_tags import farthest_hops, nearest_hops
+    from tiny_graph_rag.evaluation.diagnosis.free_hops import seed_columns
+    from tiny_graph_rag.evaluation.diagnosis.gold_seeds import gold_links
+    from tiny_graph_rag.evaluation.diagnosis.hop_tags import farthest_hops, nearest_hops
     from tiny_graph_rag.graph.distances import hops_between
     from tiny_graph_rag.graph.formats import read_graph
     from tiny_graph_rag.graph.names import NameIndex

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.evaluation.small import judgments_of
-from tiny_graph_rag.evaluation.ties import ties
+from tiny_graph_rag.evaluation.diagnosis.ties import ties
 from tiny_graph_rag.metrics import judge, parse_measures, score
 from tiny_graph_rag.retrieval import Run
 

@@ -1,4 +1,4 @@
-"""The answering part of `eval`: whether, at what cost, with which progress, and how it ended.
+"""The answering part of `eval`: whether, at what cost, with which progress.
 
 Nothing of the API's libraries is imported unless answers are asked for.
 """
@@ -6,7 +6,6 @@ Nothing of the API's libraries is imported unless answers are asked for.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.cli.linking import failed_links, require_api, say_paid
+from tiny_graph_rag.cli.linking import require_api, say_paid
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LLM, LinkerMaker, make_linker
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Outcome
     from tiny_graph_rag.llm.chat import Chat
     from tiny_graph_rag.llm.setup import Tariff
-
-SHOWN_FAILURES = 5
 
 
 def prepare(session: Session, options: Generating, examples: EvalSet, results: Path) -> Answering | None:
@@ -194,60 +191,6 @@ class Answering:
         say_paid(self.session, self.chat)
         return replace(evaluation, answered=answered)
 
-    def problems(self, evaluation: Evaluation) -> list[TinyGraphRagError]:
-        """Once results are written: list the questions that failed, and give what the command must end with.
-
-        That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where too much
-        failed. Listed before anything ends, so that a gate that fails as well hides none of them.
-        """
-        from tiny_graph_rag.llm.chat import NOT_ASKED
-
-        questions = len(evaluation.examples)
-        failed = self._failed(evaluation)
-        reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
-        for line in reasons[:SHOWN_FAILURES]:
-            self.session.warn(f"no {self._wanted} to {line}")
-        if len(reasons) > SHOWN_FAILURES:
-            self.session.warn(f"… and {len(reasons) - SHOWN_FAILURES:,} more, all in the results")
-        if self._was_stopped(evaluation):
-            verdicts = ", verdicts are missing" if self.judges else ""
-            return [
-                FoundProblems(
-                    f"the run stopped before --max-cost {self.chat.cap_usd:g}: {len(failed):,} of "
-                    f"{questions:,} questions have no {self._wanted} and score 0{verdicts}. "
-                    "--resume with a higher cap goes on"
-                )
-            ]
-        if not failed:
-            return []
-        if len(failed) / questions >= self.session.config.generation.fail_on_error:
-            return [
-                ServiceError(
-                    f"{len(failed):,} of {questions:,} questions have no {self._wanted}, first {reasons[0]}. "
-                    "--retry-failed asks them again; --fail-on-error sets the share that is too much"
-                )
-            ]
-        self.session.say(
-            f"{len(failed):,} questions have no {self._wanted} and score 0; --retry-failed asks them again"
-        )
-        return []
-
-    @property
-    def _wanted(self) -> str:
-        return "answer" if self.generates else "link"
-
-    def _failed(self, evaluation: Evaluation) -> list[tuple[str, str]]:
-        ids = [each.id for each in evaluation.examples]
-        if evaluation.answered is None:
-            return failed_links(ids, evaluation.linked)
-        answers = evaluation.answered.answers.rows
-        return [(id, each.error) for id, each in zip(ids, answers, strict=True) if each.error is not None]
-
-    def _was_stopped(self, evaluation: Evaluation) -> bool:
-        if evaluation.answered is not None:
-            return not evaluation.answered.answers.complete
-        return self.chat.ledger.stopped is not None
-
     def _asked(self, evaluation: Evaluation) -> Asked:
         from tiny_graph_rag.generation.answering import Asked
         from tiny_graph_rag.generation.context import ContextMaker
@@ -291,29 +234,16 @@ class Answering:
 
     @contextmanager
     def _progress(self, what: str, calls: int) -> Iterator[Callable[[Outcome], None]]:
-        """Questions done, tokens, money, failures and time left, where somebody can see it."""
-        if self.session.quiet or not sys.stderr.isatty():
-            yield lambda outcome: None
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        tokens = 0
-        columns = (
-            TextColumn(what),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[spent]}"),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task("", total=calls, spent="")
+        """Calls done, tokens, money, failures and time left, where somebody can see it."""
+        calls_done = tokens = 0
+        with self.session.progress(what, calls, least=0) as bar:
 
             def done(outcome: Outcome) -> None:
-                nonlocal tokens
+                nonlocal calls_done, tokens
+                calls_done += 1
                 tokens += outcome.reply.tokens.total if outcome.reply is not None else 0
                 money, failed = self.chat.budget.spent_usd, self.chat.ledger.failed
-                bar.update(task, advance=1, spent=f"{tokens:,} tokens · ${money:.4f} · {failed} failed")
+                bar(calls_done, f"{tokens:,} tokens · ${money:.4f} · {failed} failed")
 
             yield done
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.gating import Drops, check_junit, conclude
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, command
-from tiny_graph_rag.cli.outputs import keep_apart
-from tiny_graph_rag.cli.report import report_on
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.gating import Drops
+from tiny_graph_rag.cli.options import Common, Folders, Reporting
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -53,19 +52,16 @@ def compare_command(
 ) -> None:
     """Say which of several results is better, by how much, how sure that is, and which questions flipped."""
     from tiny_graph_rag.evaluation.comparison import compare
-    from tiny_graph_rag.evaluation.gates import check_basis, hold_drops, parse_drops
-    from tiny_graph_rag.evaluation.results_file import read_system
-    from tiny_graph_rag.files import check_writable, find_input, output_path, write_atomically
+    from tiny_graph_rag.evaluation.comparison.results_file import read_system
+    from tiny_graph_rag.evaluation.gates import hold_drops
+    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.metrics import parse_measures
     from tiny_graph_rag.report.comparison_console import print_comparison
     from tiny_graph_rag.report.comparison_json import comparison_parts
 
-    to_stdout = output == "-"
-    reports = reporting.names(to_stdout=to_stdout)
-    session = Session.open(common, folders, to_stdout=to_stdout)
-    gates = parse_drops(drops.max_drop) if drops.max_drop else ()
-    basis = check_basis(drops.gate_on)
-    check_junit(drops.junit)
+    out = Output.of(output, reporting)
+    session = Session.open(common, folders, to_stdout=out.to_stdout)
+    gates = drops.checked()
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(each, folder, "results file")) for each in results]
     wanted = [str(each) for each in parse_measures(measures)] if measures else list(systems[0].columns)
@@ -76,33 +72,22 @@ def compare_command(
                 f"no measure is cut at {top_k}; run eval with --top-k {top_k} or name --measures"
             )
     if measures or top_k is not None:
-        wanted = list(dict.fromkeys([*wanted, *(str(gate.measure) for gate in gates)]))
+        wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
     else:
         wanted = []
-    target = output_path(output or f"{systems[0].name}-comparison.json", folder)
-    if not to_stdout:
-        check_writable(target)
-    read = (*(each.path for each in systems), session.config.file)
-    keep_apart((None if to_stdout else target, drops.junit), read)
+    target = out.path(session, f"{systems[0].name}-comparison.json")
+    out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), session.config.file))
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console)
-    parts = comparison_parts(found, session.config)
-    if to_stdout:
-        for part in parts:
-            sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(target, parts)
-        session.say(f"comparison: {target}")
-        report_on(session, target, reports)
+    out.write(target, comparison_parts(found, session.config))
+    out.tell(session, comparison=target)
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):
-        missing = [str(gate.measure) for gate in gates if str(gate.measure) not in found.overall]
+        missing = [each for each in map(str, gates.measures) if each not in found.overall]
         if missing:
             raise UsageError(
                 f"--max-drop: {missing[0]} is not in every results file; run eval with it in --measures"
             )
-        outcomes += hold_drops(
-            gates, system.name, {each: rows[row] for each, rows in found.overall.items()}, basis
-        )
-    conclude(session, outcomes, drops.junit, "compare")
+        differences = {each: rows[row] for each, rows in found.overall.items()}
+        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis)
+    gates.conclude(session, outcomes, "compare")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +10,13 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.gating import Floors, check_junit, conclude, end_with
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.gating import Floors, end_with
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
     Common,
+    Dataset,
     Folders,
     Generating,
     Graph,
@@ -23,20 +24,18 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     Retrieving,
     comma_list,
-    command,
     flags,
     from_config,
 )
-from tiny_graph_rag.cli.outputs import keep_apart
-from tiny_graph_rag.cli.report import report_on
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.linking import LLM, make_linker
 
 
 @command(app, "eval")
 def evaluate_command(
-    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    dataset: Dataset,
     graph: Graph,
     folders: Folders,
     retrieving: Retrieving,
@@ -75,19 +74,17 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare
-    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.metrics import default_measures, parse_measures
     from tiny_graph_rag.report.console import print_evaluation
     from tiny_graph_rag.report.results_json import document_parts
 
-    to_stdout = output == "-"
-    reports = reporting.names(to_stdout=to_stdout)
+    out = Output.of(output, reporting)
     session = Session.open(
         common,
         folders,
-        to_stdout=to_stdout,
+        to_stdout=out.to_stdout,
         **flags(retrieving),
         top_k=top_k,
         save_reasons=save_reasons,
@@ -95,31 +92,18 @@ def evaluate_command(
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
-    if config.evaluation.top_k > config.retrieval.depth:
-        raise UsageError(
-            f"--top-k {config.evaluation.top_k} can't be more than --depth {config.retrieval.depth}: "
-            "measures would cut where nothing is retrieved"
-        )
+    check_cutoff(config, config.evaluation.top_k)
     chosen_measures = (
         parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
     )
-    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
-    basis = check_basis(floors.gate_on)
-    check_junit(floors.junit)
+    gates = floors.checked()
     kinds = _kinds(perturb)
     if kinds and config.retrieval.linker == LLM:
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
-    computed = tuple(dict.fromkeys([*chosen_measures, *(gate.measure for gate in gates)]))
-    for each in computed:
-        if (each.cutoff or 0) > config.retrieval.depth:
-            raise UsageError(
-                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
-                f"add --depth {each.cutoff}"
-            )
+    computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
+    check_measures(config, computed)
     examples = session.eval_set(dataset, chosen)
-    target = output_path(output or f"{examples.name}-results.json", Path(config.storage.results_dir))
-    if not to_stdout:
-        check_writable(target)
+    target = out.path(session, f"{examples.name}-results.json")
     saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
     if saved is not None:
         from tiny_graph_rag.retrieval.runs.writing import form_of, run_parts
@@ -127,15 +111,12 @@ def evaluate_command(
         form = form_of(saved, save_run_format)
         check_writable(saved)
     answering = prepare(session, generating, examples, target)
-    written = (None if to_stdout else target, saved, floors.junit)
-    keep_apart(written, (examples.path, session.graph_path(graph, examples), session.config.file))
-    knowledge = session.graph(graph, examples)
-    session.say(
-        f"graph {knowledge.name}: {amount(len(knowledge), 'entity', 'entities')}, "
-        f"{amount(len(knowledge.relations), 'relation')} · "
-        f"gold set {examples.name}: {amount(len(examples), 'question')} · "
-        f"{config.retrieval.retriever}, {amount(config.retrieval.hops, 'hop')}"
+    out.keep_apart(
+        target, saved, gates.junit, read=(examples.path, session.graph_path(graph, examples), config.file)
     )
+    knowledge = session.graph(graph, examples)
+    asked = f"{config.retrieval.retriever}, {amount(config.retrieval.hops, 'hop')}"
+    session.say(f"{described(knowledge, examples)} · {asked}")
     if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
@@ -163,18 +144,16 @@ def evaluate_command(
             answering.forecast(evaluation)
             return
         evaluation = answering.answered(evaluation)
-    if to_stdout:
-        for part in document_parts(evaluation):
-            sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(target, document_parts(evaluation))
-        session.say(f"results: {target}")
-        report_on(session, target, reports)
-    outcomes = hold_floors(gates, evaluation.summary.overall.measures, basis)
-    problems = [] if answering is None else answering.problems(evaluation)
+    out.write(target, document_parts(evaluation))
+    out.tell(session, results=target)
+    outcomes = gates.hold(evaluation.summary.overall.measures)
+    problems = []
+    if answering is not None:
+        from tiny_graph_rag.cli import unanswered
+
+        problems = unanswered.problems(answering, evaluation)
     try:
-        conclude(session, outcomes, floors.junit, "eval")
+        gates.conclude(session, outcomes, "eval")
     except FoundProblems as failed:
         problems.insert(0, failed)
     end_with(problems)

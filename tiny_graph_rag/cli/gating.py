@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +14,8 @@ from tiny_graph_rag.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
-    from tiny_graph_rag.evaluation.gates import Outcome
+    from tiny_graph_rag.evaluation.gates import Gate, HasMean, Outcome
+    from tiny_graph_rag.metrics import Measure
 
 GateOn = Annotated[
     str,
@@ -36,6 +37,12 @@ class Floors:
     gate_on: GateOn = "mean"
     junit: Junit = None
 
+    def checked(self) -> Gates:
+        """Before any work. Raises UsageError for what is no gate or can't be written."""
+        from tiny_graph_rag.evaluation.gates import parse_floors
+
+        return Gates.of(parse_floors(self.fail_under) if self.fail_under else (), self.gate_on, self.junit)
+
 
 @dataclass(frozen=True, slots=True)
 class Drops:
@@ -48,25 +55,51 @@ class Drops:
     gate_on: GateOn = "mean"
     junit: Junit = None
 
+    def checked(self) -> Gates:
+        """Before any work. Raises UsageError for what is no gate or can't be written."""
+        from tiny_graph_rag.evaluation.gates import parse_drops
 
-def check_junit(junit: Path | None) -> None:
-    """Refuse before any work what could not be written after it."""
-    if junit is not None:
-        check_writable(junit)
+        return Gates.of(parse_drops(self.max_drop) if self.max_drop else (), self.gate_on, self.junit)
 
 
-def conclude(session: Session, outcomes: Sequence[Outcome], junit: Path | None, suite: str) -> None:
-    """Say what passed, write the JUnit file. Raises FoundProblems with one line for each gate that failed."""
-    if junit is not None:
-        from tiny_graph_rag.evaluation.gates import junit_xml
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What is to be held, against what of a mean (`mean` or `interval`), and the JUnit file, if any."""
 
-        write_atomically(junit, [junit_xml(outcomes, suite)])
-    for each in outcomes:
-        if each.passed:
-            session.say(each.message)
-    failed = [each.message for each in outcomes if not each.passed]
-    if failed:
-        raise FoundProblems("\n".join(failed))
+    gates: tuple[Gate, ...]
+    basis: str
+    junit: Path | None
+
+    @classmethod
+    def of(cls, gates: tuple[Gate, ...], gate_on: str, junit: Path | None) -> Gates:
+        from tiny_graph_rag.evaluation.gates import check_basis
+
+        basis = check_basis(gate_on)
+        if junit is not None:
+            check_writable(junit)
+        return cls(gates, basis, junit)
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(gate.measure for gate in self.gates)
+
+    def hold(self, means: Mapping[Measure, HasMean]) -> list[Outcome]:
+        from tiny_graph_rag.evaluation.gates import hold_floors
+
+        return hold_floors(self.gates, means, self.basis)
+
+    def conclude(self, session: Session, outcomes: Sequence[Outcome], suite: str) -> None:
+        """Say what passed, write the JUnit file. Raises FoundProblems with one line a gate that failed."""
+        if self.junit is not None:
+            from tiny_graph_rag.evaluation.gates import junit_xml
+
+            write_atomically(self.junit, [junit_xml(outcomes, suite)])
+        for each in outcomes:
+            if each.passed:
+                session.say(each.message)
+        failed = [each.message for each in outcomes if not each.passed]
+        if failed:
+            raise FoundProblems("\n".join(failed))
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, Folders, command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Common, Folders
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.config import CONFIG_FILE, config_yaml
+from tiny_graph_rag.config import CONFIG_FILE
+from tiny_graph_rag.config.file import config_yaml
 from tiny_graph_rag.files import write_atomically
 
 TEMPLATE_NAME = "my-graph-eval.jsonl"

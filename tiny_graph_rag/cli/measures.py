@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Common
 from tiny_graph_rag.cli.session import Session
 
 

@@ -1,26 +1,18 @@
 """Options that mean the same everywhere: groups that a command takes as one argument.
 
-A command names the groups it takes; `command` spreads their fields into its signature for Typer and hands
-the values over as frozen records. So every option has one name, one help text and one place.
+A command names the groups it takes, so every option has one name, one help text and one place.
 """
 
 from __future__ import annotations
 
-import errno
-import functools
-import inspect
-import sys
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
 from tiny_graph_rag.config import setting_field
-from tiny_graph_rag.errors import TinyGraphRagError, UsageError
-
-INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
+from tiny_graph_rag.errors import UsageError
 
 
 def from_config(flag: str, *more: str, help: str = "") -> Any:
@@ -50,6 +42,9 @@ class Folders:
     kg_dir: Annotated[str | None, from_config("--kg-dir", help="folder of knowledge graphs")] = None
     dataset_dir: Annotated[str | None, from_config("--dataset-dir", help="folder of gold sets")] = None
     results_dir: Annotated[str | None, from_config("--results-dir", help="folder of results")] = None
+
+
+Dataset = Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,107 +189,3 @@ def comma_list(text: str | None) -> tuple[str, ...]:
     if not items:
         raise UsageError(f"wanted a comma-separated list, got {text!r}")
     return items
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """`Annotated[Group, Without(("hops",))]`: a group less options that the command has in its own form."""
-
-    names: tuple[str, ...]
-
-
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command whose parameters may be option groups, and report its errors in words."""
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(function, include_extras=True)
-        parameters: dict[str, inspect.Parameter] = {}
-        groups: dict[str, type] = {}
-        left_out: dict[str, tuple[str, ...]] = {}
-        for parameter in inspect.signature(function).parameters.values():
-            hint = hints[parameter.name]
-            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Without):
-                left_out[parameter.name] = hint.__metadata__[0].names
-                hint = get_args(hint)[0]
-            if is_dataclass(hint) and isinstance(hint, type):
-                groups[parameter.name] = hint
-                field_hints = get_type_hints(hint, include_extras=True)
-                for each in fields(hint):
-                    if each.name in left_out.get(parameter.name, ()):
-                        continue
-                    parameters[each.name] = inspect.Parameter(
-                        each.name,
-                        inspect.Parameter.KEYWORD_ONLY,
-                        default=each.default,
-                        annotation=field_hints[each.name],
-                    )
-            else:
-                parameters[parameter.name] = parameter.replace(
-                    kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint
-                )
-
-        @functools.wraps(function)
-        def run(**values: Any) -> None:
-            given = {
-                name: group(
-                    **{
-                        each.name: values.pop(each.name)
-                        for each in fields(group)
-                        if each.name not in left_out.get(name, ())
-                    }
-                )
-                for name, group in groups.items()
-            }
-            debug = any(getattr(group, "debug", False) for group in given.values())
-            _reported(functools.partial(function, **given, **values), debug)
-
-        del run.__wrapped__
-        run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-        run.__annotations__ = {name: each.annotation for name, each in parameters.items()}
-        app.command(name)(run)
-        return function
-
-    return register
-
-
-def _reported(work: Callable[[], None], debug: bool) -> None:
-    """Run a command; an error is one or two lines on standard error and an exit code."""
-    try:
-        work()
-        sys.stdout.flush()  # a full disk is an error of this run, not a complaint after its end
-    except TinyGraphRagError as error:
-        _say_failed(f"error: {error}", debug)
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted; nothing was overwritten", err=True)
-        raise typer.Exit(130) from None
-    except (typer.Exit, typer.Abort):
-        raise
-    except OSError as error:
-        if error.errno not in _UNWRITABLE:
-            _unexpected(error, debug)
-        place = error.filename or "standard output"
-        _say_failed(
-            f"error: {place}: can't be written ({error.strerror}); make room, or write elsewhere", debug
-        )
-        raise typer.Exit(UsageError.exit_code) from None
-    except Exception as error:
-        _unexpected(error, debug)
-
-
-# What a disk or a device says that takes no more.
-_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
-
-
-def _say_failed(message: str, debug: bool) -> None:
-    if debug:
-        import traceback
-
-        traceback.print_exc()
-    typer.echo(message, err=True)
-
-
-def _unexpected(error: Exception, debug: bool) -> NoReturn:
-    told = f"internal error: {type(error).__name__}: {error}"
-    _say_failed(told if debug else f"{told} (run again with --debug and report it)", debug)
-    raise typer.Exit(INTERNAL_ERROR) from None

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, command, flags, from_config
+from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
-from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.spelled import Spelled
@@ -49,7 +49,7 @@ def query(
         raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
     if question is not None and not question.strip():
         raise UsageError("the question is empty")
-    shown = max(session.config.evaluation.top_k, SHOWN_RANKS)
+    shown = session.config.evaluation.shown_ranks
     if dataset is None:
         found, spelled = _asked(session, graph, str(question), shown if explain else 0)
     else:
@@ -74,8 +74,7 @@ def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple
     linking.say_spent()
     if asked.linked.error is not None:
         raise ServiceError(asked.linked.error)
-    most = max(session.config.evaluation.top_k, SHOWN_RANKS)
-    spelled = Spelled(knowledge)
+    most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
         "linked": linked_json(asked.linked, spelled),

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -38,15 +39,4 @@ def report_command(
     if output is not None and output.is_file():
         raise UsageError(f"{output}: wanted a folder for the reports, this is a file")
     for path in write_reports(documents, names, output):
-        session.say(f"report: {path}")
-
-
-def report_on(session: Session, results: Path, names: tuple[str, ...]) -> None:
-    """What `--report` on other commands does: reports of the file just written, beside it."""
-    if not names:
-        return
-    from tiny_graph_rag.report.document import read_document
-    from tiny_graph_rag.report.reports import write_reports
-
-    for path in write_reports([read_document(results)], names):
         session.say(f"report: {path}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.gating import Floors, check_junit, conclude
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.gating import Floors
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -20,11 +20,9 @@ from tiny_graph_rag.cli.options import (
     Measured,
     Reporting,
     comma_list,
-    command,
     from_config,
 )
-from tiny_graph_rag.cli.outputs import keep_apart
-from tiny_graph_rag.cli.report import report_on
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -85,48 +83,37 @@ def score(
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
     from tiny_graph_rag.evaluation.foreign import Request, attempts
-    from tiny_graph_rag.evaluation.gates import check_basis, hold_floors, parse_floors
-    from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
     from tiny_graph_rag.evaluation.stretches import Collected
     from tiny_graph_rag.evaluation.trec_gold import AnotherWay
     from tiny_graph_rag.files import (
         bare_name,
-        check_writable,
         find_input,
-        output_path,
         sha256_meanwhile,
-        write_atomically,
     )
     from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION
+    from tiny_graph_rag.report.numbers_json import head
     from tiny_graph_rag.report.score_json import document_parts
     from tiny_graph_rag.report.summary_console import print_summary
-    from tiny_graph_rag.version import __version__
 
     if ties not in ("list", "trec"):
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None
-    gates = parse_floors(floors.fail_under) if floors.fail_under else ()
-    for each in (*(wanted or ()), *(gate.measure for gate in gates)):
+    gates = floors.checked()
+    for each in (*(wanted or ()), *gates.measures):
         if each.kind.needs == "graph" and graph is None:
             raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
-    to_stdout = output == "-"
-    reports = reporting.names(to_stdout=to_stdout)
-    session = Session.open(common, folders, to_stdout=to_stdout, top_k=top_k)
+    out = Output.of(output, reporting)
+    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
     config = session.config
     cutoff = config.evaluation.top_k
-    wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *(gate.measure for gate in gates)]))
-    basis = check_basis(floors.gate_on)
-    check_junit(floors.junit)
+    wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *gates.measures]))
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
-    target = output_path(output or f"{bare_name(run_path)}-results.json", Path(config.storage.results_dir))
-    if not to_stdout:
-        check_writable(target)
+    target = out.path(session, f"{bare_name(run_path)}-results.json")
     read = (run_path, gold_path, session.graph_path(Graph(graph)) if graph is not None else None, config.file)
-    keep_apart((None if to_stdout else target, floors.junit), read)
+    out.keep_apart(target, gates.junit, read=read)
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     request = Request(
         run_path,
@@ -142,42 +129,30 @@ def score(
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
         collected = Collected(wanted)
-        head = {
-            "schema_version": SCHEMA_VERSION,
-            "package_version": __version__,
-            "kind": "score",
-            "graph": {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None,
-            "config": config.as_dict(),
-        }
+        scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
-            head,
+            head("score", graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, run_path.name, run_sum, gold_sum),
             opened.stretches,
             collected,
             knowledge,
             cutoff=cutoff,
-            shown=max(cutoff, SHOWN_RANKS),
+            shown=config.evaluation.shown_ranks,
             usage=opened.usage,
             seed=config.evaluation.seed,
         )
         try:
-            if to_stdout:
-                whole = b"".join(parts)  # nothing is shown of an attempt that another one has to repeat
-                sys.stdout.buffer.write(whole)
-                sys.stdout.buffer.flush()
-            else:
-                write_atomically(target, parts)
+            # Nothing is shown of an attempt that another one has to repeat.
+            out.write(target, [b"".join(parts)] if out.to_stdout else parts)
         except AnotherWay:
             continue
         break
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
     print_summary(collected.found(config.evaluation.seed), session.console)
-    if not to_stdout:
-        session.say(f"results: {target}")
-        report_on(session, target, reports)
-    outcomes = hold_floors(gates, collected.found(config.evaluation.seed).overall.measures, basis)
-    conclude(session, outcomes, floors.junit, "score")
+    out.tell(session, results=target)
+    outcomes = gates.hold(collected.found(config.evaluation.seed).overall.measures)
+    gates.conclude(session, outcomes, "score")
 
 
 def _sources(

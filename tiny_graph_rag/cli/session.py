@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.config import Config, cache_folder, load_config
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.text import nfc
 
 if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.dataset.examples import EvalSet, Selection
-    from tiny_graph_rag.evaluation.runner import Progress
     from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.metrics import Measure
     from tiny_graph_rag.report.screen import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
+
+
+class Bar(Protocol):
+    """Told how many questions are done, and what else to show."""
+
+    def __call__(self, done: int, note: str = "") -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +112,19 @@ class Session:
         return read_vocabulary(beside, graph) if beside.is_file() else {}
 
     @contextmanager
-    def progress(self, what: str, total: int) -> Iterator[Progress]:
-        """A bar on standard error where there is much to do and somebody to see it."""
-        if self.quiet or total < PROGRESS_FROM or not sys.stderr.isatty():
-            yield lambda done: None
+    def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
+        """A bar on standard error where there is much to do, `least` or more, and somebody to see it."""
+        if self.quiet or total < least or not sys.stderr.isatty():
+            yield lambda done, note="": None
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        note = TextColumn("{task.fields[note]}")
+        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), note, TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=total)
-            yield lambda done: bar.update(task, completed=done)
+            task = bar.add_task(what, total=total, note="")
+            yield lambda done, note="": bar.update(task, completed=done, note=note)
 
 
 def selection(chosen: Chosen) -> Selection:
@@ -125,6 +132,34 @@ def selection(chosen: Chosen) -> Selection:
     from tiny_graph_rag.dataset.examples import Selection
 
     return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
+
+
+def check_cutoff(config: Config, cutoff: int) -> None:
+    """Raises UsageError where measures would look deeper than anything is retrieved."""
+    if cutoff > config.retrieval.depth:
+        raise UsageError(
+            f"--top-k {cutoff} can't be more than --depth {config.retrieval.depth}: "
+            "measures would cut where nothing is retrieved"
+        )
+
+
+def check_measures(config: Config, measures: Iterable[Measure]) -> None:
+    """The same for measures that bring their own cutoff."""
+    for each in measures:
+        if (each.cutoff or 0) > config.retrieval.depth:
+            raise UsageError(
+                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
+                f"add --depth {each.cutoff}"
+            )
+
+
+def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
+    """What a command works on, in one line."""
+    return (
+        f"graph {graph.name}: {amount(len(graph), 'entity', 'entities')}, "
+        f"{amount(len(graph.relations), 'relation')} · "
+        f"gold set {examples.name}: {amount(len(examples), 'question')}"
+    )
 
 
 def base_name(examples: EvalSet) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, Folders, Graph, command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
 
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
+    Dataset,
     Folders,
     Graph,
     Measured,
     Reporting,
     Retrieving,
-    Without,
     comma_list,
-    command,
     flags,
 )
-from tiny_graph_rag.cli.outputs import keep_apart
-from tiny_graph_rag.cli.report import report_on
-from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError, amount
+from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
+from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
     from tiny_graph_rag.metrics import Measure
@@ -37,7 +34,7 @@ MOST_HOPS = 50  # the diameter of no graph that anyone would walk
 
 @command(app, "sweep")
 def sweep_command(
-    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    dataset: Dataset,
     graph: Graph,
     folders: Folders,
     retrieving: Annotated[Retrieving, Without(("hops", "retriever"))],
@@ -74,27 +71,22 @@ def sweep_command(
 ) -> None:
     """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
     from tiny_graph_rag.evaluation.sweep import Plan, sweep
-    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.files import check_writable, write_atomically
     from tiny_graph_rag.metrics import Measure, default_measures, parse_measures
     from tiny_graph_rag.report.sweep_console import print_sweep
     from tiny_graph_rag.report.sweep_json import sweep_csv, sweep_parts
 
-    to_stdout = output == "-"
-    reports = reporting.names(to_stdout=to_stdout)
+    out = Output.of(output, reporting)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     session = Session.open(
         common,
         folders,
-        to_stdout=to_stdout,
+        to_stdout=out.to_stdout,
         **{**flags(retrieving), "hops": max(limits), "latency_sample": 0},
     )
     config = session.config
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
-    if max(cutoffs) > config.retrieval.depth:
-        raise UsageError(
-            f"--top-k {max(cutoffs)} can't be more than --depth {config.retrieval.depth}: "
-            "measures would cut where nothing is retrieved"
-        )
+    check_cutoff(config, max(cutoffs))
     if not 0 <= tolerance <= 1:
         raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
     named = parse_measures(measures) if measures is not None else ()
@@ -109,12 +101,7 @@ def sweep_command(
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
 
-    for each in (*named, deciding):
-        if (each.cutoff or 0) > config.retrieval.depth:
-            raise UsageError(
-                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
-                f"add --depth {each.cutoff}"
-            )
+    check_measures(config, (*named, deciding))
     plan = Plan(
         hops=limits,
         cutoffs=cutoffs,
@@ -124,34 +111,25 @@ def sweep_command(
         tolerance=tolerance,
     )
     examples = session.eval_set(dataset, chosen)
-    target = output_path(output or f"{examples.name}-sweep.json", Path(config.storage.results_dir))
+    target = out.path(session, f"{examples.name}-sweep.json")
     table = target.with_suffix(".csv")
-    if not to_stdout:
-        check_writable(target)
+    if not out.to_stdout:
         check_writable(table)
     linking = Linking.of(session)
-    if not to_stdout:
-        keep_apart((target, table), (examples.path, session.graph_path(graph, examples), config.file))
+    if not out.to_stdout:
+        read = (examples.path, session.graph_path(graph, examples), config.file)
+        out.keep_apart(target, table, read=read)
     knowledge = session.graph(graph, examples)
-    session.say(
-        f"graph {knowledge.name}: {amount(len(knowledge), 'entity', 'entities')}, "
-        f"{amount(len(knowledge.relations), 'relation')} · "
-        f"gold set {examples.name}: {amount(len(examples), 'question')}"
-    )
+    session.say(described(knowledge, examples))
     runs = len(plan.retrievers) * len(plan.hops)
     with session.progress("sweeping", runs * len(examples)) as progress:
         found = sweep(knowledge, examples, config, plan, progress, linking.maker)
     linking.say_spent()
     print_sweep(found, session.console)
-    if to_stdout:
-        for part in sweep_parts(found):
-            sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(target, sweep_parts(found))
+    out.write(target, sweep_parts(found))
+    if not out.to_stdout:
         write_atomically(table, [sweep_csv(found)])
-        session.say(f"sweep: {target}\ntable: {table}")
-        report_on(session, target, reports)
+    out.tell(session, sweep=target, table=table)
 
 
 def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:

@@ -8,22 +8,23 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, command
-from tiny_graph_rag.cli.outputs import keep_apart
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
+from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
 
 if TYPE_CHECKING:
     from tiny_graph_rag.dataset.examples import EvalSet
     from tiny_graph_rag.dataset.validate import Validation
-    from tiny_graph_rag.evaluation.hop_tags import HopTag
+    from tiny_graph_rag.evaluation.diagnosis.hop_tags import HopTag
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.graph.names import NameIndex
 
 
 @command(app, "validate")
 def validate_command(
-    dataset: Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")],
+    dataset: Dataset,
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
@@ -88,9 +89,9 @@ def _hop_tags(
     graph: KnowledgeGraph, examples: EvalSet, names: NameIndex, found: Validation
 ) -> dict[str, HopTag]:
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
-    from tiny_graph_rag.evaluation.free_hops import FreeHops
-    from tiny_graph_rag.evaluation.gold_seeds import gold_links
-    from tiny_graph_rag.evaluation.hop_tags import hop_tags
+    from tiny_graph_rag.evaluation.diagnosis.free_hops import FreeHops
+    from tiny_graph_rag.evaluation.diagnosis.gold_seeds import gold_links
+    from tiny_graph_rag.evaluation.diagnosis.hop_tags import hop_tags
     from tiny_graph_rag.linking.names import NameLinker
 
     seeds = NameLinker(graph, names).link(examples.examples)

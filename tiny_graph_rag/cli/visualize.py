@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, command
-from tiny_graph_rag.cli.outputs import keep_apart
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
+from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
 
@@ -48,7 +49,5 @@ def visualize_command(
     write_atomically(target, [graph_page(knowledge, core).encode()])
     for line in core.left_out:
         session.say(f"left out: {line}")
-    session.say(
-        f"{amount(len(core.entities), 'entity', 'entities')}, "
-        f"{amount(len(core.relations), 'relation')} drawn: {target}"
-    )
+    drawn = f"{amount(len(core.entities), 'entity', 'entities')}, {amount(len(core.relations), 'relation')}"
+    session.say(f"{drawn} drawn: {target}")

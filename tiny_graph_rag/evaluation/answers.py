@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiny_graph_rag.evaluation.summary import rows_by_tag
 from tiny_graph_rag.generation.accuracy import ACCURACY
 from tiny_graph_rag.generation.base import Answers
 from tiny_graph_rag.generation.rubrics import QUALITIES
@@ -36,11 +37,7 @@ class Answered:
 
 def summarise_answers(answers: Answers, tags: Sequence[Sequence[str]], *, seed: int) -> Answered:
     """tags: of each question; a question counts in every tag that it carries. seed: of the intervals."""
-    rows_of: dict[str, list[int]] = {}
-    for row, its_tags in enumerate(tags):
-        for tag in dict.fromkeys(its_tags):
-            rows_of.setdefault(tag, []).append(row)
-    by_tag = {tag: _slice(answers, rows, seed) for tag, rows in rows_of.items()}
+    by_tag = {tag: _slice(answers, rows.tolist(), seed) for tag, rows in rows_by_tag(tags).items()}
     return Answered(answers, _slice(answers, range(len(answers)), seed), by_tag)
 
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
-from tiny_graph_rag.evaluation.explanation import Explanation, explain
+from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation, explain
 from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -112,7 +111,7 @@ def evaluate(
 def _reasons(
     retriever: Retriever, linked: Sequence[LinkedQuestion], run: Run, config: Config
 ) -> tuple[tuple[tuple[Reason, ...], ...], ...]:
-    most = max(config.evaluation.top_k, SHOWN_RANKS)
+    most = config.evaluation.shown_ranks
     return tuple(
         tuple(
             retriever.reasons(each, run, row)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.metrics import Judged, Mean, Measure, means, weights
 from tiny_graph_rag.metrics.base import Column
 
-__all__ = ["Counts", "Mean", "Slice", "Summary", "slices", "summarise"]
+__all__ = ["Counts", "Mean", "Slice", "Summary", "rows_by_tag", "slices", "summarise"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,15 @@ class Summary:
     by_tag: dict[str, Slice]
 
 
+def rows_by_tag(tags: Sequence[Sequence[str]]) -> dict[str, NDArray[np.int64]]:
+    """Tag → the questions that carry it, tags in the order of first appearance."""
+    rows: dict[str, list[int]] = {}
+    for row, its_tags in enumerate(tags):
+        for tag in dict.fromkeys(its_tags):
+            rows.setdefault(tag, []).append(row)
+    return {tag: np.array(each, dtype=np.int64) for tag, each in rows.items()}
+
+
 def summarise(
     scores: Mapping[Measure, Column], judged: Judged, tags: Sequence[Sequence[str]], *, seed: int = 0
 ) -> Summary:
@@ -55,10 +64,6 @@ def slices(
     seed: int = 0,
 ) -> Summary:
     """The same from columns alone, for runs that are never in memory as a whole."""
-    rows_of: dict[str, list[int]] = {}
-    for row, its_tags in enumerate(tags):
-        for tag in dict.fromkeys(its_tags):
-            rows_of.setdefault(tag, []).append(row)
 
     def part(rows: slice | NDArray[np.int64]) -> Slice:
         return Slice(
@@ -73,4 +78,4 @@ def slices(
             ),
         )
 
-    return Summary(part(slice(None)), {tag: part(np.array(rows)) for tag, rows in rows_of.items()})
+    return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(tags).items()})

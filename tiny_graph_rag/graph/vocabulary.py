@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError, json_kind, nearest
-from tiny_graph_rag.files import decode_utf8, parse_yaml, read_bytes
+from tiny_graph_rag.files import read_yaml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ENDING = "-vocabulary.yaml"
@@ -24,14 +24,7 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
 
     Raises GraphError with every problem: no mapping, words that are none, a type that the graph lacks.
     """
-    import yaml
-
-    try:
-        document = parse_yaml(decode_utf8(read_bytes(path), path))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise GraphError(f"{place}: not YAML: {getattr(error, 'problem', error)}") from error
+    document = read_yaml(path, GraphError)
     if document is None:
         return {}
     if not isinstance(document, dict):

@@ -8,15 +8,14 @@ several content words, words that the graph's relations are named with, function
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking.known_words import HANGUL_STEM, STEM, KnownWords
 from tiny_graph_rag.linking.readings import Readings, Text
 from tiny_graph_rag.text.columns import (
     CASED,
@@ -28,11 +27,8 @@ from tiny_graph_rag.text.columns import (
     Places,
     among,
     keys,
-    keys_of,
 )
-from tiny_graph_rag.text.words import DETERMINERS, FUNCTION_WORDS
 
-STEM, HANGUL_STEM = 4, 2  # characters that two words share at their start when they have a stem in common
 CLITIC = 2  # letters behind an apostrophe that make no word of their own: 's, 't, 'll, 're
 # A word that the graph's names hold so many times as often as another word of the question is rather a word.
 COMMON = 4
@@ -71,35 +67,6 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Vocabulary:
-    """Keys, each column ascending. function: function words. determiners. stems: of the words that relations
-    (and entity types) are named with."""
-
-    function: Keys
-    determiners: Keys
-    stems: Keys
-
-    @classmethod
-    def of(cls, names: NameIndex, types: Iterable[str]) -> Vocabulary:
-        function, _ = distinct(np.concatenate([keys_of(FUNCTION_WORDS), names.function_words]))
-        return cls(function, keys_of(DETERMINERS), keys_of(stems_of_types(types)))
-
-
-def stems_of_types(types: Iterable[str]) -> set[str]:
-    """The stems of the content words in the names of relation and entity types."""
-    return {stem_of(word) for name in types for word in words_of_type(name) if word not in FUNCTION_WORDS}
-
-
-def words_of_type(name: str) -> list[str]:
-    """`LOCATED_IN`, `locatedIn` → located, in."""
-    return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
-
-
-def stem_of(word: str) -> str:
-    return word[: HANGUL_STEM if "가" <= word[0] <= "힣" else STEM]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class _Words:
     """The words of all texts, each with what it is. begins_text: the first of its text."""
 
@@ -114,9 +81,9 @@ class _Words:
     key: Keys
 
 
-def weigh(text: Text, found: Readings, names: NameIndex, vocabulary: Vocabulary) -> Evidence:
+def weigh(text: Text, found: Readings, names: NameIndex, known: KnownWords) -> Evidence:
     """Evidence for every reading of every text, in columns."""
-    words = _words(text, vocabulary)
+    words = _words(text, known)
     case_counts = _case_counts(text, found, words)
     column = text.characters
     # Words from `low` to `last` - 1 lie wholly inside the reading; word `last` may lie inside in part.
@@ -125,10 +92,10 @@ def weigh(text: Text, found: Readings, names: NameIndex, vocabulary: Vocabulary)
     low = np.where(low > last, last, low)  # a stretch that begins within a word (scripts without spaces)
     part_start = np.maximum(words.starts[last], found.starts)
     part_key = keys(text.column, part_start, found.ends)
-    part_function = among(part_key, vocabulary.function) | (
+    part_function = among(part_key, known.function) | (
         words.is_function[last] & (found.ends == words.ends[last])
     )
-    part_relation = among(_stem_keys(text, part_start, found.ends), vocabulary.stems)
+    part_relation = among(_stem_keys(text, part_start, found.ends), known.stems)
 
     def count(flags: NDArray[np.bool_]) -> Places:
         total: Places = np.concatenate([[0], np.cumsum(flags)])
@@ -173,17 +140,17 @@ def weigh(text: Text, found: Readings, names: NameIndex, vocabulary: Vocabulary)
         rarity = np.where(last > low, np.minimum(rarity, within), rarity)
         rarity[(digits > 0) | (number > 1)] = 1
     before = np.maximum(low - 1, 0)
-    determined = (low > 0) & among(words.key[before], vocabulary.determiners)
+    determined = (low > 0) & among(words.key[before], known.determiners)
     determined &= words.text[before] == found.text
     return Evidence(grade, rarity.astype(np.int32), determined, quoted, case_counts)
 
 
-def _words(text: Text, vocabulary: Vocabulary) -> _Words:
+def _words(text: Text, known: KnownWords) -> _Words:
     column, starts, ends = text.characters, text.word_starts, text.word_ends
     key = keys(text.column, starts, ends)
     texts = column.text[starts]
     begins = np.append(True, texts[1:] != texts[:-1])[: len(starts)]
-    is_function = among(key, vocabulary.function)
+    is_function = among(key, known.function)
     if len(starts):
         # What stands behind an apostrophe without a space before it: what's, don't.
         joined = np.append(False, column.starts[starts[1:]] - column.ends[starts[1:] - 1] == 1) & ~begins
@@ -195,7 +162,7 @@ def _words(text: Text, vocabulary: Vocabulary) -> _Words:
         ends,
         texts,
         is_function,
-        among(_stem_keys(text, starts, ends), vocabulary.stems),
+        among(_stem_keys(text, starts, ends), known.stems),
         ((first & UPPER) > 0) & ~only_i,
         (first & CASED) > 0,
         begins,

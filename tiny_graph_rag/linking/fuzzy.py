@@ -20,7 +20,8 @@ from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.evidence import Grade, stem_of, stems_of_types
+from tiny_graph_rag.linking.evidence import Grade
+from tiny_graph_rag.linking.known_words import stem_of, stems_of_types
 from tiny_graph_rag.linking.mentions import Mention
 from tiny_graph_rag.text import fold
 from tiny_graph_rag.text.columns import Keys, code_points, keys, running

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import ClassVar
 
-from tiny_graph_rag.config import OpenAI
+from tiny_graph_rag.config.sections import OpenAI
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -13,7 +13,8 @@ from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
-from tiny_graph_rag.linking.evidence import COMMON, STEM, Evidence, Grade, Vocabulary, weigh, words_of_type
+from tiny_graph_rag.linking.evidence import COMMON, Evidence, Grade, weigh
+from tiny_graph_rag.linking.known_words import STEM, KnownWords, words_of_type
 from tiny_graph_rag.linking.readings import Readings, Text, readings
 from tiny_graph_rag.text import is_dropped, nfc
 from tiny_graph_rag.text.columns import CASED, HANGUL
@@ -43,14 +44,14 @@ class MentionFinder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         self.kinds = kinds_of_entities(graph.entities.types)
-        self.vocabulary = Vocabulary.of(names, [*graph.relations.types.names, *graph.entities.types.names])
+        self.known = KnownWords.of(names, [*graph.relations.types.names, *graph.entities.types.names])
         self._relation_words = [words_of_type(name) for name in graph.relations.types.names]
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
         text = Text.of(texts)
         found = readings(text, self.names)
-        evidence = weigh(text, found, self.names, self.vocabulary)
+        evidence = weigh(text, found, self.names, self.known)
         mentions: list[list[Mention]] = [[] for _ in texts]
         meant = self._may_be_meant(found, evidence)
         rows = np.fromiter(_selected(text, found, evidence, meant), dtype=np.int64)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,7 +17,9 @@ from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
 from tiny_graph_rag.llm.journal import Journal
 from tiny_graph_rag.llm.pace import Pace
 from tiny_graph_rag.llm.parameters import Parameters
+from tiny_graph_rag.llm.patience import Patience
 from tiny_graph_rag.llm.prices import Price
+from tiny_graph_rag.llm.stopping import Stop, Stopped
 from tiny_graph_rag.llm.tokens import TokenCounter
 
 if TYPE_CHECKING:
@@ -29,21 +29,6 @@ NOT_ASKED = "not asked: the run stopped at --max-cost"
 EMPTY = "the model returned an empty answer"
 CUT_OFF = "the answer was cut off before its first word: raise openai.max_tokens"
 UNREACHABLE_AFTER = 3  # calls that found no server, with all their retries, before anybody answered
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to try. Seconds; the wait doubles from `first_wait` to `longest_wait`, half of it by chance.
-
-    attempts: of a call that fails in passing. limited: times that one call obeys a rate limit.
-    longest_retry_after: an API that asks to wait longer ends the run, which can be resumed.
-    """
-
-    attempts: int = 5
-    limited: int = 30
-    first_wait: float = 0.5
-    longest_wait: float = 30.0
-    longest_retry_after: float = 300.0
 
 
 @dataclass(slots=True)
@@ -77,15 +62,13 @@ class Chat:
     _parameters: dict[str, Parameters] = field(default_factory=dict)
     _unreachable: int = 0
     _answered: bool = False
-    _stop: _Stop = field(default_factory=lambda: _Stop())
+    _stop: Stop = field(default_factory=Stop)
     _chance: random.Random = field(default_factory=lambda: random.Random(0))
 
     def __post_init__(self) -> None:
-        self.budget = Budget(self.cap_usd, self._paid_before())
-
-    def _paid_before(self) -> float:
-        """USD of the calls that a resumed run takes over: its cap holds however often it died."""
-        return 0.0 if self.journal is None else self.journal.paid_usd(self.price)
+        # The cap holds however often a run died and was resumed.
+        paid_before = 0.0 if self.journal is None else self.journal.paid_usd(self.price)
+        self.budget = Budget(self.cap_usd, paid_before)
 
     def ask(
         self, calls: Iterable[Call], done: Callable[[Outcome], None] = lambda outcome: None
@@ -106,7 +89,7 @@ class Chat:
     async def _ask_all(self, calls: Iterator[Call], done: Callable[[Outcome], None]) -> list[Outcome]:
         outcomes: dict[int, Outcome] = {}
         numbered = enumerate(calls)
-        pace, stop = Pace(self.concurrency), _Stop()
+        pace, stop = Pace(self.concurrency), Stop()
         self._stop = stop
         self.budget.begin()
         async with self.endpoint.connect() as client:
@@ -122,7 +105,7 @@ class Chat:
                         self.ledger.stopped = NOT_ASKED
                         outcomes[place] = Outcome(error=NOT_ASKED)
                         stop.reason = stop.reason or CapReached()
-                    except _Stopped:
+                    except Stopped:
                         return
                     except BaseException as error:  # the others finish what they are at, then it is raised
                         stop.reason = stop.reason or error
@@ -206,7 +189,7 @@ class Chat:
                 if failure.kind in ("fatal", "rejected"):
                     raise
                 if self._stop.reason is not None:
-                    raise _Stopped from None
+                    raise Stopped from None
                 wait = failure.retry_after
                 if wait is not None and wait > patience.longest_retry_after:
                     raise CallFailed("fatal", f"{failure}; the API asks to wait {wait:,.0f} s") from None
@@ -214,23 +197,20 @@ class Chat:
                     limited += 1
                     if limited >= patience.limited:
                         raise
-                    pace.slow_down(self._wait(min(limited, 6)) if wait is None else wait, sent_at)
+                    seconds = patience.wait(min(limited, 6), self._chance) if wait is None else wait
+                    pace.slow_down(seconds, sent_at)
                     continue
                 failed += 1
                 if failed >= patience.attempts:
                     self._give_up(failure)
                     raise CallFailed("transient", f"{failure} ({failed} attempts)") from None
-                await asyncio.sleep(self._wait(failed) if wait is None else wait)
+                await asyncio.sleep(patience.wait(failed, self._chance) if wait is None else wait)
 
     def _give_up(self, failure: CallFailed) -> None:
         """One call without a server is a failed question; several before the first answer are no server."""
         self._unreachable += failure.unreachable
         if not self._answered and self._unreachable >= UNREACHABLE_AFTER:
             raise CallFailed("fatal", f"{failure}. Check openai.base_url (OPENAI_BASE_URL)") from None
-
-    def _wait(self, attempt: int) -> float:
-        longest: float = min(self.patience.first_wait * 2.0 ** (attempt - 1), self.patience.longest_wait)
-        return longest * (0.5 + self._chance.random() / 2)
 
     async def _attempt(self, call: Call, client: AsyncOpenAI, extra: dict[str, object], pace: Pace) -> Reply:
         counter, price = self.counter(call.model), self.price(call.model)
@@ -267,33 +247,3 @@ def _problem(reply: Reply, call: Call) -> str | None:
     except ValueError as error:
         return f"the model's answer can't be used: {error}"
     return None
-
-
-class _Stopped(Exception):  # noqa: N818 - no error: the run ends, and this call failed in passing
-    """A call that would have been tried again."""
-
-
-class _Stop:
-    """Why no new call begins any more. Ctrl-C lets the calls under way finish; a second one does not."""
-
-    def __init__(self) -> None:
-        self.reason: BaseException | None = None
-
-    @contextlib.contextmanager
-    def at_ctrl_c(self) -> Iterator[None]:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-
-        def stop() -> None:
-            if self.reason is not None and task is not None:
-                task.cancel()
-            self.reason = self.reason or KeyboardInterrupt()
-
-        try:
-            loop.add_signal_handler(signal.SIGINT, stop)
-        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
-            yield
-            return
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)

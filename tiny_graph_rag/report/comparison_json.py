@@ -9,17 +9,13 @@ from typing import Any
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.evaluation.comparison import Comparison, Flip, Rows
-from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION, number
-from tiny_graph_rag.version import __version__
+from tiny_graph_rag.report.numbers_json import closed_with_rows, head, number, opened
 
 
 def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
     """The file, piece by piece, one flipped question a line."""
     first = found.systems[0]
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "package_version": __version__,
-        "kind": "comparison",
+    fields = {
         "dataset": {
             "name": first.name,
             "sha256": first.dataset_sha256,
@@ -36,12 +32,8 @@ def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
         "measures": _rows(found.overall),
         "by_tag": {tag: _rows(rows) for tag, rows in found.by_tag.items()},
     }
-    yield json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False).removesuffix("\n}").encode()
-    yield b',\n  "flips": ['
-    for place, each in enumerate(found.flips):
-        line = json.dumps(_flip(each), ensure_ascii=False, allow_nan=False)
-        yield (",\n    " if place else "\n    ").encode() + line.encode()
-    yield b"\n  ]\n}\n"
+    yield opened(head("comparison", **fields))
+    yield from closed_with_rows("flips", map(_flip, found.flips))
 
 
 def _rows(rows: Rows) -> dict[str, list[dict[str, Any]]]:

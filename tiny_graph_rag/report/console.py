@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.evaluation.recommendations import recommendations
+from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
 from tiny_graph_rag.report.explained_console import print_explanation
 from tiny_graph_rag.report.plain import one_line, verdict_words
 from tiny_graph_rag.report.results_json import question

@@ -11,9 +11,9 @@ from tiny_graph_rag.report.screen import Console, Table, escape
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tiny_graph_rag.evaluation.explanation import Explanation
+    from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+    from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
     from tiny_graph_rag.evaluation.perturb import Perturbed
-    from tiny_graph_rag.evaluation.waterfall import Step
 
 BAR, SHORT_BAR = 24, 10  # characters of a full bar; the short one where the terminal is narrow
 ROOMY = 100  # columns from which the meaning of each step is written beside it

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.dataset.resolve import Reference
-from tiny_graph_rag.evaluation.diagnosis import NO_RANK, Verdict
-from tiny_graph_rag.evaluation.explanation import Explanation
-from tiny_graph_rag.evaluation.recommendations import recommendations
+from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
+from tiny_graph_rag.evaluation.diagnosis.ties import Ties
+from tiny_graph_rag.evaluation.diagnosis.verdicts import NO_RANK, Verdict
+from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
 from tiny_graph_rag.evaluation.runner import Evaluation
-from tiny_graph_rag.evaluation.ties import Ties
-from tiny_graph_rag.evaluation.waterfall import Step
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.report.numbers_json import number
 from tiny_graph_rag.report.spelled import Spelled

@@ -1,9 +1,10 @@
-"""Means, counts and seconds as every results file holds them."""
+"""What every results file holds alike: its head, rows one a line, means, counts and seconds."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,28 @@ from numpy.typing import NDArray
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.statistics import percentiles
+from tiny_graph_rag.version import __version__
 
 SCHEMA_VERSION = 1
+
+
+def head(kind: str, **fields: Any) -> dict[str, Any]:
+    """The first fields of a file of this kind, then the given ones."""
+    return {"schema_version": SCHEMA_VERSION, "package_version": __version__, "kind": kind, **fields}
+
+
+def opened(fields: Mapping[str, Any]) -> bytes:
+    """A document's first fields, for more to follow before `}`."""
+    return json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False).removesuffix("\n}").encode()
+
+
+def closed_with_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
+    """A document's last field: objects, one a line."""
+    yield f',\n  "{name}": ['.encode()
+    for place, row in enumerate(rows):
+        line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+        yield (",\n    " if place else "\n    ").encode() + line.encode()
+    yield b"\n  ]\n}\n"
 
 
 def number(value: float) -> float | None:

@@ -5,7 +5,6 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +12,6 @@ import msgspec
 
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
-from tiny_graph_rag.evaluation.shown import SHOWN_RANKS
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.explained_json import (
@@ -22,30 +20,26 @@ from tiny_graph_rag.report.explained_json import (
     reference_evidence,
 )
 from tiny_graph_rag.report.numbers_json import (
-    SCHEMA_VERSION,
+    head,
     headline,
     latency_document,
     number,
+    opened,
     slice_document,
 )
 from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
 from tiny_graph_rag.report.spelled import Spelled
-from tiny_graph_rag.version import __version__
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     """The file, piece by piece, one question a line so that people can read and diff it."""
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "package_version": __version__,
-        "kind": "eval",
+    fields = {
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
         "dataset": dataset_json(evaluation.examples),
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
-    body = json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False)
-    yield body.removesuffix("\n}").encode()
+    yield opened(head("eval", **fields))
     spelled = Spelled(evaluation.graph)
     encode = msgspec.json.Encoder().encode
     yield b',\n  "results": ['
@@ -58,19 +52,19 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
     yield b"\n  }\n}\n"
 
 
-def _with_answers(head: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
+def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
     if evaluation.perturbed:
-        head = {**head, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
+        found = {**found, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
     if evaluation.answered is not None:
         from tiny_graph_rag.report.answers_json import add_answers
 
-        return add_answers(head, evaluation.answered)
+        return add_answers(found, evaluation.answered)
     if _links_by_model(evaluation):
         from tiny_graph_rag.report.answers_json import add_linking
 
-        return add_linking(head, evaluation.linked, evaluation.examples)
-    return head
+        return add_linking(found, evaluation.linked, evaluation.examples)
+    return found
 
 
 def _links_by_model(evaluation: Evaluation) -> bool:
@@ -123,7 +117,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
 def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -> dict[str, Any]:
     """One object of `results`. spelled: shared by questions that are written together."""
     example, spelled = evaluation.examples[row], spelled or Spelled(evaluation.graph)
-    written = max(evaluation.config.evaluation.top_k, SHOWN_RANKS)
+    written = evaluation.config.evaluation.shown_ranks
     return {
         "id": example.id,
         "query": example.query,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.evaluation.recommend import rule
+from tiny_graph_rag.evaluation.sweep.recommendation import rule
 from tiny_graph_rag.report.screen import Console, Table, escape
 from tiny_graph_rag.report.summary_console import interval, shown
 

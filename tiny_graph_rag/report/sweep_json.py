@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
-from tiny_graph_rag.evaluation.recommend import Recommendation, rule
 from tiny_graph_rag.evaluation.sweep import Setting, SettingSlice, Sweep
-from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION, mean_fields, number
+from tiny_graph_rag.evaluation.sweep.recommendation import Recommendation, rule
+from tiny_graph_rag.report.numbers_json import closed_with_rows, head, mean_fields, number, opened
 from tiny_graph_rag.report.results_json import dataset_json
-from tiny_graph_rag.version import __version__
 
 WHOLE = "all"  # how CSV calls the slice of all questions
 _CSV = ("retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
@@ -22,10 +20,7 @@ _CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "sec
 def sweep_parts(found: Sweep) -> Iterator[bytes]:
     """The file, piece by piece, one setting a line."""
     plan = found.plan
-    head = {
-        "schema_version": SCHEMA_VERSION,
-        "package_version": __version__,
-        "kind": "sweep",
+    fields = {
         "graph": {"name": found.graph.name, "sha256": found.graph.sha256},
         "dataset": dataset_json(found.examples),
         "config": found.config.as_dict(),
@@ -49,12 +44,8 @@ def sweep_parts(found: Sweep) -> Iterator[bytes]:
             for each in found.flips
         ],
     }
-    yield json.dumps(head, ensure_ascii=False, indent=2, allow_nan=False).removesuffix("\n}").encode()
-    yield b',\n  "settings": ['
-    for place, each in enumerate(found.settings):
-        line = json.dumps(_setting(each), ensure_ascii=False, allow_nan=False)
-        yield (",\n    " if place else "\n    ").encode() + line.encode()
-    yield b"\n  ]\n}\n"
+    yield opened(head("sweep", **fields))
+    yield from closed_with_rows("settings", map(_setting, found.settings))
 
 
 def _setting(each: Setting) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.dataset.checks import Finding
     from tiny_graph_rag.dataset.stamp import Drift
     from tiny_graph_rag.dataset.validate import Validation
-    from tiny_graph_rag.evaluation.hop_tags import HopTag
+    from tiny_graph_rag.evaluation.diagnosis.hop_tags import HopTag
 
 SHOWN = 10  # findings of a kind; --all shows every one
 NAMES_SHOWN = 8

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from tiny_graph_rag.compiled import worth_compiling
-from tiny_graph_rag.config import Config, Ranking
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
@@ -19,7 +20,8 @@ from tiny_graph_rag.retrieval.base import Reason, Retriever, Run, Task
 from tiny_graph_rag.retrieval.evidence import Texts, TypeNames, milli
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.slots import Reader
-from tiny_graph_rag.retrieval.walker import Mention, Ranked, Runs, Walker
+from tiny_graph_rag.retrieval.typed_adjacency import Runs
+from tiny_graph_rag.retrieval.walker import Mention, Ranked, Walker
 
 if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings

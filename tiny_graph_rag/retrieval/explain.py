@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tiny_graph_rag.config import Ranking
+from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import NO_STEP, Reason
 from tiny_graph_rag.retrieval.evidence import milli

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiny_graph_rag.config import Ranking
+from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.llm.embeddings import Embedder
 from tiny_graph_rag.retrieval.evidence import NO_PLACE, Claim, milli
 from tiny_graph_rag.retrieval.words import words_of_name

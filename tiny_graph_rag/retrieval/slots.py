@@ -13,23 +13,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.config import Ranking
+from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.evidence import NO_PLACE, Found, Texts, TypeNames, milli
-from tiny_graph_rag.retrieval.words import (
-    NOUN_FOLLOWS,
-    is_function_word,
-    is_korean,
-    is_question_word,
-    is_return_word,
-    words_of,
-)
+from tiny_graph_rag.retrieval.question import noun_asked_for, question_word, tokens, without_seeds
+from tiny_graph_rag.retrieval.words import is_function_word, is_question_word, is_return_word
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.meaning import Meanings
 
-SEED = "\x00"  # stands for a seed's words while the rest of the question is read
-NOUN_WORDS = 3  # words of an English noun phrase after which/what: "which frightened young woman"
 ADJACENT = 1
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
@@ -86,8 +78,8 @@ class Reader:
         """Learn what the words mean that nothing in the graph is like. Only with meanings; once a word."""
         if self.meanings is None:
             return
-        texts = {_without_seeds(each) for each in questions if each.seeds} - self._read.keys()
-        words = {word for text in texts for word in _tokens(text)[0].values()}
+        texts = {without_seeds(each) for each in questions if each.seeds} - self._read.keys()
+        words = {word for text in texts for word in tokens(text)[0].values()}
         self.meanings.learn(sorted(word for word in words if self._is_unlike(word)))
 
     def _is_unlike(self, word: str) -> bool:
@@ -97,7 +89,7 @@ class Reader:
         return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
 
     def read(self, question: LinkedQuestion) -> Reading:
-        masked = _without_seeds(question)
+        masked = without_seeds(question)
         reading = self._read.get(masked)
         if reading is None:
             if len(self._read) >= READ_QUESTIONS:
@@ -106,8 +98,8 @@ class Reader:
         return reading
 
     def _reading(self, masked: str) -> Reading:
-        words, seeds = _tokens(masked)
-        asking = _question_word(words, seeds)
+        words, seeds = tokens(masked)
+        asking = question_word(words, seeds)
         mentions = self._mentions(words)
         for each in mentions:
             each.to_seed = min((abs(a - b) for a in each.places for b in seeds), default=len(masked))
@@ -188,7 +180,7 @@ class Reader:
     def _word_slots(
         self, slots: list[Slot], words: dict[int, str], claimed: set[int], asking: int | None
     ) -> tuple[list[Slot], int]:
-        heads = _noun_asked_for(words, asking)
+        heads = noun_asked_for(words, asking)
         found: list[tuple[int, int, tuple[str, ...], Found]] = []
         seen: set[str] = set()
         for place, word in words.items():
@@ -210,45 +202,6 @@ class Reader:
         return slots, head
 
 
-def _without_seeds(question: LinkedQuestion) -> str:
-    spans = {(seed.start, seed.end) for seed in question.seeds}
-    return _masked(question.text, sorted((a, b) for a, b in spans if a is not None and b is not None))
-
-
-def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with each seed's words as one SEED; Korean particles after it go with it."""
-    text = text.replace(SEED, " ")
-    parts = []
-    at = 0
-    for start, end in spans:
-        if start >= at:
-            parts += [text[at:start], SEED]
-            at = end
-            while at < len(text) and is_korean(text[at]):
-                at += 1
-    return " ".join("".join((*parts, text[at:])).split())
-
-
-def _tokens(masked: str) -> tuple[dict[int, str], list[int]]:
-    """Words by place, in order, and the places of seeds; a place is a count of words and seeds."""
-    marks = sorted(
-        [(word.start, word.text) for word in words_of(masked)]
-        + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
-    )
-    words = {place: text for place, (_, text) in enumerate(marks) if text != SEED}
-    return words, [place for place, (_, text) in enumerate(marks) if text == SEED]
-
-
-def _question_word(words: dict[int, str], seeds: list[int]) -> int | None:
-    """The question word that asks: the one that leads the question, else the last; others are relative."""
-    asking = [place for place, word in words.items() if is_question_word(word)]
-    for place in asking:
-        before = [word for other, word in words.items() if other < place]
-        if all(map(is_function_word, before)) and not any(seed < place for seed in seeds):
-            return place
-    return asking[-1] if asking else None
-
-
 def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int]) -> _Mention | None:
     """The mention nearest to the question word, no seed between; without one, the farthest from a seed."""
     near: list[tuple[int, int, int]] = []
@@ -261,24 +214,6 @@ def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int
     if near:
         return mentions[min(near)[2]]
     return max(mentions, key=lambda each: each.to_seed, default=None)
-
-
-def _noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
-    """Places of the words that name the kind of thing asked for: which *animal*, 무슨 *짐승*, …*마을은*?"""
-    if asking is None:
-        last = max(words, default=None)
-        return frozenset({last} if last is not None and is_korean(words[last]) else ())
-    word = words[asking]
-    if word.startswith(NOUN_FOLLOWS):
-        places: list[int] = []
-        place = asking + 1
-        while place in words and len(places) < NOUN_WORDS and not is_function_word(words[place]):
-            places.append(place)
-            if is_korean(word):
-                break
-            place += 1
-        return frozenset(places)
-    return frozenset({asking - 1} if is_korean(word) and asking - 1 in words else ())
 
 
 def _stand_apart(places: Sequence[int]) -> bool:

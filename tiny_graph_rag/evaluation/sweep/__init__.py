@@ -7,22 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.dataset.resolve import Judgments, resolve
+from tiny_graph_rag.dataset.resolve import resolve
 from tiny_graph_rag.errors import ServiceError
-from tiny_graph_rag.evaluation.diagnosis import Limits
-from tiny_graph_rag.evaluation.explanation import limits_of
-from tiny_graph_rag.evaluation.free_hops import seed_columns
-from tiny_graph_rag.evaluation.hop_tags import nearest_hops
+from tiny_graph_rag.evaluation.diagnosis.explanation import limits_of
 from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.recommend import Recommendation, recommend
 from tiny_graph_rag.evaluation.runner import BATCH, Progress
-from tiny_graph_rag.evaluation.summary import Mean, summarise
-from tiny_graph_rag.evaluation.waterfall import rows_by_tag
-from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
+from tiny_graph_rag.evaluation.summary import Mean, rows_by_tag, summarise
+from tiny_graph_rag.evaluation.sweep.reach import Reach, Reaches
+from tiny_graph_rag.evaluation.sweep.recommendation import Recommendation, recommend
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
@@ -42,17 +37,6 @@ class Plan:
     measures: Callable[[int], tuple[Measure, ...]]
     decide_by: Measure
     tolerance: float
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What the hops allow over a slice; NaN without gold.
-
-    oracle_recall: mean share of references within them; oracle_all: share of questions all of whose are.
-    """
-
-    oracle_recall: float
-    oracle_all: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +127,7 @@ def sweep(
         def remade(hops: int, config: Config = deepest) -> Retriever:
             return make_retriever(graph, config.override(hops=hops), examples, judgments)
 
-        reach = _Reaches.of(graph, judgments, linked, limits, plan.hops)
+        reach = Reaches.of(graph, judgments, linked, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
         asked = [each for cutoff in plan.cutoffs for each in plan.measures(cutoff)]
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
@@ -213,53 +197,6 @@ def _runs(
             seconds[each] += time.perf_counter() - before
     for each in hops:
         yield each, Run.concatenated(parts.pop(each)), seconds[each]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Reaches:
-    """items: int32, hops to each relevant item, None where the retriever does not walk; sizes: (questions,
-    hops + 1) entities reached."""
-
-    judgments: Judgments
-    items: NDArray[np.int32] | None
-    sizes: NDArray[np.int64] | None
-
-    @classmethod
-    def of(
-        cls,
-        graph: KnowledgeGraph,
-        judgments: Judgments,
-        linked: Sequence[LinkedQuestion],
-        limits: Limits,
-        hops: Sequence[int],
-    ) -> _Reaches:
-        if not limits.walks:
-            return cls(judgments, None, None)
-        seeds, universe = seed_columns(linked), max(judgments.universe, 1)
-        pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
-        masks = (limits.passable, limits.onward)
-        return cls(
-            judgments,
-            nearest_hops(judgments, hops_between(graph.adjacency, seeds, pairs, *masks)),
-            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
-        )
-
-    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> Reach:
-        relevant = self.judgments.relevant
-        rows = rows[relevant[rows] > 0]
-        if hops is None or self.items is None or not len(rows):
-            return Reach(float("nan"), float("nan"))
-        near = (self.items != NOT_REACHED) & (self.items <= hops)
-        before = np.concatenate([[0], np.cumsum(near)])
-        offsets = self.judgments.item_offsets
-        found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
-        return Reach(float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean()))
-
-    def reached(self, hops: int | None) -> tuple[float, float]:
-        if hops is None or self.sizes is None or not len(self.sizes):
-            return float("nan"), float("nan")
-        column = self.sizes[:, hops]
-        return float(column.mean()), float(np.quantile(column, 0.95))
 
 
 def _flips(

@@ -6,13 +6,12 @@ that the losses add up to 1 - recall@k.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Verdict
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Diagnosis, Verdict
 
 ROOM = "room in k"
 
@@ -70,12 +69,3 @@ def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArr
             continue
         found[name] = (taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken) * share
     return found
-
-
-def rows_by_tag(tags: Sequence[Sequence[str]]) -> dict[str, NDArray[np.int64]]:
-    """Tag → the questions that carry it, tags in the order of first appearance."""
-    rows: dict[str, list[int]] = {}
-    for row, its_tags in enumerate(tags):
-        for tag in dict.fromkeys(its_tags):
-            rows.setdefault(tag, []).append(row)
-    return {tag: np.array(each, dtype=np.int64) for tag, each in rows.items()}

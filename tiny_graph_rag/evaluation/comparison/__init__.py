@@ -10,9 +10,10 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.evaluation.results_file import System
-from tiny_graph_rag.evaluation.waterfall import rows_by_tag
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.evaluation.comparison.alignment import align, incomparable, measures_in_common
+from tiny_graph_rag.evaluation.comparison.results_file import System
+from tiny_graph_rag.evaluation.summary import rows_by_tag
 from tiny_graph_rag.metrics import Measure, means
 from tiny_graph_rag.metrics.paired import EQUAL, holm, interval, randomisation_p, t_test_p
 
@@ -89,8 +90,8 @@ def compare(
             + "\n  ".join(reasons)
             + "\n--force compares the questions that all of them have"
         )
-    aligned = _aligned(systems)
-    chosen = _measures(aligned, measures)
+    aligned = align(systems)
+    chosen = measures_in_common(aligned, measures)
     every = np.arange(len(aligned[0].ids))
     by_tag = rows_by_tag(aligned[0].tags)
     parts = {"": every, **by_tag}
@@ -102,78 +103,6 @@ def compare(
         notes.append("the systems ran on different graphs: what differs may be the graph, not the retrieval")
     flips = tuple(chain.from_iterable(_flips(aligned[0], each, chosen) for each in aligned[1:]))
     return Comparison(tuple(aligned), overall, found, flips, tuple(notes))
-
-
-def incomparable(systems: Sequence[System]) -> list[str]:
-    """Why the files do not speak of the same thing; empty where they do."""
-    if len(systems) < 2:
-        raise UsageError("wanted two results files or more; the first is the baseline")
-    first, reasons = systems[0], []
-    for other in systems[1:]:
-        pair = f"{other.path.name} and {first.path.name}"
-        if other.dataset_sha256 != first.dataset_sha256:
-            reasons.append(
-                f"{pair} were scored against different gold sets (SHA-256 "
-                f"{_short(other.dataset_sha256)} and {_short(first.dataset_sha256)})"
-            )
-        elif other.selection != first.selection:
-            reasons.append(
-                f"{pair} hold different selections of the gold set ({other.selection} and {first.selection})"
-            )
-        elif set(other.ids) != set(first.ids):
-            reasons.append(f"{pair} hold different questions")
-        if other.k != first.k:
-            reasons.append(f"{pair} cut at different ranks (k {other.k} and {first.k})")
-    return reasons
-
-
-def _short(sha256: str) -> str:
-    return f"{sha256[:8]}…" if sha256 else "none"
-
-
-def _aligned(systems: Sequence[System]) -> list[System]:
-    """The questions that all have, in the first one's order. Raises UsageError where there are none."""
-    places = [{each: row for row, each in enumerate(system.ids)} for system in systems]
-    ids = [each for each in systems[0].ids if all(each in place for place in places)]
-    if not ids:
-        raise UsageError("the results files have no question (id) in common")
-    aligned = []
-    names: dict[str, int] = {}
-    for system, place in zip(systems, places, strict=True):
-        rows = [place[each] for each in ids]
-        names[system.name] = names.get(system.name, 0) + 1
-        name = system.name if names[system.name] == 1 else f"{system.name} ({names[system.name]})"
-        aligned.append(
-            replace(
-                system,
-                name=name,
-                ids=tuple(ids),
-                queries=tuple(system.queries[row] for row in rows),
-                tags=tuple(system.tags[row] for row in rows),
-                columns={measure: column[rows] for measure, column in system.columns.items()},
-                verdicts=tuple(system.verdicts[row] for row in rows),
-            )
-        )
-    return aligned
-
-
-def _measures(systems: Sequence[System], wanted: Sequence[str]) -> list[str]:
-    common = [each for each in systems[0].columns if all(each in system.columns for system in systems)]
-    for each in wanted:
-        if Measure.parse(each).kind.weight is not None:
-            raise UsageError(
-                f"measure {each!r} pools its counts over questions and can't be compared by question"
-            )
-    common = [each for each in common if Measure.parse(each).kind.weight is None]
-    for each in wanted:
-        if each not in common:
-            raise UsageError(
-                f"measure {each!r} is not in every results file{nearest(each, common)}. "
-                f"They have in common: {', '.join(common) or 'none'}. Run eval with --measures {each}"
-            )
-    if not common:
-        raise UsageError("the results files have no measure in common; run eval with the same --measures")
-    return list(wanted) or common
 
 
 def _rows(

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.evaluation.free_hops import FreeHops, seed_columns
+from tiny_graph_rag.evaluation.diagnosis.free_hops import FreeHops, seed_columns
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion

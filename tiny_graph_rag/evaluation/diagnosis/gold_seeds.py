@@ -9,9 +9,9 @@ import numpy as np
 
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.evaluation.diagnosis import Limits, diagnose
-from tiny_graph_rag.evaluation.free_hops import FreeHops
-from tiny_graph_rag.evaluation.waterfall import Step, waterfall
+from tiny_graph_rag.evaluation.diagnosis.free_hops import FreeHops
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Limits, diagnose
+from tiny_graph_rag.evaluation.diagnosis.waterfall import Step, waterfall
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.evaluation.free_hops import FreeHops
+from tiny_graph_rag.evaluation.diagnosis.free_hops import FreeHops
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.linking import LinkedQuestion
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.evaluation.diagnosis import Verdict
-from tiny_graph_rag.evaluation.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Verdict
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -74,9 +74,8 @@ def more_hops(found: Explanation) -> Iterator[Recommendation]:
         yield Recommendation(
             "more hops",
             f"{100 * loss:.1f} points lie beyond {amount(diagnosis.limits.hops or 0, 'hop')}; "
-            f"{amount(wanted, 'hop')} would reach {100 * share:.0f} % of those "
-            "references. More hops also bring more that is wrong: see what they cost with `sweep` "
-            "before choosing.",
+            f"{amount(wanted, 'hop')} would reach {100 * share:.0f} % of those references. More hops also "
+            "bring more that is wrong: see what they cost with `sweep` before choosing.",
             {"loss": loss, "hops": wanted, "share": share},
         )
 

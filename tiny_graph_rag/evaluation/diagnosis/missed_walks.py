@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tiny_graph_rag.arrays import distinct
-from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Verdict
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Diagnosis, Verdict
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.shortest import shortest_walks
 from tiny_graph_rag.linking import LinkedQuestion

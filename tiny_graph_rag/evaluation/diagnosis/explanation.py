@@ -12,13 +12,14 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.nearest import Near, NearestNames
 from tiny_graph_rag.dataset.resolve import Judgments
-from tiny_graph_rag.evaluation.diagnosis import Diagnosis, Limits, Verdict, diagnose
-from tiny_graph_rag.evaluation.free_hops import FreeHops
-from tiny_graph_rag.evaluation.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
-from tiny_graph_rag.evaluation.hop_tags import HopTag, hop_tags
-from tiny_graph_rag.evaluation.missed_walks import missed_walks
-from tiny_graph_rag.evaluation.ties import Ties, ties
-from tiny_graph_rag.evaluation.waterfall import Step, rows_by_tag, waterfall
+from tiny_graph_rag.evaluation.diagnosis.free_hops import FreeHops
+from tiny_graph_rag.evaluation.diagnosis.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
+from tiny_graph_rag.evaluation.diagnosis.hop_tags import HopTag, hop_tags
+from tiny_graph_rag.evaluation.diagnosis.missed_walks import missed_walks
+from tiny_graph_rag.evaluation.diagnosis.ties import Ties, ties
+from tiny_graph_rag.evaluation.diagnosis.verdicts import Diagnosis, Limits, Verdict, diagnose
+from tiny_graph_rag.evaluation.diagnosis.waterfall import Step, waterfall
+from tiny_graph_rag.evaluation.summary import rows_by_tag
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion

@@ -1,0 +1,87 @@
+"""Where a command's results go: `-o`, the name they have without it, and the reports beside them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tiny_graph_rag.cli.options import Reporting
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.files import check_writable, output_path, write_atomically
+
+STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """given: what `-o` says, None without it. reports: names of the reports asked for."""
+
+    given: str | None
+    reports: tuple[str, ...]
+
+    @classmethod
+    def of(cls, given: str | None, reporting: Reporting) -> Output:
+        """Raises UsageError for reports that nobody writes, or that have no file to stand beside."""
+        return cls(given, reporting.names(to_stdout=given == STDOUT))
+
+    @property
+    def to_stdout(self) -> bool:
+        return self.given == STDOUT
+
+    def path(self, session: Session, derived: str) -> Path:
+        """The file to write, `derived` unless named. Refused before any work where it can't be written."""
+        path = output_path(self.given or derived, Path(session.config.storage.results_dir))
+        if not self.to_stdout:
+            check_writable(path)
+        return path
+
+    def keep_apart(self, path: Path, *more: Path | None, read: Iterable[Path | None]) -> None:
+        """Refuse a `path` (or `more` outputs) that the command reads or that are the same. See below."""
+        keep_apart((None if self.to_stdout else path, *more), read)
+
+    def write(self, path: Path, parts: Iterable[bytes]) -> None:
+        if not self.to_stdout:
+            write_atomically(path, parts)
+            return
+        for part in parts:
+            sys.stdout.buffer.write(part)
+        sys.stdout.buffer.flush()
+
+    def tell(self, session: Session, **written: Path) -> None:
+        """Name the files, each after what it is, and write the reports beside the first."""
+        if self.to_stdout:
+            return
+        for what, path in written.items():
+            session.say(f"{what}: {path}")
+        if self.reports:
+            from tiny_graph_rag.report.document import read_document
+            from tiny_graph_rag.report.reports import write_reports
+
+            for path in write_reports([read_document(next(iter(written.values())))], self.reports):
+                session.say(f"report: {path}")
+
+
+def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse to write over what is read, or twice to one file; links and `..` are seen through.
+
+    None stands for what was not asked for. Raises UsageError.
+    """
+    read = {os.path.realpath(each) for each in inputs if each is not None}
+    written: set[str] = set()
+    for path in outputs:
+        if path is None or (
+            path.exists() and not path.is_file()
+        ):  # a device takes anything, any number of times
+            continue
+        place = os.path.realpath(path)
+        if place in read:
+            raise UsageError(
+                f"{path}: this command reads that file and would destroy it; choose another name"
+            )
+        if place in written:
+            raise UsageError(f"{path}: two outputs would go to this one file; rename one")
+        written.add(place)

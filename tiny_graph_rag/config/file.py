@@ -1,0 +1,105 @@
+"""config.yaml: read with every problem named, and written with every comment."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from tiny_graph_rag.config import Config, section_names
+from tiny_graph_rag.config.sections import check_bounds
+from tiny_graph_rag.errors import ConfigError, json_kind, nearest
+from tiny_graph_rag.files import read_yaml
+
+
+def with_file(config: Config, file: Path) -> Config:
+    """The configuration with what the file sets.
+
+    Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
+    """
+    if not file.is_file():
+        raise ConfigError(f"{file}: no such configuration file; `init` writes one")
+    document = read_yaml(file, ConfigError)
+    if document is None:
+        return config
+    if not isinstance(document, dict):
+        raise ConfigError(f"{file}: wanted sections such as 'storage:', got {json_kind(document)}")
+    problems: list[str] = []
+    for section, values in document.items():
+        if section not in section_names():
+            problems.append(f"{file}: unknown section {section!r}{_known(section, section_names())}")
+        elif isinstance(values, dict):
+            current = getattr(config, section)
+            config = replace(config, **{section: _with_section(current, section, values, file, problems)})
+        elif values is not None:
+            problems.append(f"{file}: '{section}' must hold settings, got {json_kind(values)}")
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return config
+
+
+def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[str]) -> Any:
+    known = {each.name: each for each in fields(current)}
+    hints = get_type_hints(type(current))
+    accepted = {}
+    for key, value in values.items():
+        place = f"{file}: {section}.{key}"
+        if key not in known:
+            problems.append(f"{file}: unknown key '{section}.{key}'{_known(key, tuple(known))}")
+        elif not _fits(hints[key], value):
+            problems.append(f"{place} must be {_type_name(hints[key])}, got {json_kind(value)}")
+        else:
+            try:
+                check_bounds(known[key], value, place)
+            except ConfigError as error:
+                problems.append(str(error))
+            accepted[key] = value
+    return replace(current, **accepted)
+
+
+def _known(name: object, names: tuple[str, ...]) -> str:
+    return nearest(str(name), names) or f"; choices: {', '.join(names)}"
+
+
+def _fits(hint: Any, value: object) -> bool:
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    for option in options:
+        if option is float and isinstance(value, int | float) and not isinstance(value, bool):
+            return True
+        if option is int and isinstance(value, bool):
+            continue
+        if isinstance(value, get_origin(option) or option):
+            return True
+    return False
+
+
+def _type_name(hint: Any) -> str:
+    names = {
+        str: "text",
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        type(None): "null",
+        dict: "a mapping",
+    }
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return " or ".join(names.get(get_origin(option) or option, str(option)) for option in options)
+
+
+def config_yaml(config: Config | None = None) -> str:
+    """config.yaml as `init` writes it: every setting with its default and its comment."""
+    import yaml
+
+    config = config or Config()
+    lines = [
+        "# Settings of Tiny-Graph-RAG eval. Environment variables override this file, flags override both."
+    ]
+    for section in section_names():
+        current = getattr(config, section)
+        lines += ["", f"# {(type(current).__doc__ or '').strip().splitlines()[0]}", f"{section}:"]
+        for each in fields(current):
+            value = yaml.safe_dump(getattr(current, each.name), default_flow_style=True, allow_unicode=True)
+            shown = value.replace("...\n", "").strip()
+            lines.append(f"  {each.name}: {shown}  # {each.metadata['comment']}")
+    return "\n".join(lines) + "\n"
