@@ -37,6 +37,14 @@ def test_query_shows_seeds_ranking_and_walk(own_folder: Path, run_cli) -> None:
     assert "점순네 —LIVES_IN→ 마을" in done.stdout
 
 
+def test_a_question_that_names_nothing_says_what_was_looked_for(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["점순네"])
+    done = run_cli("query", "Where does Miss Westphail live?", "--linker", "names")
+    assert done.exit_code == 0, done.output
+    assert "no entity of the graph found in the question; looked for: Miss, Westphail, live" in done.stdout
+    assert "rank" not in done.stdout  # no table without rows
+
+
 def test_query_reruns_one_question_beside_its_references(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/a-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
     question = {"id": "Q7", "query": "Whom does Anna know?", "reference_entities": ["Ben", "Ghost"]}

@@ -35,7 +35,7 @@ def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> N
                 "query": "Whom does Anna know?",
                 "reference_entities": ["Anna", "the dog", "Carl", "Zoe", "Karl"],
             },
-            {"query": "Who?", "reference_entities": ["Bert"]},
+            {"query": "Who is Westphail’s sister? 누가 보았는가?", "reference_entities": ["Bert"]},
         ],
         *("--hops", "2", "--top-k", "2", "--retriever", "bfs-plain"),
     )
@@ -53,6 +53,8 @@ def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> N
     assert first["references"][1]["above"] == ["Bert"]  # Anna is a reference herself
     assert first["references"][4]["nearest"] == ["Carl"]
     assert second["references"][0]["verdict"] == "no_seed"
+    assert second["references"][0]["tried"] == ["Westphail", "sister", "보았는가"]
+    assert [each for each in first["references"] if "tried" in each] == []
     assert document["summary"]["verdicts"] == {
         "hit": 1,
         "not_in_graph": 1,

@@ -42,6 +42,14 @@ def test_missing_gold_seeds_end_with_exit_2_and_a_count(
     assert "2 of 3 have none (b, c)" in result.stderr
 
 
+def test_seeds_that_the_graph_lacks_are_told_as_tried() -> None:
+    names = NameIndex.of(graph_of(["Ann"]))
+    lost, found = GoldLinker(names).link(
+        [Example(each, "Who?", (), seed_entities=(each, "Nobody")) for each in ("Bob", "Ann")]
+    )
+    assert (lost.tried, found.tried) == (("Bob", "Nobody"), ())
+
+
 def test_none_links_nothing() -> None:
     assert NoLinker().link([Example("q", "Who knows Ann?", ())])[0].seeds == ()
 

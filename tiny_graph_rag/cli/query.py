@@ -78,6 +78,7 @@ def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple
     found = {
         "query": question,
         "linked": linked_json(asked.linked, spelled),
+        "tried": asked.linked.tried,
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
         "references": [],
     }
@@ -101,7 +102,7 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tupl
     if evaluation.linked[0].error is not None:
         raise ServiceError(evaluation.linked[0].error)
     spelled = Spelled(knowledge)
-    found = results_json.question(evaluation, 0, spelled)
+    found = results_json.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
     if found["references"]:  # one of them may have a rank that isn't shown
         found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
     return found, spelled

@@ -35,7 +35,8 @@ class LinkedQuestion:
     """A question with its seeds, in the order in which the text names them. id: the example's.
 
     error: why it could not be linked; such a question has failed, which is not the same as naming nothing.
-    spent: what linking it took, None for linkers that ask no model.
+    spent: what linking it took, None for linkers that ask no model. tried: where there are no seeds, the
+    words or names that were looked for in the graph.
     """
 
     text: str
@@ -43,6 +44,7 @@ class LinkedQuestion:
     id: str = ""
     error: str | None = None
     spent: Spent | None = None
+    tried: tuple[str, ...] = ()
 
 
 class Linker(ABC):

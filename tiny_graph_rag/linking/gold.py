@@ -45,7 +45,9 @@ class GoldLinker(Linker):
                 entities = meanings[name][0]
                 for entity in entities:
                     seeds.setdefault(entity, Seed(entity, name, start, end, "gold", 1 / len(entities)))
-            linked.append(LinkedQuestion(example.query, in_text_order([*seeds.values()]), example.id))
+            tried = () if seeds else (example.seed_entities or ())
+            found = in_text_order([*seeds.values()])
+            linked.append(LinkedQuestion(example.query, found, example.id, tried=tried))
         return linked
 
 

@@ -65,16 +65,17 @@ class ModelLinker(Linker):
         said = [_mentions(each) for each in outcomes]
         meant = self._meant([mention for each in said for mention in each])
         price = self.chat.price(self.settings.model)
-        return [
-            LinkedQuestion(
-                example.query,
-                self._seeds(example, mentions, meant),
-                example.id,
-                error=_error(outcome),
-                spent=Spent.on(outcome, price),
+        linked = []
+        for example, mentions, outcome in zip(examples, said, outcomes, strict=True):
+            seeds = self._seeds(example, mentions, meant)
+            tried = () if seeds else tuple(mentions)
+            spent = Spent.on(outcome, price)
+            linked.append(
+                LinkedQuestion(
+                    example.query, seeds, example.id, error=_error(outcome), spent=spent, tried=tried
+                )
             )
-            for example, mentions, outcome in zip(examples, said, outcomes, strict=True)
-        ]
+        return linked
 
     def _meant(self, said: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
         """What each mention means: the name, alias or spelling that it is as a whole, else the names in it,

@@ -11,6 +11,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
 from tiny_graph_rag.linking.coreference import from_context, is_telling
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.linking.tried import words_tried
 
 
 class NameLinker(Linker):
@@ -38,7 +39,9 @@ class NameLinker(Linker):
         for example, mentions in zip(examples, found, strict=False):
             turns = found[turn : turn + len(example.context)]
             turn += len(example.context)
-            linked.append(LinkedQuestion(example.query, self._seeds(example, mentions, turns), example.id))
+            seeds = self._seeds(example, mentions, turns)
+            tried = () if seeds else words_tried((example.query, *example.context))
+            linked.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
         return linked
 
     def _seeds(

@@ -43,5 +43,5 @@ def _print_worst(evaluation: Evaluation, console: Console) -> None:
     for row in short[:WORST_SHOWN]:
         found = question(evaluation, row)
         ends = verdict_words(found)
-        table.add_row(escape(one_line(found["query"])), shown(float(values[row])), escape(ends))
+        table.add_row(escape(one_line(found["query"])), shown(float(values[row])), escape(one_line(ends)))
     console.print(table)

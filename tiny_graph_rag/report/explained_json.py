@@ -92,6 +92,8 @@ def reference_evidence(
         if verdict is Verdict.NOT_IN_GRAPH:
             near = evaluation.explanation.nearest.get(reference.name, ())
             each["nearest"] = [one.name for one in near]
+        if verdict is Verdict.NO_SEED:
+            each["tried"] = list(evaluation.linked[row].tried)
         evidence.append(each)
     return evidence
 

@@ -8,6 +8,7 @@ from typing import Any
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
+TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
@@ -40,7 +41,15 @@ def three(value: float | None) -> str:
 
 
 def verdict_words(question: dict[str, Any]) -> str:
-    """`hit 2, no seed 1`: how many of the question's references met which end."""
+    """`hit 2`, `no seed 1 (Westphail, hid)`: how many of the question's references met which end; where
+    nothing was found to start from, what was looked for."""
     ends = [each.get("verdict") or "not judged" for each in question["references"]]
     counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
-    return ", ".join(f"{each.replace('_', ' ')} {number}" for each, number in counted.items())
+    tried = next((each["tried"] for each in question["references"] if each.get("tried")), ())
+    sought = (
+        f" ({', '.join(tried[:TRIED_SHOWN])}{', …' if len(tried) > TRIED_SHOWN else ''})" if tried else ""
+    )
+    return ", ".join(
+        f"{each.replace('_', ' ')} {number}{sought if each == 'no_seed' else ''}"
+        for each, number in counted.items()
+    )

@@ -12,7 +12,8 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     """One question as results files hold it: its seeds, then its ranking, hits against references marked."""
     console.print(f"[bold]{escape(found['query'])}[/bold]")
     if not found["linked"]:
-        console.print("no entity of the graph found in the question")
+        tried = f"; looked for: {', '.join(found['tried'])}" if found.get("tried") else ""
+        console.print(escape(f"no entity of the graph found in the question{tried}"))
     for seed in found["linked"]:
         place = "" if seed["start"] is None else f" at {seed['start']}–{seed['end']}"
         how = f"({seed['rule']}, weight {seed['weight']:.2g})"
@@ -26,7 +27,8 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         name = ("✓ " if hit else "") + escape(each["name"])
         cells = (str(rank), name, f"{each['score']:.3f}", str(each["hop"]), escape(each["walk_text"]))
         table.add_row(*cells, style="green" if hit else "")
-    console.print(table)
+    if table.rows:
+        console.print(table)
     for each in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
         missing = "not ranked" if each["entity_ids"] else "not in the graph"

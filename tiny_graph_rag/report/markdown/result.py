@@ -118,7 +118,7 @@ def _worst(content: Json, level: int) -> list[str]:
             markdown_text(each["id"], 40),
             markdown_text(each["query"] or "–", 80),
             three(each["metrics"][measure]),
-            verdict_words(each),
+            markdown_text(verdict_words(each)),
         ]
         for each in rows
     ]

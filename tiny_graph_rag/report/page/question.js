@@ -90,6 +90,7 @@ function evidence(each, question, data) {
   else if (each.verdict === "beyond_hops" && each.hop > 0) parts.push(el("p", {}, `needs ${plural(each.hop, "hop")}`));
   else if (each.verdict === "unreachable") parts.push(el("p", {}, "no walk leads to it from the seeds"));
   else if (each.verdict === "no_seed") parts.push(el("p", {}, "the question linked to no entity to start from"));
+  if (each.tried?.length) parts.push(list("looked for", each.tried));
   if (each.path?.length) parts.push(el("p", { class: "way" }, walkWords(each.path, data.nameOf)));
   if (each.nearest?.length) parts.push(list("nearest names", each.nearest));
   if (each.above?.length) parts.push(list("above it", each.above.slice(0, 5).map(data.nameOf)));

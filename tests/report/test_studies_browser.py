@@ -1,0 +1,117 @@
+"""Pages of sweeps and comparisons in a real browser, alone and beside the results that they belong to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.conftest import ROOT
+from tiny_graph_rag.cli import app, load
+from tiny_graph_rag.report.html import results_page
+
+pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not pages.CHROMIUM.exists(), reason="needs Debian's chromium"),
+]
+
+SCREENS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
+PAGES = ("sweep", "comparison", "everything")
+HARDSET = "김유정-동백꽃-hardset.jsonl"
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with pages.chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """What the commands write about our own hardset: a sweep, a comparison, and one page of all of it."""
+    load()
+    folder = tmp_path_factory.mktemp("studies")
+
+    def run(*arguments: str) -> None:
+        places = ("--results-dir", str(folder), "--quiet")
+        done = CliRunner().invoke(app, [*arguments, *places])
+        assert done.exit_code == 0, done.output
+
+    where = (
+        *("--dataset-dir", str(ROOT / "data/eval"), "--kg-dir", str(ROOT / "data/kg")),
+        *("--dataset", HARDSET),
+    )
+    retrievers = ("--retriever", "bfs,bfs-plain")
+    run("sweep", *where, *retrievers, "--hops", "0-3", "-o", "sweep.json", "--report", "html")
+    for hops in ("1", "3"):
+        run("eval", *where, "--skip-generation", "--hops", hops, "-o", f"hops{hops}.json")
+    run("compare", "hops1.json", "hops3.json", "-o", "comparison.json", "--report", "html")
+    run("report", "hops3.json", "sweep.json", "comparison.json", "-o", str(folder / "everything"))
+    (folder / "everything/hops3.html").rename(folder / "everything.html")
+    return folder
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_opens_without_a_complaint_fits_and_has_no_serious_violation(browser, folder, name, screen):
+    from axe_playwright_python.sync_playwright import Axe
+
+    path = folder / f"{name}.html"
+    with pages.opened(browser, path, **SCREENS[screen]) as found:
+        found.page.screenshot(path=str(folder / f"{name}-{screen}.png"), full_page=True)
+        violations = Axe().run(found.page).response["violations"]
+        serious = [each for each in violations if each["impact"] in ("serious", "critical")]
+        told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious]
+        assert told == []
+        wide = found.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= SCREENS[screen]["viewport"]["width"]
+        assert found.complaints == []
+        assert found.requests == [path.as_uri()]
+
+
+def test_a_sweep_shows_the_chosen_measure_and_tag(browser, folder):
+    sweep = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))
+    with pages.opened(browser, folder / "sweep.html", **SCREENS["light"]) as found:
+        table = found.page.get_by_role("region", name="Settings").locator("tbody tr")
+        assert table.count() == len(sweep["settings"]) == 8
+        found.page.get_by_label("measure").select_option("mrr")
+        found.page.get_by_label("tag").select_option("multi-hop")
+        third = sweep["settings"][3]
+        cells = table.nth(3).locator("td").all_inner_texts()
+        assert table.nth(3).locator("th").inner_text() == third["retriever"]
+        assert cells[0] == str(third["hops"])
+        assert cells[1].startswith(f"{third['by_tag']['multi-hop']['measures']['mrr']['mean']:.3f}")
+
+
+def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
+    comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+    with pages.opened(browser, folder / "comparison.html", **SCREENS["light"]) as found:
+        captions = found.page.locator("table.compared caption").all_inner_texts()
+        assert captions == list(comparison["measures"])
+        for caption, rows in comparison["measures"].items():
+            table = found.page.locator("table.compared", has=found.page.get_by_text(caption, exact=True))
+            assert table.locator("tbody tr").nth(0).inner_text().count("baseline") == 1
+            assert f"+{rows[1]['difference']:.3f}" in table.locator("tbody tr").nth(1).inner_text()
+
+
+@pytest.mark.parametrize("name", ["sweep", "comparison"])
+def test_malicious_names_neither_run_nor_break(browser, folder, name):
+    text = (folder / f"{name}.json").read_text(encoding="utf-8")
+    for plain in ("bfs-plain", "multi-hop", "hops3", "김유정-동백꽃-hardset"):
+        text = text.replace(json.dumps(plain, ensure_ascii=False), json.dumps(EVIL + "Ω" * 5000))
+    path = folder / f"{name}-evil.html"
+    path.write_text(results_page(json.loads(text)), encoding="utf-8")
+    with pages.opened(browser, path, **SCREENS["light"]) as found:
+        assert found.page.locator("script").count() == 2
+        assert found.page.locator("img").count() == 0
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 1280
+        assert found.complaints == []
+        assert found.requests == [path.as_uri()]
