@@ -27,6 +27,7 @@ def write_results(path, values, *, verdicts=None, k=5, sha="a" * 64, tags=None, 
         for each, value in values.items()
     ]
     document = {
+        "schema_version": 1,
         "kind": "eval",
         "graph": {"name": "g", "sha256": "b" * 64},
         "dataset": {"name": "d", "sha256": sha, "selection": None},
@@ -48,6 +49,7 @@ def test_figures_by_hand(run_cli, tmp_path) -> None:
     two = write_results(tmp_path / "two-results.json", {"a": 1, "b": 1, "c": 1, "d": None})
     document = compared(run_cli, tmp_path, one, two)
     jsonschema.validate(document, SCHEMA)
+    assert document["dataset"]["name"] == "d"  # the gold set's, not the baseline's
     baseline, other = document["measures"]["recall@5"]
     assert (baseline["system"], baseline["mean"], baseline["difference"]) == ("one", 0.5, None)
     assert (other["mean"], other["difference"], other["n"]) == (1.0, 0.5, 3)
@@ -141,6 +143,36 @@ def test_what_is_no_results_file_is_said(run_cli, tmp_path, text, said) -> None:
     done = run_cli("compare", "bad.json", "bad.json")
     assert done.exit_code == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema_version": 2}, "wanted schema_version 1, got the number 2"),
+        ({"kind": "sweep"}, "its 'kind' is 'sweep'"),
+        ({"results": [{"id": "a", "metrics": {}}] * 2}, "question 'a' stands in the file twice"),
+    ],
+)
+def test_what_another_version_or_command_wrote_is_not_compared(run_cli, tmp_path, change, said) -> None:
+    one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(json.loads(one.read_text()) | change))
+    done = run_cli("compare", one, other)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_the_same_selection_is_the_same_however_it_is_written(run_cli, tmp_path) -> None:
+    """`eval` writes its head over several lines, `score` in one."""
+    paths = [write_results(tmp_path / f"{name}.json", {"a": 0, "b": 1}) for name in ("one", "two", "all")]
+    for path, indent in zip(paths, (2, None), strict=False):
+        document = json.loads(path.read_text())
+        document["dataset"]["selection"] = {"limit": 2, "tags": ["x", "y"], "ids": []}
+        path.write_text(json.dumps(document, indent=indent))
+    assert compared(run_cli, tmp_path, *paths[:2])["dataset"]["selection"]["limit"] == 2
+    refused = run_cli("compare", paths[2], paths[0])
+    assert refused.exit_code == 2
+    assert "(--limit 2 --tags x,y and all questions)" in refused.stderr
 
 
 def test_one_file_is_nothing_to_compare(run_cli, tmp_path) -> None:

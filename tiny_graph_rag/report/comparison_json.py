@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -17,9 +16,9 @@ def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
     first = found.systems[0]
     fields = {
         "dataset": {
-            "name": first.name,
+            "name": first.dataset_name,
             "sha256": first.dataset_sha256,
-            "selection": json.loads(first.selection),
+            "selection": first.selection,
         },
         "config": config.as_dict(),
         "k": first.k,

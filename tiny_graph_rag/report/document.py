@@ -10,8 +10,10 @@ import msgspec
 
 from tiny_graph_rag.errors import InputError, json_kind
 from tiny_graph_rag.files import read_bytes
-from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION
 from tiny_graph_rag.text import nfc
+from tiny_graph_rag.version import SCHEMA_VERSION
+
+Json = dict[str, Any]
 
 # What every report leans on, by kind; the schema says all the rest.
 NEEDED = {
@@ -20,6 +22,56 @@ NEEDED = {
     "sweep": ("settings",),
     "comparison": ("systems", "measures"),
 }
+
+
+class _Named(msgspec.Struct):
+    id: str
+    name: str
+
+
+class _Reference(msgspec.Struct):
+    name: str
+    entity_ids: list[str]
+
+
+class _Question(msgspec.Struct):
+    id: str
+    query: str
+    tags: list[str]
+    linked: list[_Named]
+    ranked: list[_Named]
+    references: list[_Reference]
+    metrics: dict[str, float | None]
+
+
+class _Mean(msgspec.Struct):
+    mean: float | None
+    n: int
+
+
+class _Summary(msgspec.Struct):
+    k: int
+    questions: int
+    measures: dict[str, _Mean]
+    by_tag: dict[str, Json]
+
+
+class _Result(msgspec.Struct):
+    dataset: Json
+    summary: _Summary
+    results: list[_Question]
+
+
+class _Sweep(msgspec.Struct):
+    settings: list[Json]
+
+
+class _Comparison(msgspec.Struct):
+    systems: list[Json]
+    measures: dict[str, list[Json]]
+
+
+SHAPES = {"eval": _Result, "score": _Result, "sweep": _Sweep, "comparison": _Comparison}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,4 +117,8 @@ def read_document(path: Path) -> Document:
     missing = [part for part in NEEDED[kind] if part not in content]
     if missing:
         raise InputError(f"{path}: '{missing[0]}' is missing from this {kind} file; it was cut or changed")
+    try:
+        msgspec.convert(content, SHAPES[kind])
+    except msgspec.ValidationError as error:
+        raise InputError(f"{path}: this {kind} file was changed and can't be shown: {error}") from error
     return Document(path, content)

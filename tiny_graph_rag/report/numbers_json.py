@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.evaluation.summary import Slice
 from tiny_graph_rag.metrics import Mean, Measure
 from tiny_graph_rag.metrics.statistics import percentiles
-from tiny_graph_rag.version import __version__
-
-SCHEMA_VERSION = 1
+from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 
 def head(kind: str, **fields: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.evaluation.comparison.results_file import System
@@ -24,13 +25,24 @@ def incomparable(systems: Sequence[System]) -> list[str]:
             )
         elif other.selection != first.selection:
             reasons.append(
-                f"{pair} hold different selections of the gold set ({other.selection} and {first.selection})"
+                f"{pair} hold different selections of the gold set "
+                f"({_selected(other.selection)} and {_selected(first.selection)})"
             )
         elif set(other.ids) != set(first.ids):
             reasons.append(f"{pair} hold different questions")
         if other.k != first.k:
             reasons.append(f"{pair} cut at different ranks (k {other.k} and {first.k})")
     return reasons
+
+
+def _selected(selection: dict[str, Any] | None) -> str:
+    """`--limit 1`, `--tags a,b`; `all questions` where none was made."""
+    given = [
+        f"--{name} {','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in (selection or {}).items()
+        if value
+    ]
+    return " ".join(given) or "all questions"
 
 
 def _short(sha256: str) -> str:

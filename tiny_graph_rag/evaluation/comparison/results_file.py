@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import RunError
+from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.text import nfc
+from tiny_graph_rag.version import SCHEMA_VERSION
 
 ENDINGS = (".gz", ".json", "-results")
 
@@ -32,7 +34,7 @@ class _Question(msgspec.Struct):
 class _File(msgspec.Struct):
     name: str
     sha256: str = ""
-    selection: msgspec.Raw = msgspec.Raw(b"null")
+    selection: dict[str, Any] | None = None
 
 
 class _Summary(msgspec.Struct):
@@ -46,6 +48,7 @@ class _Document(msgspec.Struct):
     results: list[_Question]
     graph: _File | None = None
     kind: str = "eval"
+    schema_version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,9 +60,10 @@ class System:
 
     name: str
     path: Path
+    dataset_name: str
     dataset_sha256: str
     graph_sha256: str
-    selection: str
+    selection: dict[str, Any] | None
     k: int | None
     ids: tuple[str, ...]
     queries: tuple[str, ...]
@@ -76,6 +80,19 @@ def read_system(path: Path) -> System:
         raise RunError(
             f"{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read as one: {error}"
         ) from error
+    if found.kind not in ("eval", "score"):
+        raise RunError(
+            f"{path}: wanted what `eval` or `score` wrote; its 'kind' is {found.kind!r}"
+        )
+    if found.schema_version != SCHEMA_VERSION:
+        raise RunError(
+            f"{path}: wanted schema_version {SCHEMA_VERSION}, got {json_kind(found.schema_version)}; "
+            "make the file again with this version"
+        )
+    ids = [row.id for row in found.results]
+    if len(set(ids)) < len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        raise RunError(f"{path}: question {twice!r} stands in the file twice")
     name = nfc(path.name)
     for ending in ENDINGS:
         name = name.removesuffix(ending)
@@ -83,11 +100,12 @@ def read_system(path: Path) -> System:
     return System(
         name=name,
         path=path,
+        dataset_name=found.dataset.name,
         dataset_sha256=found.dataset.sha256,
         graph_sha256=found.graph.sha256 if found.graph else "",
-        selection=bytes(found.dataset.selection).decode(),
+        selection=found.dataset.selection,
         k=found.summary.k,
-        ids=tuple(row.id for row in found.results),
+        ids=tuple(ids),
         queries=tuple(row.query for row in found.results),
         tags=tuple(tuple(row.tags) for row in found.results),
         columns={each: _column(found.results, each) for each in measures},

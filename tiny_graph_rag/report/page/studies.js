@@ -65,5 +65,21 @@ function comparisonSection(comparison) {
         el("td", { class: "number" }, each.wins === null || each.wins === undefined ? "–" : `${each.wins} / ${each.ties} / ${each.losses}`)))));
   });
   return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, "Compared"),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "comparison" }, tables))];
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Differences" }, tables),
+    flipList(comparison.flips ?? []))];
+}
+
+const FLIPS_SHOWN = 200;
+
+function flipList(flips) {
+  if (!flips.length) return null;
+  const rows = flips.slice(0, FLIPS_SHOWN).map((each) => el("tr", {},
+    el("td", { class: each.change === "lost" ? "lost" : "" }, each.change), el("td", {}, name(each.system, 40)),
+    el("th", { scope: "row" }, name(each.query || each.id, 200), each.query && el("div", { class: "small" }, name(each.id, 60))),
+    el("td", {}, each.references.map((one) => el("div", {}, name(one.name, 60), `: ${verdictWords(one.before)} → ${verdictWords(one.after)}`)))));
+  return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Flips" },
+    el("table", { class: "by-tag flips" }, el("caption", {}, `${plural(flips.length, "question")} flipped`),
+      el("thead", {}, el("tr", {}, ["change", "system", "question", "references"].map((each) => el("th", { scope: "col" }, each)))),
+      el("tbody", {}, rows)),
+    flips.length > FLIPS_SHOWN && el("p", { class: "small" }, `The first ${FLIPS_SHOWN}; the file has them all.`));
 }

@@ -118,8 +118,8 @@ function lossNotes({ linking, hop_tags: hops, ties }) {
     if (each.differ) notes.push(`Tag ${cut(tag, 40)}: in ${count(each.differ)} of ${plural(each.questions, "question")} the farthest reference lies elsewhere.`);
   }
   if (ties?.rate > 0) {
-    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => each.worst !== each.best).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`);
-    notes.push(`Ties at rank ${ties.k} in ${points(ties.rate)} % of the questions${ranges.length ? `; another order of equals could give ${ranges.join(", ")}` : ""}.`);
+    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => figure(each.worst) !== figure(each.best)).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`);
+    notes.push(`Ties at rank ${ties.k} in ${points(ties.rate)} % of the questions${ranges.length ? `; another order of equals could give ${ranges.join(", ")}` : "; another order of equals would move no mean by as much as .001"}.`);
   }
   return notes;
 }
@@ -172,7 +172,7 @@ function tagSection(data, state) {
   const few = tags.some(([, part]) => Object.values(part.measures).some((mean) => mean.reliable === false && mean.n));
   return el("section", { "aria-labelledby": "tags" },
     el("h2", { id: "tags" }, "By tag"),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "tags" },
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Means by tag" },
       el("table", { class: "by-tag" },
         el("thead", {}, el("tr", {},
           el("th", { scope: "col" }, "tag"), el("th", { scope: "col", class: "number" }, "questions"),
