@@ -22,7 +22,8 @@ from tiny_graph_rag.retrieval.base import NO_STEP, Task
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, prices
 from tiny_graph_rag.retrieval.bfs_plain import PlainBfsRetriever
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.walker import Mention, Runs, Walker
+from tiny_graph_rag.retrieval.typed_adjacency import Runs
+from tiny_graph_rag.retrieval.walker import Mention, Walker
 
 Triple = tuple[str, str, str]
 
@@ -334,7 +335,7 @@ def test_compiled_and_interpreted_rank_alike_from_any_first_bound(case: Any, sta
             exclude_seeds=flags["exclude_seeds"],
             fast=fast,
         )
-        walker._everything = everything
+        walker.near_first = not everything
         if not everything:
             walker._prepared(reading).start = start
         one = walker.rank(mentions, reading)
@@ -351,7 +352,7 @@ def test_a_long_walk_that_explains_everything_is_found_from_any_first_bound(dept
     question = ask("when did the films release whose writers also wrote Alien", graph, "Alien")
     reading = made.reader.read(question)
     walker = made._walker(0, False)
-    walker._everything = False
+    walker.near_first = True
     found = []
     for start in range(0, 5000, 50):
         walker._prepared(reading).start = start

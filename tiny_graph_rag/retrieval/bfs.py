@@ -20,7 +20,8 @@ from tiny_graph_rag.retrieval.base import Reason, Retriever, Run, Task
 from tiny_graph_rag.retrieval.evidence import Texts, TypeNames, milli
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.slots import Reader
-from tiny_graph_rag.retrieval.walker import Mention, Ranked, Runs, Walker
+from tiny_graph_rag.retrieval.typed_adjacency import Runs
+from tiny_graph_rag.retrieval.walker import Mention, Ranked, Walker
 
 if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings

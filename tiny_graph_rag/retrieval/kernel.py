@@ -7,6 +7,9 @@ relations in the file, any number of threads, compiled or not.
 A walk's state is (entity, slots filled). A layer holds the states that one more step reaches; for each state
 the cheapest cost is kept with the damped mass of all walks of that cost, and beside it the cheapest among
 walks that came by another relation, so that no walk goes straight back over the relation it came by.
+
+It is one long file because numba's cache on disk only notices changes in the file of the function that it
+compiled.
 """
 
 from __future__ import annotations

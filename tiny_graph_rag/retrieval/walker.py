@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,87 +18,15 @@ from tiny_graph_rag.compiled import compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.prepared import KEPT_TABLES, Prepared
 from tiny_graph_rag.retrieval.slots import Reading
+from tiny_graph_rag.retrieval.typed_adjacency import Runs
 
-HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stays within 62 bits
 LISTS_UP_TO = 50_000  # slots and entities; below, lists are read three times as fast as arrays
 FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose pages cost nothing unused
 MOST_SLOTS = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
-NEAR = 200  # thousandths added to the price of a straight way: the first bound of the search
 LAST_TICK = (1 << 30) - (1 << 20)  # marks are int32; long before that they are wiped
-KEPT_TABLES = 1 << 12
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Runs:
-    """Adjacency in runs: the slots of one entity, grouped by relation type and direction.
-
-    run_ptr: (entities + 1,) into runs. run_start: (runs + 1,) into slots. kind: (runs,), twice the type's
-    code, plus one against the relation's direction. neighbours, relations: (slots,). strength: (entities,),
-    the sum of its slots' units. units: (relations,), weights as whole numbers. symmetric: whether each slot
-    has one back. The columns are narrow because a walk from a hub reads most of them.
-    """
-
-    run_ptr: NDArray[np.signedinteger[Any]]
-    run_start: NDArray[np.signedinteger[Any]]
-    kind: NDArray[np.signedinteger[Any]]
-    neighbours: NDArray[np.int32]
-    relations: NDArray[np.int32]
-    strength: NDArray[np.int64]
-    units: NDArray[np.uint16]
-    symmetric: bool
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph, filters: Filters) -> Runs:
-        passable = filters.slots(graph)
-        if passable is None:
-            arrays = graph.derived("runs", lambda: runs_of(graph, None))
-        else:
-            arrays = runs_of(graph, passable)
-        return cls(**arrays, symmetric=filters.out and filters.against)
-
-
-def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
-    """The arrays of Runs; walked: (slots,), None for all."""
-    adjacency, entities = graph.adjacency, len(graph)
-    starts = np.repeat(np.arange(entities), adjacency.degrees)
-    kinds = 2 * graph.relations.types.codes[adjacency.relations].astype(np.int64) + ~adjacency.forward
-    width = 2 * max(len(graph.relations.types.names), 1)
-    order = np.argsort(starts * width + kinds, kind="stable")
-    if walked is not None:
-        order = order[walked[order]]
-    starts, kinds = starts[order], kinds[order]
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
-    begins = np.flatnonzero(fresh)
-    units = unit_weights(graph.relations.weights)
-    relations = adjacency.relations[order]
-    strength = np.zeros(entities, dtype=np.int64)
-    np.add.at(strength, starts, units[relations])
-    return {
-        "run_ptr": _narrow(np.searchsorted(starts[begins], np.arange(entities + 1)), (np.int32, np.int64)),
-        "run_start": _narrow(np.append(begins, len(order)), (np.int32, np.int64)),
-        "kind": _narrow(kinds[begins], (np.int16, np.int32)),
-        "neighbours": adjacency.neighbours[order],
-        "relations": relations,
-        "strength": strength,
-        "units": units.astype(np.uint16),
-    }
-
-
-def _narrow(column: NDArray[Any], kinds: tuple[type[np.signedinteger[Any]], ...]) -> NDArray[Any]:
-    """In the first type that holds the column's greatest value."""
-    most = int(column.max(initial=0))
-    return column.astype(next((kind for kind in kinds if most <= np.iinfo(kind).max), kinds[-1]))
-
-
-def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Weights as whole numbers from 1 to HEAVIEST, the heaviest relation's."""
-    heaviest = float(weights.max(initial=0.0))
-    if heaviest <= 0:
-        return np.full(len(weights), HEAVIEST, dtype=np.int64)
-    return np.maximum(1, np.rint(weights / heaviest * HEAVIEST)).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,26 +49,6 @@ class Ranked:
     walks: NDArray[np.int32]
 
 
-@dataclass(slots=True)
-class Prepared:
-    """A reading as the kernel takes it. start: the bound that the next question begins with, at least `near`.
-
-    Questions of one reading tend to end at one bound. The next begins a little below the last one's, so that
-    it seldom walks more than it must; what it finds is the same for any start.
-    """
-
-    reading: Reading
-    slots: tuple[Any, ...]
-    price: Any
-    near: int
-    start: int
-
-    def ended(self, bound: int) -> None:
-        """Learn from a question's last bound: fall at once, rise a step at a time."""
-        wider = min(self.start + kernel.WIDER, bound - kernel.WIDER)
-        self.start = max(self.near, wider)
-
-
 class Walker:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory."""
 
@@ -160,7 +68,7 @@ class Walker:
         self.prices = tuple(prices)
         entities, relations = len(graph), len(graph.relations)
         self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
-        self._everything = entities <= 2 * depth  # then looking near first saves nothing
+        self.near_first = entities > 2 * depth  # else everything is looked at anyhow
         flags = np.zeros(entities, dtype=np.int8)
         if filters.returned is not None:
             flags[~filters.returned] |= kernel.NOT_RETURNED
@@ -224,24 +132,19 @@ class Walker:
         )
 
     def _prepared(self, reading: Reading) -> Prepared:
-        """The reading's tables, prices and first bound, kept while questions repeat a reading."""
+        """The reading as the kernel takes it, kept while questions repeat it."""
         kept = self._tables.get(id(reading))
         if kept is None or kept.reading is not reading:
             if len(self._tables) >= KEPT_TABLES:
                 self._tables.clear()
-            weights = tuple(slot.weight for slot in reading.slots)
-            words = sum(1 << place for place, slot in enumerate(reading.slots) if not slot.types)
-            near = kernel.FAR if self._everything else self.hops * self.prices[kernel.STEP] + NEAR
-            least = least_left(weights, words, self.hops if near < kernel.FAR else 0)
-            if near == kernel.FAR:
-                least = (0,) * (self.hops << len(weights))
-            tables = tuple(map(self._row, (left_empty(weights), least, filled(weights))))
-            price = list(self.prices)
-            price[kernel.UNEXPLAINED] = reading.unexplained
-            back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
-            flags = (reading.focus, reading.head, back, bool(words), self.exclude_seeds, reading.asks)
-            kept = Prepared(reading, (*tables, *flags), self._row(price), near, near)
-            self._tables[id(reading)] = kept
+            kept = self._tables[id(reading)] = Prepared.of(
+                reading,
+                self.prices,
+                self._row,
+                self.hops,
+                exclude_seeds=self.exclude_seeds,
+                near_first=self.near_first,
+            )
         return kept
 
     def _mark(self, reading: Reading) -> None:
@@ -310,36 +213,6 @@ def _packed(mentions: Sequence[Mention]) -> tuple[list[int], list[int], list[int
         if place < MENTIONS - 1 or place == len(mentions) - 1:
             pointers.append(len(seeds))
     return pointers, seeds, masses
-
-
-@lru_cache(KEPT_TABLES)
-def left_empty(weights: tuple[int, ...]) -> tuple[int, ...]:
-    """What stays unexplained, by mask of slots filled."""
-    total = sum(weights)
-    return tuple(total - each for each in filled(weights))
-
-
-@lru_cache(KEPT_TABLES)
-def filled(weights: tuple[int, ...]) -> tuple[int, ...]:
-    """The weight of a mask's slots, by mask."""
-    sums = [0]
-    for weight in weights:
-        sums += [weight + each for each in sums]
-    return tuple(sums)
-
-
-@lru_cache(KEPT_TABLES)
-def least_left(weights: tuple[int, ...], words: int, steps: int) -> tuple[int, ...]:
-    """What must stay unexplained whatever comes, by (steps to go, mask), fewer than `steps` to go.
-
-    A step fills one slot of a type at most; slots of words (bits of `words`) might all be filled by one.
-    """
-    table = []
-    for more in range(steps):
-        for mask in range(1 << len(weights)):
-            empty = sorted(weight for place, weight in enumerate(weights) if not (mask | words) >> place & 1)
-            table.append(sum(empty[: max(0, len(empty) - more)]))
-    return tuple(table)
 
 
 @cache
