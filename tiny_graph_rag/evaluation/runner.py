@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
-from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation, explain
+from tiny_graph_rag.evaluation.diagnosis import Explanation, explain
 from tiny_graph_rag.evaluation.judging import judge_on_graph
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph

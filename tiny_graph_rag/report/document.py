@@ -10,7 +10,7 @@ import msgspec
 
 from tiny_graph_rag.errors import InputError, json_kind
 from tiny_graph_rag.files import read_bytes
-from tiny_graph_rag.report.numbers_json import SCHEMA_VERSION
+from tiny_graph_rag.report.json.numbers import SCHEMA_VERSION
 from tiny_graph_rag.text import nfc
 
 # What every report leans on, by kind; the schema says all the rest.

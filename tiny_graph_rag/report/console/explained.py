@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.report.screen import Console, Table, escape
+from tiny_graph_rag.report.console import Console, Table, escape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+    from tiny_graph_rag.evaluation.diagnosis import Explanation
     from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
     from tiny_graph_rag.evaluation.perturb import Perturbed
 

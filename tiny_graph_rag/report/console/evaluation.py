@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
-from tiny_graph_rag.report.explained_console import print_explanation
+from tiny_graph_rag.report.console import Console, Table, escape
+from tiny_graph_rag.report.console.explained import print_explanation
+from tiny_graph_rag.report.console.summary import print_summary, shown
+from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import one_line, verdict_words
-from tiny_graph_rag.report.results_json import question
-from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import print_summary, shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.runner import Evaluation

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.report.spelled import Spelled
+from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.retrieval.base import Reason, Run
 
 

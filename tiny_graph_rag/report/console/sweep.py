@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.evaluation.sweep.recommendation import rule
-from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import interval, shown
+from tiny_graph_rag.report.console import Console, Table, escape
+from tiny_graph_rag.report.console.summary import interval, shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.sweep import Setting, Sweep
