@@ -64,8 +64,7 @@ def query(
 
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from tiny_graph_rag.report.json.ranked import linked_json, ranked_json
-    from tiny_graph_rag.report.json.spelled import Spelled
+    from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
     from tiny_graph_rag.retrieval.asking import ask
 
     linking = Linking.of(session)

@@ -27,8 +27,7 @@ from tiny_graph_rag.report.json.numbers import (
     opened,
     slice_document,
 )
-from tiny_graph_rag.report.json.ranked import linked_json, ranked_json
-from tiny_graph_rag.report.json.spelled import Spelled
+from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
