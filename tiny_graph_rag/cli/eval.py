@@ -131,7 +131,7 @@ def evaluate_command(
         session.say(line)
     if kinds:
         from tiny_graph_rag.evaluation.perturb import perturb as perturbed
-        from tiny_graph_rag.report.console.explained import print_perturbed
+        from tiny_graph_rag.report.console.perturbed import print_perturbed
 
         evaluation = replace(evaluation, perturbed=perturbed(evaluation, kinds))
         print_perturbed(evaluation.perturbed, session.console)

@@ -1,31 +1,104 @@
-"""Results in the terminal."""
+"""What `eval` prints: the means, where recall is lost and what that does not show, the worst questions."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
 from tiny_graph_rag.report.console import Console, Table, escape
-from tiny_graph_rag.report.console.explained import print_explanation
 from tiny_graph_rag.report.console.summary import print_summary, shown
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import one_line, verdict_words
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tiny_graph_rag.evaluation.diagnosis import Explanation
+    from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
     from tiny_graph_rag.evaluation.runner import Evaluation
 
 WORST_SHOWN = 5  # questions; the page lists them all
+BAR, SHORT_BAR = 24, 10  # characters of a full bar; the short one where the terminal is narrow
+ROOMY = 100  # columns from which the meaning of each step is written beside it
+FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
+
+_MEANING = {
+    "in graph": "names that no entity bears",
+    "reachable": "no seed, or another component",
+    "past filters": "kept out by a filter option",
+    "within hops": "farther than --hops",
+    "within depth": "below --depth",
+    "room in k": "more references than k",
+    "recall@k": "ranked below k",
+}
 
 
 def print_evaluation(evaluation: Evaluation, console: Console) -> None:
     """The summary, then what explains it."""
     print_summary(evaluation.summary, console)
-    print_explanation(evaluation.explanation, console)
+    _print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console)
     for advice in recommendations(evaluation.explanation):
         console.print(f"[bold]{advice.rule}[/bold]: {escape(advice.text)}")
+
+
+def _print_explanation(found: Explanation, console: Console) -> None:
+    if any(math.isnan(step.recall) for step in found.waterfall):
+        return
+    gold = found.gold_seeds
+    console.print(
+        _waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else (), console.width)
+    )
+    if gold:
+        gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
+        console.print(
+            f"linking: seed precision {shown(gold.precision)}, recall {shown(gold.recall)} "
+            f"({gold.questions:,} questions with seed_entities); from the gold seeds "
+            f"recall@{found.diagnosis.cutoff} {gained:+.3f}"
+        )
+    for tag, each in found.hop_tags.items():
+        if each.differ:
+            spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items())
+            console.print(
+                f"tag {tag}: the farthest reference lies elsewhere in {each.differ:,} of "
+                f"{each.questions:,} questions (hops measured → questions: {spread})"
+            )
+    if found.ties.rate > FEW_TIES:
+        ranges = ", ".join(
+            f"{each} {shown(worst)}–{shown(best)}"
+            for each, (worst, best) in found.ties.measures.items()
+            if worst != best
+        )
+        console.print(
+            f"ties at rank {found.ties.cutoff}: {found.ties.rate:.1%} of the questions; "
+            f"another order of equals could give {ranges}"
+        )
+
+
+def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step], width: int) -> Table:
+    full = BAR if width >= ROOMY - BAR else SHORT_BAR
+    table = Table()
+    table.add_column("where recall is lost")
+    table.add_column("points", justify="right")
+    table.add_column("left", justify="right")
+    table.add_column("", no_wrap=True, min_width=full)
+    if gold:
+        table.add_column("gold seeds", justify="right")
+    if width >= ROOMY:
+        table.add_column("")
+    by_name = {step.name: step for step in gold}
+    for step in steps:
+        name = step.name.replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
+        kept, before = round(full * step.recall), round(full * (step.recall + step.loss))
+        bar = "█" * kept + "░" * (before - kept)
+        other = [shown(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
+        lost = f"−{100 * step.loss:.1f}" if step.loss > 0 else "0"
+        meaning = [_MEANING[step.name]] if width >= ROOMY else []
+        table.add_row(name, lost, shown(step.recall), bar, *other, *meaning)
+    return table
 
 
 def _print_worst(evaluation: Evaluation, console: Console) -> None:
