@@ -1,4 +1,4 @@
-"""All spellings of a graph's entities, gathered for its index of names: written ones, and those that people use."""
+"""A graph's spellings, gathered for its index of names: those that are written, and those that people use."""
 
 from __future__ import annotations
 
