@@ -88,6 +88,11 @@ def nearest(
     return f"; did you mean {' or '.join(repr(each) for each in found)}?" if found else ""
 
 
+def amount(number: int, one: str, many: str = "") -> str:
+    """`amount(1, "question")` → `1 question`, of 1,200 → `1,200 questions`. many: where an s won't do."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def json_kind(value: object) -> str:
     """What came, in JSON's words, for the message that says what was wanted instead."""
     if value is None:

@@ -207,9 +207,11 @@ def check_writable(path: Path) -> None:
     """Refuse before any work what could not be written after it. Raises UsageError."""
     if path.is_dir():
         raise UsageError(f"{path}: results must go to a file, this is a folder")
+    if _is_device(path):
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        probe = _temporary(path)
+        probe = _temporary(_behind_link(path))
         probe.touch()
         probe.unlink()
     except OSError as error:
@@ -220,7 +222,16 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write to a temporary file beside `path` and move it into place: whole or not at all."""
+    """Write to a temporary file beside `path` and move it into place: whole or not at all.
+
+    Into a pipe or a device (/dev/null, /dev/stdout) it writes directly: moving a file there would replace it.
+    A link stays one; what it points to is replaced. Raises OSError, with `path` as its file.
+    """
+    if _is_device(path):
+        with path.open("wb") as stream:
+            stream.writelines(parts)
+        return
+    path = _behind_link(path)
     temporary = _temporary(path)
     try:
         with temporary.open("wb") as stream:
@@ -229,10 +240,20 @@ def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename = str(path)
         raise
     _remove_leftovers(path)
+
+
+def _is_device(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _behind_link(path: Path) -> Path:
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
 def _temporary(path: Path) -> Path:

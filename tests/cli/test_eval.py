@@ -125,8 +125,19 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
         (["--dataset", "story-eval.jsonl", "-g", "stori-KG.json"], "did you mean 'story-KG.json'"),
         (["--dataset", "."], "must be a file, this is a folder"),
         (["--dataset", "story-eval.jsonl", "--top-k", "0"], "--top-k must be 1 or more, got 0"),
-        (["--dataset", "story-eval.jsonl", "--hops", "-1"], "--hops must be 0 or more, got -1"),
+        (["--dataset", "story-eval.jsonl", "--hops", "-1"], "--hops must be from 0 to 1000, got -1"),
         (["--dataset", "story-eval.jsonl", "--depth", "3"], "--top-k 5 can't be more than --depth 3"),
+        (["--dataset", "story-eval.jsonl", "--hops", "9" * 20], "--hops must be from 0 to 1000"),
+        (["--dataset", "story-eval.jsonl", "--depth", "9" * 20], "--depth must be from 1 to 2147483647"),
+        (
+            ["--dataset", "story-eval.jsonl", "--measures", "ndcg@101"],
+            "ndcg@101 can't cut deeper than --depth 100",
+        ),
+        (["--dataset", "story-eval.jsonl", "--fail-under", "recall@101>=0"], "recall@101 can't cut deeper"),
+        (
+            ["--dataset", "story-eval.jsonl", "--max-cost", "nan"],
+            "--max-cost must be an amount of USD, got nan",
+        ),
         (["--dataset", "story-eval.jsonl", "--limit", "0"], "--limit must be 1 or more"),
         (["--dataset", "story-eval.jsonl", "--tags", "easi"], "did you mean 'easy'"),
         (["--dataset", "story-eval.jsonl", "--linker", "nams"], "did you mean 'names'"),
@@ -144,6 +155,12 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(
     assert not list(files.glob("data/results/*.json"))
 
 
+def test_a_depth_beyond_the_graph_returns_what_there_is(files: Path, run_cli) -> None:
+    common = ("eval", "--dataset", "story-eval.jsonl", "-o", "-", "--depth")
+    deep, enough = (json.loads(run_cli(*common, depth).stdout) for depth in ("2147483647", "100"))
+    assert [each["ranked"] for each in deep["results"]] == [each["ranked"] for each in enough["results"]]
+
+
 def test_several_graphs_and_no_name_that_fits_lists_the_candidates(files: Path, run_cli) -> None:
     write_kg(files / "data/kg/other-KG.json", ["X"])
     write_gold(files / "data/eval/third-eval.jsonl", QUESTION)
@@ -158,7 +175,7 @@ def test_several_graphs_and_no_name_that_fits_lists_the_candidates(files: Path, 
         ("retrieval:\n  hopps: 3\n", "unknown key 'retrieval.hopps'; did you mean 'hops'?"),
         ("retreival:\n  hops: 3\n", "unknown section 'retreival'; did you mean 'retrieval'?"),
         ("retrieval:\n  hops: many\n", "retrieval.hops must be a whole number, got the string 'many'"),
-        ("retrieval:\n  hops: -2\n", "retrieval.hops must be 0 or more, got -2"),
+        ("retrieval:\n  hops: -2\n", "retrieval.hops must be from 0 to 1000, got -2"),
         ("retrieval: [1, 2\n", "config.yaml:2:1: not YAML"),
         ("- a\n", "wanted sections such as 'storage:', got a list"),
     ],
@@ -187,7 +204,7 @@ def test_flaws_of_the_graph_are_said(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/story-KG.json", ["Anna"], [("Anna", "KNOWS", "nobody")])
     write_gold(own_folder / "data/eval/story-eval.jsonl", QUESTION)
     done = run_cli("eval", "--dataset", "story-eval.jsonl")
-    assert "warning: story: 1 relations left out because an endpoint does not exist" in done.stderr
+    assert "warning: story: 1 relation left out because an endpoint does not exist" in done.stderr
 
 
 def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:

@@ -331,9 +331,9 @@ def test_what_is_odd_in_a_run_is_counted(own_folder: Path, run_cli) -> None:
     write_grades(own_folder / "gold", "trec")
     done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
     assert done.exit_code == 0, done.output
-    assert "1 questions of the run are not in the gold set and are ignored (such as q8)" in done.stderr
+    assert "1 question of the run is not in the gold set and is ignored (such as q8)" in done.stderr
     assert "2 questions of the gold set are not in the run and count as nothing retrieved" in done.stderr
-    assert "1 duplicates in rankings are dropped after the first" in done.stderr
+    assert "1 duplicate in rankings is dropped after the first" in done.stderr
     assert len(json.loads(Path("out.json").read_text())["results"][0]["ranked"]) == 1
 
 

@@ -105,7 +105,7 @@ def test_a_stamp_tells_which_references_a_changed_graph_broke(validated, tmp_pat
     done = validated([question(references=["Bert", "Rex"])], entities=["Anna", "Bert", "Fido"])
     assert done.exit_code == 1
     assert "the graph has changed since the gold set was stamped for tale" in done.stdout
-    assert "1 references mean nothing now: Rex" in done.stdout
+    assert "1 reference with no meaning now: Rex" in done.stdout
 
 
 def test_what_does_not_fit_is_not_stamped(validated, tmp_path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.errors import amount
 
 
 def evaluated(run_cli, tmp_path, *questions, options=()):
@@ -70,3 +71,11 @@ def test_a_perfect_run_needs_no_advice(run_cli, tmp_path):
 def test_without_references_there_is_nothing_to_recommend(run_cli, tmp_path):
     question = {"query": "Who is Anna?", "reference_entities": []}
     assert rules(evaluated(run_cli, tmp_path, question)) == {}
+
+
+def test_an_amount_of_one_is_said_in_the_singular() -> None:
+    assert [amount(each, "entity", "entities") for each in (0, 1, 1200)] == [
+        "0 entities",
+        "1 entity",
+        "1,200 entities",
+    ]

@@ -99,7 +99,12 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
             '{"entities": {"a": {"name": "A"}}, "relationships": [{"source_entity_id": "a"}]}',
             "relationships[0]: 'target_entity_id' is missing",
         ),
-        ("", "not JSON"),
+        ("", "the file is empty"),
+        ("{", "not JSON"),
+        (
+            '{"entities": {"a": {"name": "A", "n": %s}}, "relationships": []}' % ("9" * 5000),
+            "too many digits",
+        ),
     ],
 )
 def test_a_broken_graph_says_where_and_what(tmp_path: Path, content: str, expected: str) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from tiny_graph_rag.cli.streams import outlive_readers
 from tiny_graph_rag.version import __version__
 
 app = typer.Typer(
@@ -62,6 +63,7 @@ def load(*names: str) -> None:
 
 def main() -> None:
     """Entry point of `tiny-graph-rag`, `python -m tiny_graph_rag` and main.py."""
+    outlive_readers()
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
     asked = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
     if asked == "score":

@@ -5,6 +5,7 @@ Nothing of the API's libraries is imported unless answers are asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -40,6 +41,8 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     for a cap without a price.
     """
     links = session.config.retrieval.linker == LLM
+    if options.max_cost is not None and math.isnan(options.max_cost):
+        raise UsageError("--max-cost must be an amount of USD, got nan: nothing is ever above it")
     if options.skip_generation:
         for name in ("generate", "dry_run"):
             if getattr(options, name):

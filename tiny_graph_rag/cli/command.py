@@ -6,16 +6,17 @@ records.
 
 from __future__ import annotations
 
+import errno
 import functools
 import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
 import typer
 
-from tiny_graph_rag.errors import TinyGraphRagError
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
 
@@ -85,24 +86,40 @@ def _reported(work: Callable[[], None], debug: bool) -> None:
     """Run a command; an error is one or two lines on standard error and an exit code."""
     try:
         work()
+        sys.stdout.flush()  # a full disk is an error of this run, not a complaint after its end
     except TinyGraphRagError as error:
-        if debug:
-            raise
-        typer.echo(f"error: {error}", err=True)
+        _say_failed(f"error: {error}", debug)
         raise typer.Exit(error.exit_code) from None
-    except BrokenPipeError:  # the reader of our output went away, as `| head` does
-        sys.stderr.close()
-        raise typer.Exit(0) from None
     except KeyboardInterrupt:
         typer.echo("interrupted; nothing was overwritten", err=True)
         raise typer.Exit(130) from None
     except (typer.Exit, typer.Abort):
         raise
-    except Exception as error:
-        if debug:
-            raise
-        typer.echo(
-            f"internal error: {type(error).__name__}: {error} (run again with --debug and report it)",
-            err=True,
+    except OSError as error:
+        if error.errno not in _UNWRITABLE:
+            _unexpected(error, debug)
+        place = error.filename or "standard output"
+        _say_failed(
+            f"error: {place}: can't be written ({error.strerror}); make room, or write elsewhere", debug
         )
-        raise typer.Exit(INTERNAL_ERROR) from None
+        raise typer.Exit(UsageError.exit_code) from None
+    except Exception as error:
+        _unexpected(error, debug)
+
+
+# What a disk or a device says that takes no more.
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
+
+
+def _say_failed(message: str, debug: bool) -> None:
+    if debug:
+        import traceback
+
+        traceback.print_exc()
+    typer.echo(message, err=True)
+
+
+def _unexpected(error: Exception, debug: bool) -> NoReturn:
+    told = f"internal error: {type(error).__name__}: {error}"
+    _say_failed(told if debug else f"{told} (run again with --debug and report it)", debug)
+    raise typer.Exit(INTERNAL_ERROR) from None

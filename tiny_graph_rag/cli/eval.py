@@ -28,8 +28,8 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, described
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.linking import LLM, make_linker
 
 
@@ -101,6 +101,7 @@ def evaluate_command(
     if kinds and config.retrieval.linker == LLM:
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
+    check_measures(config, computed)
     examples = session.eval_set(dataset, chosen)
     target = out.path(session, f"{examples.name}-results.json")
     saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
@@ -110,8 +111,11 @@ def evaluate_command(
         form = form_of(saved, save_run_format)
         check_writable(saved)
     answering = prepare(session, generating, examples, target)
+    out.keep_apart(
+        target, saved, gates.junit, read=(examples.path, session.graph_path(graph, examples), config.file)
+    )
     knowledge = session.graph(graph, examples)
-    asked = f"{config.retrieval.retriever}, {config.retrieval.hops} hops"
+    asked = f"{config.retrieval.retriever}, {amount(config.retrieval.hops, 'hop')}"
     session.say(f"{described(knowledge, examples)} · {asked}")
     if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from tiny_graph_rag.cli.options import Reporting
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import check_writable, output_path, write_atomically
 
 STDOUT = "-"
@@ -37,6 +39,10 @@ class Output:
             check_writable(path)
         return path
 
+    def keep_apart(self, path: Path, *more: Path | None, read: Iterable[Path | None]) -> None:
+        """Refuse a `path` (or `more` outputs) that the command reads or that are the same. See below."""
+        keep_apart((None if self.to_stdout else path, *more), read)
+
     def write(self, path: Path, parts: Iterable[bytes]) -> None:
         if not self.to_stdout:
             write_atomically(path, parts)
@@ -57,3 +63,25 @@ class Output:
 
             for path in write_reports([read_document(next(iter(written.values())))], self.reports):
                 session.say(f"report: {path}")
+
+
+def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
+    """Refuse to write over what is read, or twice to one file; links and `..` are seen through.
+
+    None stands for what was not asked for. Raises UsageError.
+    """
+    read = {os.path.realpath(each) for each in inputs if each is not None}
+    written: set[str] = set()
+    for path in outputs:
+        if path is None or (
+            path.exists() and not path.is_file()
+        ):  # a device takes anything, any number of times
+            continue
+        place = os.path.realpath(path)
+        if place in read:
+            raise UsageError(
+                f"{path}: this command reads that file and would destroy it; choose another name"
+            )
+        if place in written:
+            raise UsageError(f"{path}: two outputs would go to this one file; rename one")
+        written.add(place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.config import Config, cache_folder, load_config
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.text import nfc
 
 if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.dataset.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.metrics import Measure
     from tiny_graph_rag.report.console import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
@@ -83,16 +84,20 @@ class Session:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         from tiny_graph_rag.graph.formats import read_graph
 
-        folder = Path(self.config.storage.kg_dir)
         running = self.config.override(graph_cache=given.graph_cache).running
-        path = (
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
-        )
+        path = self.graph_path(given, examples)
         graph = read_graph(path, cache_folder() if running.graph_cache else None)
         graph = replace(graph, vocabulary=self._vocabulary(graph, path))
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
         return graph
+
+    def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
+        """The file that `graph` reads."""
+        folder = Path(self.config.storage.kg_dir)
+        return (
+            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+        )
 
     def _vocabulary(self, graph: KnowledgeGraph, path: Path) -> dict[str, tuple[str, ...]]:
         """The words that --vocabulary names, or those beside the graph."""
@@ -138,11 +143,22 @@ def check_cutoff(config: Config, cutoff: int) -> None:
         )
 
 
+def check_measures(config: Config, measures: Iterable[Measure]) -> None:
+    """The same for measures that bring their own cutoff."""
+    for each in measures:
+        if (each.cutoff or 0) > config.retrieval.depth:
+            raise UsageError(
+                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
+                f"add --depth {each.cutoff}"
+            )
+
+
 def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
     """What a command works on, in one line."""
     return (
-        f"graph {graph.name}: {len(graph):,} entities, {len(graph.relations):,} relations · "
-        f"gold set {examples.name}: {len(examples):,} questions"
+        f"graph {graph.name}: {amount(len(graph), 'entity', 'entities')}, "
+        f"{amount(len(graph.relations), 'relation')} · "
+        f"gold set {examples.name}: {amount(len(examples), 'question')}"
     )
 
 

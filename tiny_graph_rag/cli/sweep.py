@@ -23,7 +23,7 @@ from tiny_graph_rag.cli.options import (
     flags,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, described
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def sweep_command(
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
 
+    check_measures(config, (*named, deciding))
     plan = Plan(
         hops=limits,
         cutoffs=cutoffs,
@@ -115,6 +116,9 @@ def sweep_command(
     if not out.to_stdout:
         check_writable(table)
     linking = Linking.of(session)
+    if not out.to_stdout:
+        read = (examples.path, session.graph_path(graph, examples), config.file)
+        out.keep_apart(target, table, read=read)
     knowledge = session.graph(graph, examples)
     session.say(described(knowledge, examples))
     runs = len(plan.retrievers) * len(plan.hops)

@@ -10,8 +10,9 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
+from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import DatasetError, FoundProblems
+from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
 
 if TYPE_CHECKING:
     from tiny_graph_rag.dataset.examples import EvalSet
@@ -52,6 +53,7 @@ def validate_command(
     if fix_suggestions is not None:
         check_writable(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
+    keep_apart((fix_suggestions,), (path, session.config.file))
     examples, broken = read_sound_lines(path)
     if not len(examples):
         raise DatasetError(*broken)
@@ -74,12 +76,13 @@ def validate_command(
     if stamp:
         if errors:
             raise FoundProblems(
-                f"not stamped: {errors} errors; a stamp says that the gold set fits the graph"
+                f"not stamped: {amount(errors, 'error')}; a stamp says that the gold set fits the graph"
             )
         session.say(f"stamped: {write_stamp(knowledge, examples, found.judgments)}")
+    warnings = amount(found.count("warning"), "warning")
     if errors or lost:
-        raise FoundProblems(f"{errors} errors, {found.count('warning')} warnings")
-    session.say(f"no errors, {found.count('warning')} warnings")
+        raise FoundProblems(f"{amount(errors, 'error')}, {warnings}")
+    session.say(f"no errors, {warnings}")
 
 
 def _hop_tags(

@@ -10,7 +10,9 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
+from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import amount
 
 
 @command(app, "visualize")
@@ -43,7 +45,9 @@ def visualize_command(
     core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
     target = output_path(output or f"{knowledge.name}-graph.html", Path(session.config.storage.results_dir))
     check_writable(target)
+    keep_apart((target,), (session.graph_path(graph), session.config.file))
     write_atomically(target, [graph_page(knowledge, core).encode()])
     for line in core.left_out:
         session.say(f"left out: {line}")
-    session.say(f"{len(core.entities):,} entities, {len(core.relations):,} relations drawn: {target}")
+    drawn = f"{amount(len(core.entities), 'entity', 'entities')}, {amount(len(core.relations), 'relation')}"
+    session.say(f"{drawn} drawn: {target}")

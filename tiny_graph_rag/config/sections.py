@@ -7,6 +7,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import ConfigError
 
+MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
+MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
 SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
 
@@ -50,8 +52,8 @@ class Retrieval:
         None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
     )
     retriever: str = setting("bfs", "how entities are found and ranked")
-    hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0)
-    depth: int = setting(100, "entities returned a question at most", low=1)
+    hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0, high=MOST_HOPS)
+    depth: int = setting(100, "entities returned a question at most", low=1, high=MOST_ENTITIES)
     exclude_seeds: bool = setting(False, "the topic itself is no answer: leave the seeds out")
     direction: str = setting("both", "steps along relations (out), against them (in) or both")
     relations: str = setting("", "relation types to walk (a,b); all where empty")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ _STRING_LISTS = (
     "seed_entities",
     "context",
 )
+_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
 _KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relationships", *_STRING_LISTS}
 
 
@@ -34,6 +36,11 @@ def read_eval_set(path: Path) -> EvalSet:
 def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     """The lines that can be used, and what is wrong with the others (file, line, field, what came)."""
     text = decode_utf8(read_bytes(path), path)
+    if _LIST_OF_OBJECTS.match(text):
+        raise DatasetError(
+            f"{path.name}:1: wanted one JSON object a line, got one JSON list of them. "
+            "`jq -c '.[]'` writes each on a line of its own"
+        )
     problems: list[str] = []
     examples: list[Example] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -48,7 +55,10 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         except RecursionError:
             problems.append(f"{place}: nested too deeply")
             continue
-        wrong = _wrong_fields(row)
+        except ValueError:  # Python refuses to read integers of thousands of digits
+            problems.append(f"{place}: holds a number of too many digits")
+            continue
+        wrong = _wrong_fields(row) or _half_characters(line, row)
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
             examples.append(_example(row, number))
@@ -104,6 +114,18 @@ def _wrong_fields(row: object) -> list[str]:
         wrong.append(f"'ground_truth' must be a string or a list of strings, got {json_kind(truth)}")
     wrong.extend(_wrong_relationships(row.get("reference_relationships")))
     return wrong
+
+
+def _half_characters(line: str, row: object) -> list[str]:
+    """A lone surrogate (`\\ud83d` without its other half) is no text and can't be written to any file."""
+    if "\\ud" not in line and "\\uD" not in line:
+        return []
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = str(error.object)[error.start]
+        return [f"holds half a character (\\u{ord(half):04x}); the text was cut in the middle of a sign"]
+    return []
 
 
 def _wrong_relationships(value: object) -> list[str]:

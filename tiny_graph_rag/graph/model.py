@@ -6,6 +6,7 @@ something is shown or written. Traversal is undirected; direction and type stay 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, count, islice
@@ -100,7 +101,15 @@ class LoadNotes:
         return next((count for name, count, _ in self.found if name == kind), 0)
 
     def lines(self) -> list[str]:
-        return [f"{count:,} {kind} (such as {', '.join(examples)})" for kind, count, examples in self.found]
+        return [
+            f"{count:,} {_singular(kind) if count == 1 else kind} (such as {', '.join(examples)})"
+            for kind, count, examples in self.found
+        ]
+
+
+def _singular(kind: str) -> str:
+    """`relations left out …` → `relation left out …`."""
+    return re.sub("^(entit|relation)(ies|s)\\b", lambda of: {"entit": "entity"}.get(of[1], of[1]), kind)
 
 
 @dataclass(slots=True)

@@ -114,7 +114,7 @@ class BfsRetriever(Retriever):
                     self.filters,
                     prices(self.ranking),
                     hops=self.settings.hops,
-                    depth=self.settings.depth,
+                    depth=min(self.settings.depth, len(self.graph)),  # room is made for each
                     exclude_seeds=self.settings.exclude_seeds,
                     fast=fast,
                 )

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.evaluation.diagnosis import Explanation
 from tiny_graph_rag.evaluation.diagnosis.verdicts import Verdict
 
@@ -72,9 +73,9 @@ def more_hops(found: Explanation) -> Iterator[Recommendation]:
         share = float((hops <= wanted).mean())
         yield Recommendation(
             "more hops",
-            f"{100 * loss:.1f} points lie beyond {diagnosis.limits.hops} hops; {wanted} hops would reach "
-            f"{100 * share:.0f} % of those references. More hops also bring more that is wrong: see what "
-            "they cost with `sweep` before choosing.",
+            f"{100 * loss:.1f} points lie beyond {amount(diagnosis.limits.hops or 0, 'hop')}; "
+            f"{amount(wanted, 'hop')} would reach {100 * share:.0f} % of those references. More hops also "
+            "bring more that is wrong: see what they cost with `sweep` before choosing.",
             {"loss": loss, "hops": wanted, "share": share},
         )
 
@@ -89,7 +90,7 @@ def better_linking(found: Explanation) -> Iterator[Recommendation]:
         yield Recommendation(
             "better linking",
             f"From the gold set's own seeds recall@{found.diagnosis.cutoff} would be {gain:.3f} higher "
-            f"({gold.questions:,} questions): work on linking (aliases, --linker) before ranking.",
+            f"({amount(gold.questions, 'question')}): work on linking (aliases, --linker) before ranking.",
             {"gain": gain, "seed_recall": gold.recall},
         )
 
@@ -103,9 +104,9 @@ def arbitrary_order(found: Explanation) -> Iterator[Recommendation]:
     if spread[measure] >= TIES_RANGE:
         yield Recommendation(
             "arbitrary order",
-            f"{100 * found.ties.rate:.0f} % of the questions have ties at rank {found.ties.cutoff}: the "
-            f"order of equals alone moves {measure} by up to {spread[measure]:.3f}. A retriever with finer "
-            "scores would decide what names decide now.",
+            f"The order of equals alone moves {measure} by up to {spread[measure]:.3f} "
+            f"({100 * found.ties.rate:.0f} % of the questions have a tie at rank {found.ties.cutoff}). "
+            "A retriever with finer scores would decide what names decide now.",
             {"measure": measure, "range": spread[measure], "rate": found.ties.rate},
         )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.evaluation.summary import Counts, Summary, slices
 from tiny_graph_rag.metrics import Judged, Measure, score, weights
 from tiny_graph_rag.metrics.base import Column
@@ -99,17 +100,26 @@ def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
 
 def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:
     """The warnings in words, for what there is of them."""
-    found: tuple[tuple[int, str, Sequence[str]], ...] = (
-        (len(unknown), "questions of the run are not in the gold set and are ignored", unknown),
+    ignored = "of the run {} not in the gold set and {} ignored"
+    absent = "of the gold set {} not in the run and {} as nothing retrieved"
+    dropped = "in rankings {} dropped after the first"
+    found: tuple[tuple[int, str, str, Sequence[str]], ...] = (
+        (
+            len(unknown),
+            f"question {ignored.format('is', 'is')}",
+            f"questions {ignored.format('are', 'are')}",
+            unknown,
+        ),
         (
             missing,
-            "questions of the gold set are not in the run and count as nothing retrieved",
+            f"question {absent.format('is', 'counts')}",
+            f"questions {absent.format('are', 'count')}",
             few_missing,
         ),
-        (duplicates, "duplicates in rankings are dropped after the first", []),
+        (duplicates, f"duplicate {dropped.format('is')}", f"duplicates {dropped.format('are')}", []),
     )
     return [
-        f"{count:,} {what}" + (f" (such as {', '.join(some[:3])})" if some else "")
-        for count, what, some in found
+        amount(count, one, many) + (f" (such as {', '.join(some[:3])})" if some else "")
+        for count, one, many, some in found
         if count
     ]

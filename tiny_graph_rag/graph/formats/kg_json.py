@@ -92,12 +92,16 @@ def _with_care(path: Path) -> GraphColumns:
     from tiny_graph_rag.graph.formats.kg_records import Entity, Extras, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
+    if not text.strip():
+        raise GraphError(f"{path}: the file is empty; {SHAPE}")
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
         raise GraphError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
     except RecursionError as error:
         raise GraphError(f"{path}: not a knowledge graph: nested too deeply") from error
+    except ValueError as error:  # Python refuses to read integers of thousands of digits
+        raise GraphError(f"{path}: not a knowledge graph: it holds a number of too many digits") from error
     if not isinstance(document, dict):
         raise GraphError(f"{path}: {SHAPE}, got {json_kind(document)}")
     missing = [key for key in ("entities", "relationships") if key not in document]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.report.console import Console, Table, escape
 from tiny_graph_rag.report.console.summary import interval, shown
@@ -86,7 +87,9 @@ def _print_flips(found: Comparison, system: str, console: Console) -> None:
     mine = [each for each in found.flips if each.system == system]
     won, lost = (sum(each.change == change for each in mine) for change in ("won", "lost"))
     mixed = len(mine) - won - lost
-    console.print(f"{escape(system)}: {len(mine)} questions flipped ({won} won, {lost} lost, {mixed} mixed)")
+    console.print(
+        f"{escape(system)}: {amount(len(mine), 'question')} flipped ({won} won, {lost} lost, {mixed} mixed)"
+    )
     for each in mine[:FLIPS_SHOWN]:
         verdicts = "; ".join(f"{name}: {before} → {after}" for name, before, after in each.references)
         if not verdicts:

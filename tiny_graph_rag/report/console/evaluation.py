@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
 from tiny_graph_rag.report.console import Console, Table, escape
 from tiny_graph_rag.report.console.summary import print_summary, shown
@@ -56,7 +57,7 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
         console.print(
             f"linking: seed precision {shown(gold.precision)}, recall {shown(gold.recall)} "
-            f"({gold.questions:,} questions with seed_entities); from the gold seeds "
+            f"({amount(gold.questions, 'question')} with seed_entities); from the gold seeds "
             f"recall@{found.diagnosis.cutoff} {gained:+.3f}"
         )
     for tag, each in found.hop_tags.items():
@@ -70,11 +71,12 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         ranges = ", ".join(
             f"{each} {shown(worst)}–{shown(best)}"
             for each, (worst, best) in found.ties.measures.items()
-            if worst != best
+            if shown(worst) != shown(best)
         )
+        could = f"could give {ranges}" if ranges else "would move no mean by as much as .001"
         console.print(
             f"ties at rank {found.ties.cutoff}: {found.ties.rate:.1%} of the questions; "
-            f"another order of equals could give {ranges}"
+            f"another order of equals {could}"
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report.console import Console, Table, escape
 from tiny_graph_rag.report.console.summary import shown
 
@@ -34,4 +35,6 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
         more = ", …" if len(each.broken) > BROKEN_SHOWN else ""
         listed = ", ".join(question for question, _ in each.broken[:BROKEN_SHOWN]) + more
         said = f"{len(each.broken):,} broke ({listed})" if each.broken else "none broke"
-        console.print(escape(f"{each.kind}: {each.altered:,} questions altered, {said}"), soft_wrap=True)
+        console.print(
+            escape(f"{each.kind}: {amount(each.altered, 'question')} altered, {said}"), soft_wrap=True
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.evaluation.summary import Slice, Summary
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.report.console import Console, Table, escape
@@ -48,11 +49,20 @@ def print_summary(summary: Summary, console: Console) -> None:
         )
     if overall.without_gold:
         console.print(
-            f"{overall.without_gold:,} questions have no reference and are in no mean (n counts the others)"
+            amount(
+                overall.without_gold,
+                "question has no reference and is",
+                "questions have no reference and are",
+            )
+            + " in no mean (n counts the others)"
         )
     if overall.nothing_retrieved:
         console.print(
-            f"{overall.nothing_retrieved:,} questions retrieved nothing; with a reference they score 0"
+            amount(
+                overall.nothing_retrieved,
+                "question retrieved nothing; with a reference it scores 0",
+                "questions retrieved nothing; with a reference they score 0",
+            )
         )
 
 

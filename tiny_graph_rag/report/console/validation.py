@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report.console import Console, Table, escape
 from tiny_graph_rag.report.console.summary import shown
 
@@ -79,11 +80,12 @@ def _print_drift(drift: Drift | None, console: Console) -> None:
         console.print(
             f"[red]the graph has changed since the gold set was stamped for {escape(drift.stamped_for)}[/red]"
         )
-        for what, names in (("mean nothing now", drift.lost), ("mean other entities now", drift.moved)):
+        for what, names in (("with no meaning now", drift.lost), ("with another meaning now", drift.moved)):
             if names:
                 more = f" … and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
                 listed = ", ".join(names[:NAMES_SHOWN]) + more
-                console.print(escape(f"  {len(names):,} references {what}: {listed}"), soft_wrap=True)
+                count = amount(len(names), "reference")
+                console.print(escape(f"  {count} {what}: {listed}"), soft_wrap=True)
     if drift.gold_changed:
         console.print("the gold set has changed since it was stamped: `validate --stamp` stamps it anew")
 

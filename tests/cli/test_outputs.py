@@ -1,0 +1,155 @@
+"""What is written where: closed pipes, full disks, devices, links, and never over an input."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_gold, write_kg
+
+QUESTIONS = (
+    {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
+    {"id": "q2", "query": "Who is Ben?", "reference_entities": ["Nobody"]},
+)
+EVAL = ("eval", "--dataset", "story-eval.jsonl", "--skip-generation")
+
+
+@pytest.fixture
+def files(own_folder: Path) -> Path:
+    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben", "Dover"], [("Anna", "LIVES_IN", "Dover")])
+    write_gold(own_folder / "data/eval/story-eval.jsonl", *QUESTIONS)
+    return own_folder
+
+
+def program(folder: Path, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tiny_graph_rag", *arguments]
+    return subprocess.run(command, cwd=folder, text=True, timeout=60, check=False, **more)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("gate", "code", "said"),
+    [("recall@5>=0.9", 1, "gate recall@5>=0.9: mean 0.5000, FAILED"), ("recall@5>=0.4", 0, "")],
+)
+def test_gates_hold_and_results_are_written_though_the_reader_left(files, gate, code, said) -> None:
+    """What `eval … | head -0` does: the pipe's reading end is closed before the first line is written."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = program(files, *EVAL, "--fail-under", gate, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, said in done.stderr, "Traceback" in done.stderr) == (code, True, False)
+    results = json.loads((files / "data/results/story-eval-results.json").read_text(encoding="utf-8"))
+    assert len(results["results"]) == 2
+
+
+def test_the_exit_code_holds_though_nobody_reads_errors_either(files: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = program(files, *EVAL, "--fail-under", "recall@5>=0.9", stdout=writing, stderr=writing)
+    os.close(writing)
+    assert done.returncode == 1
+
+
+def test_a_name_that_the_streams_encoding_lacks_ends_no_run(files: Path) -> None:
+    write_kg(files / "data/kg/story-KG.json", ["점순", "Dover"], [("점순", "LIVES_IN", "Dover")])
+    done = program(
+        files,
+        *("query", "점순?", "-g", "story-KG.json"),
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert r"\uc810\uc21c" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_said_in_one_line(files: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = program(files, *EVAL, "-o", "-", stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("error: standard output: can't be written (No space left")
+    assert "Exception ignored" not in done.stderr
+
+
+def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
+    """The kernel refuses files above 4 KiB, as a full disk would."""
+    target = files / "results.json"
+    target.write_text("older")
+    code = (
+        "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
+        f"sys.argv = ['x', *{[*EVAL, '-o', './results.json']!r}];"
+        "from tiny_graph_rag.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[-1].startswith("error: results.json: can't be written (File too large)")
+    assert target.read_text() == "older"
+    assert [each.name for each in files.iterdir() if each.name.endswith(".tmp")] == []
+
+
+def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
+    """A named pipe stands for /dev/null and its like: moving a file to its place would replace it."""
+    pipe = files / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
+    try:
+        done = program(files, *EVAL, "-o", "./pipe", capture_output=True)
+        received, _ = reader.communicate(timeout=30)
+    finally:
+        reader.kill()
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(received)["results"]) == 2
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_cli) -> None:
+    (files / "archive").mkdir()
+    (files / "archive/real.json").write_text("older")
+    (files / "link.json").symlink_to(files / "archive/real.json")
+    assert run_cli(*EVAL, "-o", "./link.json").exit_code == 0
+    assert (files / "link.json").is_symlink()
+    assert len(json.loads((files / "archive/real.json").read_text())["results"]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*EVAL, "-o", "./data/eval/story-eval.jsonl"),
+        (*EVAL, "-o", "./data/../data/kg/story-KG.json"),
+        (*EVAL, "--save-run", "./data/kg/story-KG.json", "--save-run-format", "jsonl"),
+        (*EVAL, "--fail-under", "mrr>=0", "--junit", "./data/eval/story-eval.jsonl"),
+        (*EVAL, "-o", "./same.json", "--save-run", "./same.json", "--save-run-format", "jsonl"),
+        ("sweep", "--dataset", "story-eval.jsonl", "--hops", "1", "-o", "./data/eval/story-eval.jsonl"),
+        ("validate", "--dataset", "story-eval.jsonl", "--fix-suggestions", "data/eval/story-eval.jsonl"),
+        ("visualize", "-o", "./data/kg/story-KG.json"),
+        ("score", "--run", "./run.jsonl", "--gold", "story-eval.jsonl", "-o", "./run.jsonl"),
+        ("compare", "./one.json", "./two.json", "-o", "./two.json"),
+    ],
+)
+def test_no_command_writes_over_what_it_reads(files: Path, run_cli, arguments: tuple[str, ...]) -> None:
+    run = '{"id": "q1", "entities": [{"name": "Dover"}]}\n'
+    (files / "run.jsonl").write_text(run)
+    for name in ("one", "two"):
+        assert run_cli(*EVAL, "-o", f"./{name}.json").exit_code == 0
+    before = {path: path.read_bytes() for path in files.rglob("*.json*")}
+    done = run_cli(*arguments)
+    assert done.exit_code == 2, done.output
+    assert "this command reads that file" in done.stderr or "would go to this one file" in done.stderr
+    assert {path: path.read_bytes() for path in files.rglob("*.json*")} == before
+
+
+def test_debug_shows_the_traceback_and_keeps_the_exit_code(files: Path, run_cli) -> None:
+    done = run_cli(*EVAL, "--fail-under", "recall@5>=0.9", "--debug")
+    assert done.exit_code == 1
+    assert "Traceback" in done.stderr
+    missing = run_cli("eval", "--dataset", "nowhere.jsonl", "--debug")
+    assert missing.exit_code == 2
+    assert missing.stderr.splitlines()[-1].startswith("error: nowhere.jsonl: no such gold set")

@@ -1,0 +1,56 @@
+"""Standard output and error of a whole run, when whoever reads them goes away before it is done."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _Channel(io.FileIO):
+    """A pipe or file that takes what nobody reads any more, and tells once what it could not write.
+
+    `eval … | head` must still write its results, hold its gates and end with their exit code: a reader that
+    has seen enough is no reason to stop. A full disk is: the first write that fails raises OSError; what is
+    left in the buffers then goes nowhere, so that the interpreter doesn't fail over it again at its end.
+    """
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            self._go_quiet()
+            return len(memoryview(data).cast("B"))
+        except BlockingIOError:
+            raise
+        except OSError:
+            self._go_quiet()
+            raise
+
+    def _go_quiet(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+def outlive_readers() -> None:
+    """Let the program go on where `sys.stdout` or `sys.stderr` is a pipe that closes. Terminals stay as they
+    are. What the stream's encoding lacks is written as an escape: a name must not end a run."""
+    sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr, line_by_line=True)
+
+
+def _outliving(stream: TextIO, *, line_by_line: bool = False) -> TextIO:
+    try:
+        if stream.isatty():
+            return stream
+        number = stream.fileno()
+    except (AttributeError, OSError, ValueError):  # closed from the start, or none at all
+        return stream
+    stream.flush()
+    channel = io.BufferedWriter(_Channel(number, "wb", closefd=False))
+    errors = "backslashreplace" if stream.errors in (None, "strict") else stream.errors
+    return io.TextIOWrapper(channel, stream.encoding, errors, line_buffering=line_by_line)
