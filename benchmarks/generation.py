@@ -16,10 +16,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionMessageParam
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.jsonl import read_eval_set
@@ -28,6 +31,7 @@ from tiny_graph_rag.generation.answering import Asked, answer_all
 from tiny_graph_rag.generation.context import ContextMaker
 from tiny_graph_rag.generation.prompt import Template
 from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.llm.base import Message
 from tiny_graph_rag.llm.setup import Tariff, open_chat
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -70,15 +74,19 @@ def story(folder: Path, questions: int) -> Asked:
     )
 
 
+def as_message(message: Message) -> ChatCompletionMessageParam:
+    if message.role == "system":
+        return {"role": "system", "content": message.content}
+    return {"role": "user", "content": message.content}
+
+
 async def bare(address: str, asked: Asked, concurrency: int) -> list[str]:
     """What a user would write in ten lines."""
     room = asyncio.Semaphore(concurrency)
-    prompts = [
-        [{"role": each.role, "content": each.content} for each in call.messages] for call in asked.calls()
-    ]
+    prompts = [[as_message(each) for each in call.messages] for call in asked.calls()]
     async with AsyncOpenAI(api_key="none", base_url=address, max_retries=0) as client:
 
-        async def one(messages: list[dict[str, str]]) -> str:
+        async def one(messages: list[ChatCompletionMessageParam]) -> str:
             async with room:
                 answer = await client.chat.completions.create(
                     model="test-model", messages=messages, max_tokens=512, temperature=0
@@ -99,7 +107,7 @@ def ours(address: str, asked: Asked, concurrency: int, folder: Path) -> list[str
         chat.journal.close()
 
 
-def timed(work) -> float:
+def timed(work: Callable[[], list[str]]) -> float:
     started = time.perf_counter()
     answers = work()
     seconds = time.perf_counter() - started
@@ -136,9 +144,7 @@ def main() -> None:
                 folder = Path(name) / str(number)
                 folder.mkdir()
                 seconds["bare"].append(timed(lambda: asyncio.run(bare(address, asked, given.concurrency))))
-                seconds["ours"].append(
-                    timed(lambda folder=folder: ours(address, asked, given.concurrency, folder))
-                )
+                seconds["ours"].append(timed(partial(ours, address, asked, given.concurrency, folder)))
                 peaks.append(peak_mib())
         finally:
             server.kill()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -65,7 +66,7 @@ def main() -> None:
             for hops in (2, 3):
                 rows(
                     f"query from cache, {title}, {hops} hops",
-                    lambda name=name, hops=hops: query(name, hops, cache),
+                    partial(query, name, hops, cache),
                 )
     rows("import of numpy, yaml, typer, rich alone", lambda: cost("-c", LIBRARIES))
     if given.peer:

@@ -41,7 +41,7 @@ def median_seconds(rank: Ranks, questions: Sequence[LinkedQuestion], runs: int) 
 
 
 def by_networkx(graph: KnowledgeGraph, hops: int, depth: int) -> Ranks:
-    peer = nx.Graph()
+    peer: nx.Graph[int] = nx.Graph()
     peer.add_nodes_from(range(len(graph)))
     peer.add_edges_from(zip(graph.relations.sources.tolist(), graph.relations.targets.tolist(), strict=True))
     rank = graph.name_rank.tolist()

@@ -46,7 +46,7 @@ def per_start(work: Callable[[list[int]], object], starts: list[int]) -> float:
 def compare(title: str, entities: int, sources: np.ndarray, targets: np.ndarray) -> None:
     adjacency = Adjacency.of(entities, sources, targets)
     one = igraph.Graph(n=entities, edges=np.stack([sources, targets], axis=1))
-    other: networkx.Graph = networkx.Graph()
+    other: networkx.Graph[int] = networkx.Graph()
     other.add_nodes_from(range(entities))
     other.add_edges_from(zip(sources.tolist(), targets.tolist(), strict=True))
     gc.collect()
@@ -60,7 +60,7 @@ def compare(title: str, entities: int, sources: np.ndarray, targets: np.ndarray)
 
 
 def measure(
-    hops: int, starts: list[int], walker: Walker, plain: Walker, one: igraph.Graph, other: networkx.Graph
+    hops: int, starts: list[int], walker: Walker, plain: Walker, one: igraph.Graph, other: networkx.Graph[int]
 ) -> None:
     adjacency = walker.adjacency
     same = all(

@@ -21,8 +21,8 @@ _PUBLIC = {
     "Run": "tiny_graph_rag.retrieval.base",
     "Retriever": "tiny_graph_rag.retrieval.base",
     "Measure": "tiny_graph_rag.metrics.base",
-    "evaluate": "tiny_graph_rag.evaluation.frames",
-    "evaluate_predictions": "tiny_graph_rag.evaluation.frames",
+    "evaluate": "tiny_graph_rag.evaluation.foreign.frames",
+    "evaluate_predictions": "tiny_graph_rag.evaluation.foreign.frames",
 }
 
 __all__ = ["__version__", *_PUBLIC]

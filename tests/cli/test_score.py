@@ -107,7 +107,8 @@ def test_every_form_of_run_gives_the_same_numbers(own_folder: Path, run_cli, for
     )
     assert means(document) == pytest.approx(EXPECTED, abs=1e-12)
     jsonschema.validate(
-        document, json.loads((ROOT / "tiny_graph_rag/report/results.schema.json").read_text(encoding="utf-8"))
+        document,
+        json.loads((ROOT / "tiny_graph_rag/report/json/results.schema.json").read_text(encoding="utf-8")),
     )
     assert document["results"][0]["tp"] == ["d2"]
     assert document["results"][0]["fp"] == ["d9", "d5"]

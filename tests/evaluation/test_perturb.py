@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag.evaluation.noise import KINDS, lowered, mistyped, respaced, without_particles
+from tiny_graph_rag.evaluation.perturb.noise import KINDS, lowered, mistyped, respaced, without_particles
 
 
 def chance(seed: int = 0) -> random.Random:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from tests.metrics.test_against_trec_eval import ASKED, PEERS
 from tiny_graph_rag.dataset.gold import read_gold
-from tiny_graph_rag.evaluation.scoring import stretches
-from tiny_graph_rag.evaluation.stretches import Stretch
-from tiny_graph_rag.evaluation.trec_files import TrecRun
-from tiny_graph_rag.evaluation.trec_gold import GoldTable
+from tiny_graph_rag.evaluation.foreign.scoring import stretches
+from tiny_graph_rag.evaluation.foreign.stretches import Stretch
+from tiny_graph_rag.evaluation.foreign.trec_files import TrecRun
+from tiny_graph_rag.evaluation.foreign.trec_gold import GoldTable
 from tiny_graph_rag.metrics import Measure
 from tiny_graph_rag.retrieval.runs import read_run
 

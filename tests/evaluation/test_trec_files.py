@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tiny_graph_rag.evaluation import foreign, trec_files
+from tiny_graph_rag.evaluation.foreign import opening, trec_files
 
 MEASURES = "ndcg@5,precision@5,recall@{1,10},mrr,map,bpref,rprec,micro_f1@3,contest_map@3,judged_bad@5"
 
@@ -56,11 +56,11 @@ def test_the_quick_way_equals_the_careful_one(
 ) -> None:
     write_files(own_folder, random.Random(seed), scattered=scattered, ties=seed % 2 == 0)
     careful, said = results(run_cli, "--ties", ties)
-    monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
     monkeypatch.setattr(trec_files, "BLOCK_BYTES", 700)
     monkeypatch.setattr(trec_files, "WINDOW_BYTES", 32)
     monkeypatch.setattr(trec_files, "LINES_A_PASS", 1000)
-    monkeypatch.setattr(foreign, "open_run", None)  # it must not be needed
+    monkeypatch.setattr(opening, "open_run", None)  # it must not be needed
     quick, said_too = results(run_cli, "--ties", ties)
     assert quick["rows"] == careful["rows"]
     for name, each in careful["summary"]["measures"].items():
@@ -83,7 +83,7 @@ def test_what_the_quick_way_cannot_read_the_careful_one_explains(
 ) -> None:
     (own_folder / "run").write_text(run)
     (own_folder / "gold").write_text("q1 0 d1 1\n")
-    monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
     done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./o.json")
     assert done.exit_code == 2
     assert expected in done.stderr
@@ -93,7 +93,7 @@ def test_what_the_quick_way_cannot_read_the_careful_one_explains(
 def test_tabs_and_double_spaces_are_read_with_care(own_folder: Path, run_cli, monkeypatch) -> None:
     (own_folder / "run").write_text("q1  Q0 d1 1 2 x\nq1\tQ0\td2\t2\t1\tx\r\n")
     (own_folder / "gold").write_text("q1 0 d2 1\n")
-    monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
     found, _ = results(run_cli)
     assert found["rows"]["q1"][0]["mrr"] == 0.5
 
@@ -129,7 +129,7 @@ def test_a_question_that_comes_back_later_is_scored_like_any_other(
     (own_folder / "run").write_text("".join(sorted(lines[:30]) + lines[30:]))
     (own_folder / "gold").write_text("".join(f"q{n % 3} 0 d{n} 1\n" for n in range(0, 60, 7)))
     careful, _ = results(run_cli)
-    monkeypatch.setattr(foreign, "LARGE_BYTES", 0)
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
     monkeypatch.setattr(trec_files, "BLOCK_BYTES", 200)
-    monkeypatch.setattr(foreign, "open_run", None)
+    monkeypatch.setattr(opening, "open_run", None)
     assert results(run_cli)[0]["rows"] == careful["rows"]

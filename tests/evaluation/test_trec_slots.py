@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tiny_graph_rag.dataset.fields import Column, split
-from tiny_graph_rag.evaluation.trec_slots import NOBODY, UNJUDGED, JudgedSlots
+from tiny_graph_rag.evaluation.foreign.trec_slots import NOBODY, UNJUDGED, JudgedSlots
 
 
 def column(names: list[str]) -> Column:

@@ -178,7 +178,7 @@ def test_a_decomposed_question_gives_spans_of_its_own_characters(tmp_path: Path)
     assert unicodedata.normalize("NFC", text[seed.start : seed.end]) == "점순네 수탉"
 
 
-def test_a_shared_name_links_to_all_bearers_by_shares(tmp_path: Path) -> None:
+def test_a_shared_name_links_to_all_bearers_by_shares() -> None:
     graph = graph_of(["Springfield", "Springfield", "Shelbyville"])
     seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", "Where is Springfield?", ())])[0].seeds
     assert [(seed.entity, seed.weight) for seed in seeds] == [(0, 0.5), (1, 0.5)]

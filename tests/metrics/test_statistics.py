@@ -111,7 +111,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says(n: int, least: float) 
 @given(
     st.lists(st.lists(st.floats(-1, 1), min_size=3, max_size=3), min_size=1, max_size=30), st.integers(0, 30)
 )
-def testpercentiles_are_those_of_numpy(rows: list[list[float]], holes: int) -> None:
+def test_percentiles_are_those_of_numpy(rows: list[list[float]], holes: int) -> None:
     values = np.array(rows)
     values[: min(holes, len(values) - 1), 1] = np.nan
     expected = np.nanquantile(values, (0.025, 0.975), axis=0).T

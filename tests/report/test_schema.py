@@ -17,10 +17,10 @@ from tiny_graph_rag.dataset.jsonl import read_eval_set
 from tiny_graph_rag.evaluation.runner import evaluate
 from tiny_graph_rag.graph.formats import read_graph
 from tiny_graph_rag.metrics import default_measures
-from tiny_graph_rag.report import results_json
+from tiny_graph_rag.report.json.results import document_parts
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads(Path(results_json.__file__).with_name("results.schema.json").read_text(encoding="utf-8"))
+SCHEMA = json.loads((ROOT / "tiny_graph_rag/report/json/results.schema.json").read_text(encoding="utf-8"))
 SAMPLES = {
     "김유정-동백꽃": "김유정-동백꽃-hardset",
     "conan-doyle-speckled-band": "conan-doyle-speckled-band-eval",
@@ -35,7 +35,7 @@ def written_by_eval(graph: str, dataset: str, hops: int = 3) -> dict:
         config,
         default_measures(config.evaluation.top_k),
     )
-    return json.loads(b"".join(results_json.document_parts(evaluation)))
+    return json.loads(b"".join(document_parts(evaluation)))
 
 
 def test_the_schema_is_a_schema():

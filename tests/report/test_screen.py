@@ -14,7 +14,7 @@ from rich.markup import escape as rich_escape
 from rich.text import Text
 
 from tests.conftest import ROOT
-from tiny_graph_rag.report.screen import PlainConsole, Table, cell_width, escape, without_markup
+from tiny_graph_rag.report.console import PlainConsole, Table, cell_width, escape, without_markup
 
 
 def made(**options: object) -> Table:

@@ -14,7 +14,7 @@ from tiny_graph_rag.dataset.jsonl import read_eval_set
 from tiny_graph_rag.evaluation.runner import evaluate
 from tiny_graph_rag.graph.formats import read_graph
 from tiny_graph_rag.metrics import default_measures
-from tiny_graph_rag.report.console import print_evaluation
+from tiny_graph_rag.report.console.evaluation import print_evaluation
 
 GOLDEN = Path(__file__).with_name("golden") / "terminal.txt"
 

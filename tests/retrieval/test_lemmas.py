@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import simplemma
 
@@ -15,7 +14,7 @@ from tiny_graph_rag.retrieval.lemmas import Lemmas
 WORDS = ["works", "written", "went", "better", "children", "monday", "ated", "tten", "zxqvs", "a"]
 
 
-def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossible(tmp_path: Path) -> None:
+def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossible() -> None:
     wanted = [simplemma.lemmatize(word, lang="en").lower() for word in WORDS]
     assert wanted[:5] == ["work", "write", "go", "good", "child"]
     for state in ("written", "read", "damaged", "impossible"):

@@ -118,7 +118,7 @@ class Answering:
         """
         from tiny_graph_rag.generation.base import Answer
         from tiny_graph_rag.generation.forecast import forecast
-        from tiny_graph_rag.report.answers_console import print_forecast
+        from tiny_graph_rag.report.console.answers import print_forecast
 
         settings, asked = evaluation.config.openai, self._asked(evaluation)
         counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
@@ -160,7 +160,7 @@ class Answering:
         from tiny_graph_rag.generation.answering import answer_all
         from tiny_graph_rag.generation.judge import judge_all
         from tiny_graph_rag.llm.setup import models
-        from tiny_graph_rag.report.answers_console import print_answers
+        from tiny_graph_rag.report.console.answers import print_answers
 
         asked = self._asked(evaluation)
         try:

@@ -56,8 +56,8 @@ def compare_command(
     from tiny_graph_rag.evaluation.gates import hold_drops
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.metrics import parse_measures
-    from tiny_graph_rag.report.comparison_console import print_comparison
-    from tiny_graph_rag.report.comparison_json import comparison_parts
+    from tiny_graph_rag.report.console.comparison import print_comparison
+    from tiny_graph_rag.report.json.comparison import comparison_parts
 
     out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout)

@@ -77,8 +77,8 @@ def evaluate_command(
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.report.console import print_evaluation
-    from tiny_graph_rag.report.results_json import document_parts
+    from tiny_graph_rag.report.console.evaluation import print_evaluation
+    from tiny_graph_rag.report.json.results import document_parts
 
     out = Output.of(output, reporting)
     session = Session.open(
@@ -135,7 +135,7 @@ def evaluate_command(
         session.say(line)
     if kinds:
         from tiny_graph_rag.evaluation.perturb import perturb as perturbed
-        from tiny_graph_rag.report.explained_console import print_perturbed
+        from tiny_graph_rag.report.console.perturbed import print_perturbed
 
         evaluation = replace(evaluation, perturbed=perturbed(evaluation, kinds))
         print_perturbed(evaluation.perturbed, session.console)

@@ -22,7 +22,7 @@ def measures(common: Common) -> None:
         for name, its_span, definition, source in rows:
             session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
         return
-    from tiny_graph_rag.report.screen import Table, escape
+    from tiny_graph_rag.report.console import Table, escape
 
     table = Table()
     for column in ("measure", "range", "definition", "source"):

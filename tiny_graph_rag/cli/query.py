@@ -15,7 +15,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.report.spelled import Spelled
+    from tiny_graph_rag.report.json.spelled import Spelled
 
 
 @command(app, "query")
@@ -35,7 +35,7 @@ def query(
     ] = False,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
-    from tiny_graph_rag.report.question_console import print_question, print_reasons
+    from tiny_graph_rag.report.console.question import print_question, print_reasons
 
     session = Session.open(
         common,
@@ -64,8 +64,7 @@ def query(
 
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
-    from tiny_graph_rag.report.spelled import Spelled
+    from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
     from tiny_graph_rag.retrieval.asking import ask
 
     linking = Linking.of(session)
@@ -90,8 +89,8 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tupl
     from tiny_graph_rag.dataset.examples import Selection
     from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.metrics import default_measures
-    from tiny_graph_rag.report import results_json
-    from tiny_graph_rag.report.spelled import Spelled
+    from tiny_graph_rag.report.json import results
+    from tiny_graph_rag.report.json.spelled import Spelled
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))
     linking = Linking.of(session)
@@ -102,9 +101,9 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tupl
     if evaluation.linked[0].error is not None:
         raise ServiceError(evaluation.linked[0].error)
     spelled = Spelled(knowledge)
-    found = results_json.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
+    found = results.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
     if found["references"]:  # one of them may have a rank that isn't shown
-        found["ranked"] = results_json.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
+        found["ranked"] = results.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
     return found, spelled
 
 

@@ -27,7 +27,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.evaluation.foreign import Opened
+    from tiny_graph_rag.evaluation.foreign.opening import Opened
     from tiny_graph_rag.metrics.textual import TextMatch
 
 
@@ -82,18 +82,18 @@ def score(
     ] = None,
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
-    from tiny_graph_rag.evaluation.foreign import Request, attempts
-    from tiny_graph_rag.evaluation.stretches import Collected
-    from tiny_graph_rag.evaluation.trec_gold import AnotherWay
+    from tiny_graph_rag.evaluation.foreign.opening import Request, attempts
+    from tiny_graph_rag.evaluation.foreign.stretches import Collected
+    from tiny_graph_rag.evaluation.foreign.trec_gold import AnotherWay
     from tiny_graph_rag.files import (
         bare_name,
         find_input,
         sha256_meanwhile,
     )
     from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.report.numbers_json import head
-    from tiny_graph_rag.report.score_json import document_parts
-    from tiny_graph_rag.report.summary_console import print_summary
+    from tiny_graph_rag.report.console.summary import print_summary
+    from tiny_graph_rag.report.json.numbers import head
+    from tiny_graph_rag.report.json.score import document_parts
 
     if ties not in ("list", "trec"):
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")

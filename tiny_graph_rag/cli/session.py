@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.dataset.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.metrics import Measure
-    from tiny_graph_rag.report.screen import Console
+    from tiny_graph_rag.report.console import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
@@ -57,7 +57,7 @@ class Session:
         """rich's on a terminal, where wide names wrap inside their cells; elsewhere a plain one."""
         stream = sys.stderr if self.to_stdout else sys.stdout
         if not stream.isatty():
-            from tiny_graph_rag.report.screen import PlainConsole
+            from tiny_graph_rag.report.console import PlainConsole
 
             return PlainConsole(stream, self.quiet)
         from rich.console import Console

@@ -73,8 +73,8 @@ def sweep_command(
     from tiny_graph_rag.evaluation.sweep import Plan, sweep
     from tiny_graph_rag.files import check_writable, write_atomically
     from tiny_graph_rag.metrics import Measure, default_measures, parse_measures
-    from tiny_graph_rag.report.sweep_console import print_sweep
-    from tiny_graph_rag.report.sweep_json import sweep_csv, sweep_parts
+    from tiny_graph_rag.report.console.sweep import print_sweep
+    from tiny_graph_rag.report.json.sweep import sweep_csv, sweep_parts
 
     out = Output.of(output, reporting)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)

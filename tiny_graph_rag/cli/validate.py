@@ -47,7 +47,7 @@ def validate_command(
     from tiny_graph_rag.dataset.validate import validate
     from tiny_graph_rag.files import check_writable, find_input, write_atomically
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.validation_console import print_findings, print_validation
+    from tiny_graph_rag.report.console.validation import print_findings, print_validation
 
     session = Session.open(common, folders)
     if fix_suggestions is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.examples import EvalSet
+from tiny_graph_rag.dataset.examples import EvalSet, Example
 from tiny_graph_rag.dataset.resolve import Judgments, resolve
-from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation, explain
-from tiny_graph_rag.evaluation.judging import judge_on_graph
+from tiny_graph_rag.evaluation.diagnosis import Explanation, explain
 from tiny_graph_rag.evaluation.summary import Summary, summarise
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
-from tiny_graph_rag.metrics import Judged, Measure, score
+from tiny_graph_rag.metrics import Judged, Measure, judge, score
 from tiny_graph_rag.metrics.base import Column
+from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
 from tiny_graph_rag.retrieval import Reason, Retriever, Run, make_retriever
 
 if TYPE_CHECKING:
@@ -106,6 +106,35 @@ def evaluate(
         reasons=reasons,
         notes=tuple(retriever.notes()),
     )
+
+
+def judge_on_graph(
+    graph: KnowledgeGraph,
+    examples: Sequence[Example],
+    names: NameIndex,
+    linked: Sequence[LinkedQuestion],
+    run: Run,
+    judgments: Judgments,
+    measures: Iterable[Measure],
+) -> Judged:
+    """A run held against its gold set, all in the same question order.
+
+    Facts of the graph only where one of `measures` needs them.
+    """
+    if not any(each.kind.needs for each in measures):
+        return judge(run, judgments)
+    facts = graph_facts(
+        graph,
+        run,
+        judgments,
+        seeds=[frozenset(seed.entity for seed in each.seeds) for each in linked],
+        expected_types=[each.expected_types for each in examples],
+        relationships=[
+            [RelationReference.of(each.source, each.target, each.type, names) for each in row]
+            for row in (example.reference_relationships for example in examples)
+        ],
+    )
+    return judge(run, judgments, facts=facts)
 
 
 def _reasons(

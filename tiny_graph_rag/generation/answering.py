@@ -24,7 +24,7 @@ from tiny_graph_rag.llm.chat import NOT_ASKED, Chat
 from tiny_graph_rag.llm.spent import Spent
 from tiny_graph_rag.retrieval.base import Run
 
-ABSTENTION = "[no answer]"  # what the built-in prompt asks for; the others are how models say it anyway
+# The built-in prompt asks for `[no answer]`; the others are how models say it anyway.
 _ABSTAINS = re.compile(
     r"\[\s*no answer\s*\]|\bi (?:do not|don['’]t) know\b"
     r"|\b(?:cannot|can['’]t|could not) (?:be )?(?:answer|determin|find|found)"

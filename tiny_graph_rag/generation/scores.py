@@ -11,16 +11,6 @@ from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.generation.agreement import exact_match, token_f1
 from tiny_graph_rag.metrics.likeness import rouge_l, tokens
 
-SCORES = {
-    "exact_match": "1 where the answer is a true one (SQuAD's normal form; Korean without particles)",
-    "f1": "tokens in common with the nearest true answer (Korean: syllables), harmonic mean of both shares",
-    "rouge_l": "longest common subsequence with the nearest true answer, F1 (Lin 2004)",
-    "bleu": "sentence BLEU against all true answers (sacrebleu, exponential smoothing); with --bleu",
-    "citation_precision": "of the facts cited, the share that speak of a reference entity; 0 without any",
-    "citation_recall": "of the reference entities, the share that a cited fact speaks of",
-    "abstention": "1 where a question that has no answer was not answered; only such questions define it",
-}
-
 
 def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, float]:
     """Against the ground truth. said: the answer without its citations.

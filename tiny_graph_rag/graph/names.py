@@ -7,10 +7,8 @@ asked for thousands of stretches of text at once. Equal keys are candidates; equ
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.strings import Strings
 from tiny_graph_rag.text import fold, nfc
 from tiny_graph_rag.text.columns import (
-    CASED,
-    UPPER,
-    Characters,
     Keys,
     Places,
     among,
@@ -32,19 +27,16 @@ from tiny_graph_rag.text.columns import (
     code_points,
     keys,
     keys_of,
+    keys_of_rows,
     running,
 )
 from tiny_graph_rag.text.words import HONORIFICS
 
-CHUNK = 1 << 16  # names folded at once: 60 MB of columns, whatever the size of the graph
 FILTER_BITS = 4  # log2 of the filter's bits a key: 6 % of the stretches that are no name pass it
-FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
-TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
 
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
 
-AND = re.compile(r"\band\b", re.IGNORECASE)
 NAME, ALIAS, VARIANT = 0, 1, 2  # kinds of spelling, best first
 
 
@@ -80,23 +72,27 @@ class NameIndex:
 
     @classmethod
     def _built(cls, graph: KnowledgeGraph) -> NameIndex:
+        from tiny_graph_rag.graph.spellings import Spellings
+
         names, aliases = graph.entities.names, graph.entities.aliases
-        builder = _Builder(keys_of(HONORIFICS), kinds_of_entities(graph.entities.types) == Kind.PERSON)
-        builder.add(names, are_names=True)
+        spellings = Spellings(keys_of(HONORIFICS), kinds_of_entities(graph.entities.types) == Kind.PERSON)
+        spellings.add(names, are_names=True)
         owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
         others, kinds = aliases.items, np.full(len(owners), ALIAS, dtype=np.uint8)
-        builder.add(others)
-        if builder.variants:
-            short = Strings.of(text for _, text in builder.variants)
-            builder.add(short)
+        spellings.add(others)
+        if spellings.variants:
+            short = Strings.of(text for _, text in spellings.variants)
+            spellings.add(short)
             others = Strings.of([*others, *short])
-            owners = np.concatenate([owners, np.array([row for row, _ in builder.variants], dtype=np.int32)])
+            owners = np.concatenate(
+                [owners, np.array([row for row, _ in spellings.variants], dtype=np.int32)]
+            )
             kinds = np.concatenate([kinds, np.full(len(short), VARIANT, dtype=np.uint8)])
-        key, length = np.concatenate(builder.keys), np.concatenate(builder.lengths)
+        key, length = np.concatenate(spellings.keys), np.concatenate(spellings.lengths)
         order = np.argsort(key, kind="stable")
         order = order[length[order] > 0]
         key = key[order]
-        words, counts = builder.word_counts()
+        words, counts = spellings.word_counts()
         return cls(
             names,
             others,
@@ -108,7 +104,7 @@ class NameIndex:
             _filter(key),
             words[counts > 1],
             counts[counts > 1],
-            builder.function_words(),
+            spellings.function_words(),
         )
 
     def spelling(self, row: int) -> str:
@@ -153,7 +149,7 @@ class NameIndex:
     def resolve_all(self, names: Iterable[str]) -> Meanings:
         """`resolve` for many names at once: the same answers, a hundred times as fast."""
         wanted = list(dict.fromkeys(names))
-        bounds, key = _keys_of_rows(characters(wanted), len(wanted))
+        bounds, key = keys_of_rows(characters(wanted), len(wanted))
         first, last = self.find(key)
         return {
             name: self._level(name, self.rows[low:high].tolist() if length else [])
@@ -185,11 +181,6 @@ def _columns(index: NameIndex) -> dict[str, NDArray[Any]]:
     return {"others.data": index.others.data, "others.offsets": index.others.offsets, **columns}
 
 
-def _keys_of_rows(column: Characters, rows: int) -> tuple[Places, Keys]:
-    bounds = column.bounds(rows)
-    return bounds, keys(running(column.codes), bounds[:-1], bounds[1:])
-
-
 def _slots(filter_bytes: int) -> int:
     return int(filter_bytes).bit_length() + 2
 
@@ -199,74 +190,3 @@ def _filter(key: Keys) -> NDArray[np.uint8]:
     marks = np.zeros(1 << bits, dtype=bool)
     marks[key >> np.uint64(64 - bits)] = True
     return np.packbits(marks, bitorder="little")
-
-
-class _Builder:
-    """Collects the keys of spellings, and of the words in names with how they are written."""
-
-    def __init__(self, honorifics: Keys, is_person: NDArray[np.bool_]) -> None:
-        self.honorifics, self.is_person, self.joining = honorifics, is_person, keys_of(["and"])
-        self.keys: list[Keys] = [np.zeros(0, dtype=np.uint64)]
-        self.lengths: list[Places] = [np.zeros(0, dtype=np.int64)]
-        self.words: list[Keys] = []
-        self.inner: list[Keys] = []  # words behind the first one of a capitalised name
-        self.lower: list[Keys] = []  # those of them in lower case
-        self.variants: list[tuple[int, str]] = []
-
-    def add(self, spellings: Strings, *, are_names: bool = False) -> None:
-        rows, done = iter(spellings), 0
-        while chunk := list(islice(rows, CHUNK)):
-            column = characters(chunk)
-            bounds, key = _keys_of_rows(column, len(chunk))
-            self.keys.append(key)
-            self.lengths.append(np.diff(bounds))
-            if are_names:
-                self._add_words(column, chunk, done)
-            done += len(chunk)
-
-    def _add_words(self, column: Characters, chunk: Sequence[str], offset: int) -> None:
-        starts = np.flatnonzero(column.gaps[:-1])
-        ends = np.append(starts[1:], len(column))
-        if not len(starts):
-            return
-        word = keys(running(column.codes), starts, ends)
-        text = column.text[starts]
-        is_first = np.append(True, text[1:] != text[:-1])
-        upper = (column.flags[starts] & UPPER) > 0
-        capitalised = np.zeros(len(chunk), dtype=bool)
-        capitalised[text[is_first & upper]] = True
-        inner = ~is_first & capitalised[text] & ((column.flags[starts] & CASED) > 0)
-        self.words.append(word)
-        self.inner.append(word[inner])
-        self.lower.append(word[inner & ~upper])
-        is_last = np.append(is_first[1:], True)
-        titled = among(word, self.honorifics) & (is_first != is_last) & self.is_person[text + offset]
-        for row, start, end, leads in zip(
-            text[titled].tolist(),
-            column.starts[starts[titled]].tolist(),
-            column.ends[ends[titled] - 1].tolist(),
-            is_first[titled].tolist(),
-            strict=True,
-        ):
-            rest = chunk[row][end:] if leads else chunk[row][:start]
-            if len(fold(rest)) > 1:
-                self.variants.append((row + offset, rest.strip(" .,")))
-        for row in text[among(word, self.joining) & ~is_first & ~is_last].tolist():
-            self.variants.append((row + offset, AND.sub(" ", chunk[row])))
-        for row, name in enumerate(chunk):
-            if "&" in name:
-                self.variants.append((row + offset, name.replace("&", " and ")))
-
-    def word_counts(self) -> tuple[Keys, NDArray[np.int32]]:
-        if not self.words:
-            return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
-        words, counts = counted(np.concatenate(self.words))
-        return words, counts.astype(np.int32)
-
-    def function_words(self) -> Keys:
-        """Words that title-case names mostly write in lower case; none where names aren't so written."""
-        if not self.words or sum(map(len, self.lower)) > TITLE_CASE * sum(map(len, self.inner)):
-            return np.zeros(0, dtype=np.uint64)
-        inner, everywhere = counted(np.concatenate(self.inner))
-        lower, times = counted(np.concatenate(self.lower))
-        return lower[(times >= FEWEST) & (2 * times > everywhere[np.searchsorted(inner, lower)])]

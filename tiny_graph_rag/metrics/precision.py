@@ -9,8 +9,6 @@ from tiny_graph_rag.metrics.base import Column, measure
 from tiny_graph_rag.metrics.columns import defined, divided, hits
 from tiny_graph_rag.metrics.judged import Judged
 
-CONTEST_CUTOFF = 3  # of the contest's rule
-
 
 def _precision_at_hits(relevant: NDArray[np.bool_]) -> Column:
     """Σ over the relevant ranks of hits so far / rank."""

@@ -192,6 +192,12 @@ def keys(column: Keys, starts: Places, ends: Places) -> Keys:
     return _mixed((column[ends] - column[starts]) * _power_column(_INVERSE, len(column))[starts])
 
 
+def keys_of_rows(column: Characters, rows: int) -> tuple[Places, Keys]:
+    """Bounds and key of each text as a whole."""
+    bounds = column.bounds(rows)
+    return bounds, keys(running(column.codes), bounds[:-1], bounds[1:])
+
+
 def keys_of(words: Iterable[str]) -> Keys:
     """Keys of whole words as `keys` gives them; sorted, each once."""
     folded = [fold(word) for word in words]

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, UsageError, nearest
+from tiny_graph_rag.dataset.other_makers import check_format
+from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, decode_utf8, read_bytes, sha256_of
 
 
@@ -60,11 +61,7 @@ def gold_format(name: str) -> Callable[[GoldReader], GoldReader]:
 def read_gold(path: Path, format: str | None = None, split: str | None = None) -> GoldSet:
     """Load a gold set of any known format. Raises DatasetError, or UsageError for an unknown format."""
     format = format or detected(path)
-    if format not in FORMATS:
-        raise UsageError(
-            f"unknown gold format {format!r}{nearest(format, list(FORMATS)) or '.'} "
-            f"Choices: {', '.join(FORMATS)}"
-        )
+    check_format(format, "gold", FORMATS)
     if split is not None and format != "table":
         raise UsageError(f"{path.name}: only tables (CSV, TSV, Parquet) have splits; leave --split out")
     questions = FORMATS[format](path, split)

@@ -8,6 +8,7 @@ from typing import Any
 
 from tiny_graph_rag.dataset.gold import GoldQuestion, gold_format
 from tiny_graph_rag.dataset.jsonl import read_eval_set
+from tiny_graph_rag.dataset.other_makers import json_document
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 
@@ -94,10 +95,7 @@ def _line(line: str, number: int, path: Path) -> Any:
 @gold_format("contest")
 def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
-    try:
-        document = json.loads(decode_utf8(read_bytes(path), path))
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path.name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    document = json_document(path, DatasetError)
     if not isinstance(document, dict):
         raise DatasetError(f"{path.name}: wanted {{eval_id: [docid]}}, got {json_kind(document)}")
     wrong = [

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis import Explanation
 from tiny_graph_rag.evaluation.diagnosis.verdicts import Verdict
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon

@@ -12,9 +12,8 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.dataset.resolve import resolve
 from tiny_graph_rag.errors import ServiceError
-from tiny_graph_rag.evaluation.diagnosis.explanation import limits_of
-from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.runner import BATCH, Progress
+from tiny_graph_rag.evaluation.diagnosis import limits_of
+from tiny_graph_rag.evaluation.runner import BATCH, Progress, judge_on_graph
 from tiny_graph_rag.evaluation.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.evaluation.sweep.reach import Reach, Reaches
 from tiny_graph_rag.evaluation.sweep.recommendation import Recommendation, recommend

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tiny_graph_rag.errors import RunError, UsageError, nearest
+from tiny_graph_rag.dataset.other_makers import check_format
+from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 
 
@@ -65,11 +66,7 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     document id, descending, as trec_eval does. Raises RunError, or UsageError for an unknown format.
     """
     format = format or detected(path)
-    if format not in FORMATS:
-        raise UsageError(
-            f"unknown run format {format!r}{nearest(format, list(FORMATS)) or '.'} "
-            f"Choices: {', '.join(FORMATS)}"
-        )
+    check_format(format, "run", FORMATS)
     run = FORMATS[format](path)
     if not run.rankings:
         raise RunError(f"{path.name}: the run is empty")

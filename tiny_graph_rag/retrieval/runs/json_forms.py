@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.dataset.other_makers import json_document
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.retrieval.runs import Retrieved, WrittenRun, run_format
@@ -81,10 +82,7 @@ def read_contest(path: Path) -> WrittenRun:
 @run_format("json")
 def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
-    try:
-        document = json.loads(decode_utf8(read_bytes(path), path))
-    except json.JSONDecodeError as error:
-        raise RunError(f"{path.name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    document = json_document(path, RunError)
     if not isinstance(document, dict):
         raise RunError(f"{path.name}: wanted {{question: [[document, score]]}}, got {json_kind(document)}")
     rankings: dict[str, list[Retrieved]] = {}

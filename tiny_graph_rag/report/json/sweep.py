@@ -9,8 +9,8 @@ from typing import Any
 
 from tiny_graph_rag.evaluation.sweep import Setting, SettingSlice, Sweep
 from tiny_graph_rag.evaluation.sweep.recommendation import Recommendation, rule
-from tiny_graph_rag.report.numbers_json import closed_with_rows, head, mean_fields, number, opened
-from tiny_graph_rag.report.results_json import dataset_json
+from tiny_graph_rag.report.json.numbers import closed_with_rows, head, mean_fields, number, opened
+from tiny_graph_rag.report.json.results import dataset_json
 
 WHOLE = "all"  # how CSV calls the slice of all questions
 _CSV = ("retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n", "reliable")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.evaluation.trec_gold import AnotherWay
-from tiny_graph_rag.evaluation.trec_lookup import Looked
+from tiny_graph_rag.evaluation.foreign.trec_gold import AnotherWay
+from tiny_graph_rag.evaluation.foreign.trec_lookup import Looked
 
 GROWTH = 1.1
 _WIDE = 1 << 32  # bytes of a file whose places no longer fit into 32 bits

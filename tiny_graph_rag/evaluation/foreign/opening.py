@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest
-from tiny_graph_rag.evaluation.stretches import Stretch, counted
-from tiny_graph_rag.evaluation.trec_files import TrecRun
-from tiny_graph_rag.evaluation.trec_gold import AnotherWay, GoldTable
+from tiny_graph_rag.evaluation.foreign.stretches import Stretch, counted
+from tiny_graph_rag.evaluation.foreign.trec_files import TrecRun
+from tiny_graph_rag.evaluation.foreign.trec_gold import AnotherWay, GoldTable
 from tiny_graph_rag.files import bare_name, read_bytes
 
 if TYPE_CHECKING:  # the quick way loads none of these
@@ -101,7 +101,7 @@ def _notes(run: TrecRun) -> list[str]:
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
     """The careful way, for all formats; everything is in memory."""
     from tiny_graph_rag.dataset.gold import read_gold
-    from tiny_graph_rag.evaluation.scoring import notes, stretches
+    from tiny_graph_rag.evaluation.foreign.scoring import notes, stretches
     from tiny_graph_rag.retrieval.runs import read_run
 
     gold = read_gold(request.gold, request.gold_format, request.split)

@@ -7,8 +7,8 @@ import math
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.evaluation.summary import Slice, Summary
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
+from tiny_graph_rag.report.console import Console, Table, escape
 from tiny_graph_rag.report.plain import one_line
-from tiny_graph_rag.report.screen import Console, Table, escape
 
 BESIDE = 5  # measures with their intervals that fit into a terminal's width
 

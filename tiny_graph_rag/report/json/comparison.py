@@ -8,7 +8,7 @@ from typing import Any
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.evaluation.comparison import Comparison, Flip, Rows
-from tiny_graph_rag.report.numbers_json import closed_with_rows, head, number, opened
+from tiny_graph_rag.report.json.numbers import closed_with_rows, head, number, opened
 
 
 def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:

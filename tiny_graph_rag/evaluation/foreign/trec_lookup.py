@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.directory import Directory
 from tiny_graph_rag.dataset.fields import Ints, Words, split_in_place
-from tiny_graph_rag.evaluation.trec_gold import AnotherWay, GoldTable, line_keys
-from tiny_graph_rag.evaluation.trec_slots import NOBODY
+from tiny_graph_rag.evaluation.foreign.trec_gold import AnotherWay, GoldTable, line_keys
+from tiny_graph_rag.evaluation.foreign.trec_slots import NOBODY
 
 
 @dataclass(frozen=True, slots=True, eq=False)

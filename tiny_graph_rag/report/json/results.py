@@ -14,12 +14,12 @@ from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.explained_json import (
+from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
     reference_evidence,
 )
-from tiny_graph_rag.report.numbers_json import (
+from tiny_graph_rag.report.json.numbers import (
     head,
     headline,
     latency_document,
@@ -27,8 +27,7 @@ from tiny_graph_rag.report.numbers_json import (
     opened,
     slice_document,
 )
-from tiny_graph_rag.report.ranked_json import linked_json, ranked_json
-from tiny_graph_rag.report.spelled import Spelled
+from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
@@ -57,11 +56,11 @@ def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, An
     if evaluation.perturbed:
         found = {**found, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
     if evaluation.answered is not None:
-        from tiny_graph_rag.report.answers_json import add_answers
+        from tiny_graph_rag.report.json.answers import add_answers
 
         return add_answers(found, evaluation.answered)
     if _links_by_model(evaluation):
-        from tiny_graph_rag.report.answers_json import add_linking
+        from tiny_graph_rag.report.json.answers import add_linking
 
         return add_linking(found, evaluation.linked, evaluation.examples)
     return found
@@ -75,11 +74,11 @@ def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any
     """What a question's links and answer cost and say, where a model was asked for them."""
     found: dict[str, Any] = {}
     if evaluation.linked[row].spent is not None:
-        from tiny_graph_rag.report.answers_json import linking
+        from tiny_graph_rag.report.json.answers import linking
 
         found["linking"] = linking(evaluation.linked[row])
     if evaluation.answered is not None:
-        from tiny_graph_rag.report.answers_json import answer
+        from tiny_graph_rag.report.json.answers import answer
 
         found["answer"] = answer(evaluation.answered.answers, row, spelled)
     return found

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.metrics.statistics import RELIABLE_FROM, Mean
-from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import interval, shown
+from tiny_graph_rag.report.console import Console, Table, escape
+from tiny_graph_rag.report.console.summary import interval, shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.comparison import Compared, Comparison, Rows

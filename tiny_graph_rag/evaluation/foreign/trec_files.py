@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.arrays import distinct
 from tiny_graph_rag.dataset.fields import PADDING, Column, Ints
-from tiny_graph_rag.evaluation.stretches import Stretch
-from tiny_graph_rag.evaluation.trec_gold import NONE, AnotherWay, GoldTable, Lines, judged_stretches
-from tiny_graph_rag.evaluation.trec_kept import Kept
-from tiny_graph_rag.evaluation.trec_lookup import Looked, Lookup
-from tiny_graph_rag.evaluation.trec_slots import NOBODY
+from tiny_graph_rag.evaluation.foreign.stretches import Stretch
+from tiny_graph_rag.evaluation.foreign.trec_gold import NONE, AnotherWay, GoldTable, Lines, judged_stretches
+from tiny_graph_rag.evaluation.foreign.trec_kept import Kept
+from tiny_graph_rag.evaluation.foreign.trec_lookup import Looked, Lookup
+from tiny_graph_rag.evaluation.foreign.trec_slots import NOBODY
 
 BLOCK_BYTES = 1 << 21  # so small that a block and its columns stay in the processor's cache
 LINES_A_PASS = 20_000_000  # of a scattered run, kept at once: about 1 GB

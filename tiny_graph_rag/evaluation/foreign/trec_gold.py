@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.dataset.fields import Column, Ints, Words, split
 from tiny_graph_rag.dataset.trec import all_decoded
-from tiny_graph_rag.evaluation.stretches import Names, Stretch
-from tiny_graph_rag.evaluation.trec_slots import UNJUDGED, JudgedSlots
+from tiny_graph_rag.evaluation.foreign.stretches import Names, Stretch
+from tiny_graph_rag.evaluation.foreign.trec_slots import UNJUDGED, JudgedSlots
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW, Judged
 
 CELLS = 1 << 19  # questions × ranks judged at once: what fits into the processor's cache

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.dataset.resolve import Reference
-from tiny_graph_rag.evaluation.diagnosis.explanation import Explanation
+from tiny_graph_rag.evaluation.diagnosis import Explanation
 from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
 from tiny_graph_rag.evaluation.diagnosis.ties import Ties
 from tiny_graph_rag.evaluation.diagnosis.verdicts import NO_RANK, Verdict
 from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
 from tiny_graph_rag.evaluation.runner import Evaluation
 from tiny_graph_rag.graph.distances import NOT_REACHED
-from tiny_graph_rag.report.numbers_json import number
-from tiny_graph_rag.report.spelled import Spelled
+from tiny_graph_rag.report.json.numbers import number
+from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.text import fold, nfc
 
 if TYPE_CHECKING:

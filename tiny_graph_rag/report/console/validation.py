@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import shown
+from tiny_graph_rag.report.console import Console, Table, escape
+from tiny_graph_rag.report.console.summary import shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.dataset.checks import Finding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -96,14 +96,6 @@ class Collected:
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
     return {each: np.concatenate([part[each] for part in parts]) for each in parts[0]} if parts else {}
-
-
-def score_stretches(stretches: Iterable[Stretch], measures: Sequence[Measure]) -> Collected:
-    """All of them at once, for whoever wants the numbers and no file."""
-    collected = Collected(measures)
-    for each in stretches:
-        collected.add(each)
-    return collected
 
 
 def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:

@@ -8,7 +8,7 @@ from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
 from tiny_graph_rag.generation.base import Answers
 from tiny_graph_rag.generation.forecast import Forecast
 from tiny_graph_rag.llm.spent import total
-from tiny_graph_rag.report.screen import Console, Table, escape
+from tiny_graph_rag.report.console import Console, Table, escape
 
 
 def money(usd: float | None, *, estimated: bool = False) -> str:
@@ -18,7 +18,7 @@ def money(usd: float | None, *, estimated: bool = False) -> str:
 
 def print_answers(answered: Answered, console: Console) -> None:
     """One row for all and one a tag: scores, answers, tokens, cost."""
-    from tiny_graph_rag.report.summary_console import shown
+    from tiny_graph_rag.report.console.summary import shown
 
     table = Table()
     table.add_column("answers")

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.evaluation.stretches import Collected, Names, Stretch
+from tiny_graph_rag.evaluation.foreign.stretches import Collected, Names, Stretch
 from tiny_graph_rag.evaluation.summary import Summary
 from tiny_graph_rag.metrics import Measure
 from tiny_graph_rag.metrics.base import Column
 from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.numbers_json import headline, latency_document, number, slice_document
+from tiny_graph_rag.report.json.numbers import headline, latency_document, number, slice_document
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -61,7 +61,7 @@ def document_parts(
             first = False
     known: dict[str, dict[str, str]] = {}
     if graph is not None:
-        from tiny_graph_rag.report.results_json import entities
+        from tiny_graph_rag.report.json.results import entities
 
         known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
     found = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tiny_graph_rag.report.screen import Console, Table, escape
+from tiny_graph_rag.report.console import Console, Table, escape
 
 
 def print_question(found: dict[str, Any], console: Console, shown: int) -> None:

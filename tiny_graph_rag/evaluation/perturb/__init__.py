@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.evaluation.judging import judge_on_graph
-from tiny_graph_rag.evaluation.noise import KINDS
+from tiny_graph_rag.evaluation.perturb.noise import KINDS
+from tiny_graph_rag.evaluation.runner import judge_on_graph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.metrics import Measure, score

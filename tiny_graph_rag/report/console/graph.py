@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.report.screen import Console, Table, escape
+from tiny_graph_rag.report.console import Console, Table, escape
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics

@@ -11,8 +11,8 @@ from tiny_graph_rag.generation.base import Agreement, Answer, Answers
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.llm.spent import Spent, total
-from tiny_graph_rag.report.numbers_json import mean_fields, number
-from tiny_graph_rag.report.spelled import Spelled
+from tiny_graph_rag.report.json.numbers import mean_fields, number
+from tiny_graph_rag.report.json.spelled import Spelled
 
 
 def answer(answers: Answers, row: int, spelled: Spelled) -> dict[str, Any]:

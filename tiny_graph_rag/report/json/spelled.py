@@ -1,4 +1,4 @@
-"""A graph's rows as results files spell them: ids, names and walks, each decoded once."""
+"""A graph's rows as results files spell them: ids, names and walks, each decoded once; seeds and rankings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.base import NO_STEP
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.retrieval.base import NO_STEP, Reason, Run
 
 T = TypeVar("T")
 
@@ -66,3 +67,44 @@ class Spelled:
             "forward": forward,
         }
         return step, before
+
+
+def linked_json(linked: LinkedQuestion, spelled: Spelled) -> list[dict[str, Any]]:
+    """A question's seeds."""
+    return [
+        {
+            "id": spelled.ids[seed.entity],
+            "name": spelled.names[seed.entity],
+            "mention": seed.mention,
+            "start": seed.start,
+            "end": seed.end,
+            "rule": seed.rule,
+            "weight": seed.weight,
+        }
+        for seed in linked.seeds
+    ]
+
+
+def ranked_json(
+    run: Run,
+    row: int,
+    most: int,
+    spelled: Spelled,
+    reasons: Sequence[Sequence[Reason]] | None = None,
+) -> list[dict[str, Any]]:
+    """The first `most` entities of question `row`, each with the walk that reached it; reasons: by rank."""
+    start, stop, _ = run.rows(row).indices(len(run.entities))
+    rows = slice(start, min(stop, start + most))
+    entities, scores, hops = run.entities[rows].tolist(), run.scores[rows].tolist(), run.hops[rows].tolist()
+    found: list[dict[str, Any]] = [
+        {"id": spelled.ids[entity], "name": spelled.names[entity], "score": score, "hop": hop}
+        for entity, score, hop in zip(entities, scores, hops, strict=True)
+    ]
+    if run.walks is not None:
+        for each, entity, walk in zip(found, entities, run.walks[rows].tolist(), strict=True):
+            each["walk"] = spelled.walk(entity, walk)
+    for each, parts in zip(found, reasons or (), strict=False):
+        each["reasons"] = [
+            {"what": part.what, "words": list(part.words), "price": part.price} for part in parts
+        ]
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.dataset.gold import GoldQuestion
 from tiny_graph_rag.dataset.resolve import Judgments, Reference, resolve_references
-from tiny_graph_rag.evaluation.stretches import Stretch, counted
+from tiny_graph_rag.evaluation.foreign.stretches import Stretch, counted
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.metrics import judge

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.evaluation.sweep.recommendation import rule
-from tiny_graph_rag.report.screen import Console, Table, escape
-from tiny_graph_rag.report.summary_console import interval, shown
+from tiny_graph_rag.report.console import Console, Table, escape
+from tiny_graph_rag.report.console.summary import interval, shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.sweep import Setting, Sweep
@@ -20,7 +20,7 @@ _EIGHTHS = "▁▂▃▄▅▆▇█"
 def print_sweep(found: Sweep, console: Console) -> None:
     shown_at = _deciding_cutoff(found)
     rows = [each for each in found.settings if each.top_k == shown_at]
-    console.print(_settings(found, rows, shown_at))
+    console.print(_settings(found, rows))
     if len(found.plan.cutoffs) > 1:
         others = ", ".join(str(each) for each in found.plan.cutoffs if each != shown_at)
         console.print(f"the file holds the measures at {others} too")
@@ -45,7 +45,7 @@ def _deciding_cutoff(found: Sweep) -> int:
     return cutoff if cutoff in found.plan.cutoffs else max(found.plan.cutoffs)
 
 
-def _settings(found: Sweep, rows: Sequence[Setting], cutoff: int) -> Table:
+def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
     table = Table()
     many = len(found.plan.retrievers) > 1
     heads = (("retriever", "left"),) if many else ()

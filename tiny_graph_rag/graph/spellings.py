@@ -1,0 +1,103 @@
+"""A graph's spellings, gathered for its index of names: those that are written, and those that people use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.arrays import counted
+from tiny_graph_rag.graph.strings import Strings
+from tiny_graph_rag.text import fold
+from tiny_graph_rag.text.columns import (
+    CASED,
+    UPPER,
+    Characters,
+    Keys,
+    Places,
+    among,
+    characters,
+    keys,
+    keys_of,
+    keys_of_rows,
+    running,
+)
+
+CHUNK = 1 << 16  # names folded at once: 60 MB of columns, whatever the size of the graph
+FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
+TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
+AND = re.compile(r"\band\b", re.IGNORECASE)
+
+
+class Spellings:
+    """Collects the keys of spellings, and of the words in names with how they are written."""
+
+    def __init__(self, honorifics: Keys, is_person: NDArray[np.bool_]) -> None:
+        self.honorifics, self.is_person, self.joining = honorifics, is_person, keys_of(["and"])
+        self.keys: list[Keys] = [np.zeros(0, dtype=np.uint64)]
+        self.lengths: list[Places] = [np.zeros(0, dtype=np.int64)]
+        self.words: list[Keys] = []
+        self.inner: list[Keys] = []  # words behind the first one of a capitalised name
+        self.lower: list[Keys] = []  # those of them in lower case
+        self.variants: list[tuple[int, str]] = []
+
+    def add(self, spellings: Strings, *, are_names: bool = False) -> None:
+        rows, done = iter(spellings), 0
+        while chunk := list(islice(rows, CHUNK)):
+            column = characters(chunk)
+            bounds, key = keys_of_rows(column, len(chunk))
+            self.keys.append(key)
+            self.lengths.append(np.diff(bounds))
+            if are_names:
+                self._add_words(column, chunk, done)
+            done += len(chunk)
+
+    def _add_words(self, column: Characters, chunk: Sequence[str], offset: int) -> None:
+        starts = np.flatnonzero(column.gaps[:-1])
+        ends = np.append(starts[1:], len(column))
+        if not len(starts):
+            return
+        word = keys(running(column.codes), starts, ends)
+        text = column.text[starts]
+        is_first = np.append(True, text[1:] != text[:-1])
+        upper = (column.flags[starts] & UPPER) > 0
+        capitalised = np.zeros(len(chunk), dtype=bool)
+        capitalised[text[is_first & upper]] = True
+        inner = ~is_first & capitalised[text] & ((column.flags[starts] & CASED) > 0)
+        self.words.append(word)
+        self.inner.append(word[inner])
+        self.lower.append(word[inner & ~upper])
+        is_last = np.append(is_first[1:], True)
+        titled = among(word, self.honorifics) & (is_first != is_last) & self.is_person[text + offset]
+        for row, start, end, leads in zip(
+            text[titled].tolist(),
+            column.starts[starts[titled]].tolist(),
+            column.ends[ends[titled] - 1].tolist(),
+            is_first[titled].tolist(),
+            strict=True,
+        ):
+            rest = chunk[row][end:] if leads else chunk[row][:start]
+            if len(fold(rest)) > 1:
+                self.variants.append((row + offset, rest.strip(" .,")))
+        for row in text[among(word, self.joining) & ~is_first & ~is_last].tolist():
+            self.variants.append((row + offset, AND.sub(" ", chunk[row])))
+        for row, name in enumerate(chunk):
+            if "&" in name:
+                self.variants.append((row + offset, name.replace("&", " and ")))
+
+    def word_counts(self) -> tuple[Keys, NDArray[np.int32]]:
+        if not self.words:
+            return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
+        words, counts = counted(np.concatenate(self.words))
+        return words, counts.astype(np.int32)
+
+    def function_words(self) -> Keys:
+        """Words that title-case names mostly write in lower case; none where names aren't so written."""
+        if not self.words or sum(map(len, self.lower)) > TITLE_CASE * sum(map(len, self.inner)):
+            return np.zeros(0, dtype=np.uint64)
+        inner, everywhere = counted(np.concatenate(self.inner))
+        lower, times = counted(np.concatenate(self.lower))
+        return lower[(times >= FEWEST) & (2 * times > everywhere[np.searchsorted(inner, lower)])]

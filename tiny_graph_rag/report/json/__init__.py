@@ -1,0 +1,1 @@
+"""Results as files: JSON under fixed names, described in docs/results.md."""
