@@ -100,3 +100,25 @@ def test_a_piped_command_loads_no_rich_and_a_small_graph_no_decoder(command: str
         [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert done.stdout.endswith("[]\n")
+
+
+def test_a_narrow_terminal_leaves_spare_columns_out_and_cuts_no_figure() -> None:
+    """Three between columns, one at either end: 5 + 13 + 5 + 7 + 9 + 2 = 41. Without `more`
+    5 + 13 + 7 + 6 + 2 = 33, without the interval too 5 + 7 + 3 + 2 = 17."""
+    table = Table()
+    table.add_column("names")
+    table.add_column("interval", no_wrap=True, spare=1)
+    table.add_column("more", justify="right", spare=2)
+    table.add_column("last")
+    table.add_row("점순", "0.100 … 0.200", "0.333", "0.55555")
+    kept = {}
+    for width in (41, 40, 33, 32, 17):
+        lines = printed(table, width)
+        assert max(map(cell_width, lines)) <= width
+        kept[width] = [
+            figure for figure in ("0.100 … 0.200", "0.333", "0.55555") if figure in " ".join(lines)
+        ]
+        assert ("left out" in " ".join(lines)) == (width < 41)
+    assert kept[41] == ["0.100 … 0.200", "0.333", "0.55555"]
+    assert kept[40] == kept[33] == ["0.100 … 0.200", "0.55555"]
+    assert kept[32] == kept[17] == ["0.55555"]

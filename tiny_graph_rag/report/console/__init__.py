@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
 from tiny_graph_rag.report.plain import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console as RichConsole
+    from rich.console import ConsoleOptions
     from rich.table import Table as RichTable
 
 PIPE_WIDTH = 120  # columns that a pipe is taken to have, for those who show less where there is less room
@@ -48,7 +52,11 @@ def without_markup(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What rich's columns are told; a pipe heeds `justify` and `min_width`."""
+    """What rich's columns are told; a pipe heeds `justify` and `min_width`.
+
+    spare: where a terminal is too narrow, the column with the highest is left out first; 0 stays.
+    width: exactly so many columns of the terminal, where that was worked out.
+    """
 
     header: str = ""
     justify: Literal["left", "right"] = "left"
@@ -56,6 +64,8 @@ class Column:
     no_wrap: bool = False
     ratio: int | None = None
     min_width: int | None = None
+    spare: int = 0
+    width: int | None = None
 
 
 @dataclass(slots=True)
@@ -74,7 +84,50 @@ class Table:
         """end_section: leave room below."""
         self.rows.append((cells, style, end_section))
 
-    def __rich__(self) -> RichTable:
+    def __rich_console__(self, console: RichConsole, options: ConsoleOptions) -> Iterator[RichTable | str]:
+        fitted, left_out = self.fitted(options.max_width)
+        yield fitted.drawn()
+        if left_out:
+            yield f"left out, for the terminal is narrow: {', '.join(left_out)}"
+
+    def fitted(self, width: int) -> tuple[Table, list[str]]:
+        """The table without the spare columns that `width` has no room for, and their headers.
+
+        What stays has room for its longest words, more where there is more. Tables without spare columns are
+        left to rich.
+        """
+        if not any(each.spare for each in self.columns):
+            return self, []
+        cells = [
+            [_plain(each.header), *(_plain(row[0][place]) for row in self.rows)]
+            for place, each in enumerate(self.columns)
+        ]
+        widths = [
+            max(_room(cell, column.no_wrap) for cell in mine)
+            for mine, column in zip(cells, self.columns, strict=True)
+        ]
+        kept = list(range(len(self.columns)))
+        while sum(widths[place] + 3 for place in kept) - 1 > width:
+            sparest = max(kept, key=lambda place: self.columns[place].spare)
+            if not self.columns[sparest].spare:
+                return self, []  # names too long for any terminal
+            kept.remove(sparest)
+        left = width + 1 - sum(widths[place] + 3 for place in kept)
+        for place in kept:
+            more = max(map(cell_width, cells[place])) - widths[place]
+            if more <= left:
+                widths[place] += more
+                left -= more
+        table = Table(
+            self.title,
+            self.show_header,
+            [replace(self.columns[place], width=widths[place]) for place in kept],
+            [(tuple(row[place] for place in kept), style, ends) for row, style, ends in self.rows],
+        )
+        gone = [each.header for place, each in enumerate(self.columns) if place not in kept and each.header]
+        return table, gone
+
+    def drawn(self) -> RichTable:
         from rich import box
         from rich.table import Table as Drawn
 
@@ -93,6 +146,7 @@ class Table:
                 no_wrap=each.no_wrap,
                 ratio=each.ratio,
                 min_width=each.min_width,
+                width=each.width,
             )
         for cells, style, end_section in self.rows:
             drawn.add_row(*cells, style=style, end_section=end_section)
@@ -138,6 +192,12 @@ class PlainConsole:
             return
         lines = shown.plain_lines() if isinstance(shown, Table) else map(_plain, str(shown).split("\n"))
         self.stream.write("".join(f"{line}\n" for line in lines))
+
+
+def _room(text: str, whole: bool) -> int:
+    """Columns of a terminal that a cell takes at least: its longest word, or all of it."""
+    words = [] if whole else text.split()
+    return max(map(cell_width, words or [text]))
 
 
 def _plain(markup: str) -> str:

@@ -39,19 +39,20 @@ def print_comparison(found: Comparison, console: Console) -> None:
 
 def _table(title: str, rows: Rows) -> Table:
     table = Table(title=escape(title))
-    for column, left in (
-        ("measure", True),
-        ("system", True),
-        ("mean", False),
-        ("difference", False),
-        ("95 % interval", False),
-        ("p", False),
-        ("p (t)", False),
-        ("p (Holm)", False),
-        ("win/tie/loss", False),
-        ("n", False),
+    table.add_column("measure", no_wrap=True)
+    table.add_column("system")
+    for column, spare in (
+        ("mean", 0),
+        ("difference", 0),
+        ("95 % interval", 0),
+        ("p", 2),
+        ("p (t)", 3),
+        ("p (Holm)", 0),
+        ("win/tie/loss", 1),
+        ("n", 0),
     ):
-        table.add_column(column, justify="left" if left else "right")
+        whole = column in ("95 % interval", "win/tie/loss")
+        table.add_column(column, justify="right", no_wrap=whole, spare=spare)
     for measure, each in rows.items():
         for place, row in enumerate(each):
             table.add_row(measure if not place else "", escape(row.system), *_cells(row))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
     from tiny_graph_rag.evaluation.runner import Evaluation
 
+REFERENCES_WIDTH = 16  # of a verdict and its number
 WORST_SHOWN = 5  # questions; the page lists them all
 BAR, SHORT_BAR = 24, 10  # characters of a full bar; the short one where the terminal is narrow
 ROOMY = 100  # columns from which the meaning of each step is written beside it
@@ -112,9 +113,9 @@ def _print_worst(evaluation: Evaluation, console: Console) -> None:
     if not short:
         return
     table = Table()
-    table.add_column("worst questions", no_wrap=True, ratio=3)
+    table.add_column("worst questions")
     table.add_column(str(measure), justify="right", no_wrap=True)
-    table.add_column("references", no_wrap=True, ratio=2)
+    table.add_column("references", min_width=REFERENCES_WIDTH)
     for row in short[:WORST_SHOWN]:
         found = question(evaluation, row)
         ends = verdict_words(found)

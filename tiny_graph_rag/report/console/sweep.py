@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.evaluation.sweep import Setting, Sweep
 
 BAR = 10  # characters of a full bar
+_BAR_SPARE = 100  # the bar says what the figure beside it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
@@ -56,10 +57,14 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
         ("95 %", "left"),
         ("", "left"),
     ):
-        table.add_column(name, justify=justify, no_wrap=True)
+        table.add_column(name, justify=justify, no_wrap=True, spare=0 if name else _BAR_SPARE)
     measures = [each for each in rows[0].overall.measures if each != found.plan.decide_by]
-    for name in (*map(str, measures), "n", "within hops", "all within", "reached", "p95", "seconds"):
-        table.add_column(name, justify="right")
+    for place, name in enumerate(map(str, measures), start=1):
+        table.add_column(name, justify="right", spare=place)
+    most = len(measures)
+    for name, spare in (("n", 0), ("within hops", 0), ("all within", 3), ("reached", 1), ("p95", 4)):
+        table.add_column(name, justify="right", spare=spare and most + spare)
+    table.add_column("seconds", justify="right", spare=most + 5)
     chosen = found.recommended[""].setting
     picked = found.settings[chosen] if chosen is not None else None
     for each in rows:
