@@ -81,9 +81,7 @@ def read_system(path: Path) -> System:
             f"{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read as one: {error}"
         ) from error
     if found.kind not in ("eval", "score"):
-        raise RunError(
-            f"{path}: wanted what `eval` or `score` wrote; its 'kind' is {found.kind!r}"
-        )
+        raise RunError(f"{path}: wanted what `eval` or `score` wrote; its 'kind' is {found.kind!r}")
     if found.schema_version != SCHEMA_VERSION:
         raise RunError(
             f"{path}: wanted schema_version {SCHEMA_VERSION}, got {json_kind(found.schema_version)}; "
