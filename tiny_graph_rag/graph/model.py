@@ -116,6 +116,30 @@ def _singular(kind: str) -> str:
     return re.sub("^(entit|relation)(ies|s)\\b", lambda of: {"entit": "entity"}.get(of[1], of[1]), kind)
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What of a file is no entity and no relation by intent, such as chunks of text. examples: at most 3."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which program wrote a graph's file, and what became of everything in it.
+
+    columns: (table, column, what it became), such as ("entities", "title", "name").
+    """
+
+    writer: str = ""
+    columns: tuple[tuple[str, str, str], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+KG_JSON = Origin("KG JSON")  # its columns are the graph's own
+
+
 @dataclass(slots=True)
 class Derived:
     """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
@@ -137,7 +161,8 @@ class KnowledgeGraph:
 
     vocabulary: relation or entity type → words that people use for it, from its owner.
     name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
-    tie-break of every ranking. sha256: of the file's bytes, "" when the graph was not read from a file.
+    tie-break of every ranking. sha256: of the file's bytes (of several files: of their sums), "" when the
+    graph was not read from a file.
     """
 
     entities: Entities
@@ -147,6 +172,7 @@ class KnowledgeGraph:
     name: str = ""
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
+    origin: Origin = Origin()
     vocabulary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derivations: Derived = field(default_factory=Derived)
 

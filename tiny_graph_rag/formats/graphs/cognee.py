@@ -11,13 +11,20 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.formats.graphs import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-NO_ENTITIES = LEXICAL | {"entitytype", "textsummary", "nodeset", "pdfdocument", "audiodocument", "imagedocument"}
+NO_ENTITIES = LEXICAL | {
+    "entitytype",
+    "textsummary",
+    "nodeset",
+    "pdfdocument",
+    "audiodocument",
+    "imagedocument",
+}
 MARKS = ("topological_rank", "ontology_valid")
 
 
@@ -81,6 +88,6 @@ def _of_graphml(path: Path) -> tuple[list[Node], list[Edge]]:
     ]
     edges = []
     for id, source, target, record in graph.edges:
-        type = record.pop("relationship", "") or record.pop("relationship_name", "") or record.pop("label", "")
-        edges.append(Edge(source, target, type, record, id))
+        types = [record.pop(name, "") for name in ("relationship", "relationship_name", "label")]
+        edges.append(Edge(source, target, next(filter(None, types), ""), record, id))
     return nodes, edges

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs import Head, graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, NAME, TYPE
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -26,7 +26,7 @@ def _is_fast_graphrag(head: Head) -> bool:
     return "Created by igraph" in head.text and all(each in head.text for each in wanted)
 
 
-@graph_format("fast-graphrag", _is_fast_graphrag)
+@graph_format("fast-graphrag", _is_fast_graphrag, within=("*.graphml", "*.graphml.gz"))
 def read_fast_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     return from_xml(paths[0], "fast-graphrag", read_graphml(paths[0]), NODE_ROLES, EDGE_ROLES)
 

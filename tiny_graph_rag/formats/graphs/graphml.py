@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tiny_graph_rag.formats.graphs import Head, graph_format
+from tiny_graph_rag.formats.graphs.heads import graph_format
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     CHUNKS,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiny_graph_rag.formats.graphs import Head, graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, DETAIL, NAME, TYPE, WEIGHT
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -1,7 +1,7 @@
 """LlamaIndex: `property_graph_store.json` of a persisted PropertyGraphIndex.
 
-Chunks (`text_chunk`, with their text) and embeddings are not entities; `triplet_source_id` names the chunk that
-an entity or a relation was taken from.
+Chunks (`text_chunk`, with their text) and embeddings are not entities; `triplet_source_id` names the chunk
+that an entity or a relation was taken from.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.formats.graphs import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
+FILE = "property_graph_store.json"
 WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 'source_id', 'target_id'}}}"
 
 
@@ -22,7 +23,9 @@ def _is_llama_index(head: Head) -> bool:
     return head.keys.get("nodes") == "{"
 
 
-@graph_format("LlamaIndex", _is_llama_index, within=("property_graph_store.json", "*/property_graph_store.json"))
+@graph_format(
+    "LlamaIndex", _is_llama_index, within=("property_graph_store.json", "*/property_graph_store.json")
+)
 def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     document = json_of(path)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs import Head, graph_format
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.kg_columns import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
@@ -58,7 +58,9 @@ RELATION_ROLES = {
     "text_unit_ids": CHUNKS,
     "source_id": f"{SOURCE}, by its id",
     "target_id": f"{TARGET}, by its id",
-    **dict.fromkeys(("human_readable_id", "combined_degree", "source_degree", "target_degree", "rank"), FOLLOWS),
+    **dict.fromkeys(
+        ("human_readable_id", "combined_degree", "source_degree", "target_degree", "rank"), FOLLOWS
+    ),
     "description_embedding": UNUSED,
 }
 PAIRS = (
@@ -66,13 +68,16 @@ PAIRS = (
     ("create_final_entities.parquet", "create_final_relationships.parquet"),
     ("entities.csv", "relationships.csv"),
 )
+FOLDERS = ("", "output", "output/*/artifacts", "artifacts")
 
 
 def _is_pair(head: Head) -> bool:
     return any({path.name for path in head.paths} == set(pair) for pair in PAIRS)
 
 
-@graph_format("MS GraphRAG", _is_pair, within=PAIRS, folders=("", "output", "output/*/artifacts", "artifacts"))
+@graph_format(
+    "MS GraphRAG", _is_pair, within=PAIRS, folders=("", "output", "output/*/artifacts", "artifacts")
+)
 def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     entities, relations = sorted(paths)
     rows = Rows(entities.parent, "MS GraphRAG")
@@ -90,7 +95,9 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
         rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
     row_of_id = _places(ids)
     if len(row_of_id) < len(ids):
-        raise GraphError(f"{entities}: the id {_twice(ids)!r} stands in several rows; an entity needs one of its own")
+        raise GraphError(
+            f"{entities}: the id {_twice(ids)!r} stands in several rows; an entity needs one of its own"
+        )
     row_of_title = _places(titles)
     if len(row_of_title) < len(titles):
         rows.flaw(SHARED, _twice(titles), len(titles) - len(row_of_title))
@@ -129,7 +136,8 @@ def _add_relations(
     ids = list(table.strings("id")) if "id" in table.names else []
     columns.add_relation_columns(
         ids if all(ids) and ids else [f"relationships[{row}]" for row in range(len(table))],
-        *(_ends(table, end, row_of_title, row_of_id) for end in ("source", "target")),
+        _ends(table, "source", row_of_title, row_of_id),
+        _ends(table, "target", row_of_title, row_of_id),
         table.filled(type, UNKNOWN_RELATION),
         table.strings("description"),
         np.where(np.isnan(weights), DEFAULT_WEIGHT, weights),
@@ -141,7 +149,7 @@ def _add_relations(
 def _ends(
     table: Table, end: str, row_of_title: dict[str, int], row_of_id: dict[str, int]
 ) -> NDArray[np.int32]:
-    """Entity rows, -1 where there is none: by `source_id` where the file has it, else by title, else by id."""
+    """Entity rows, -1 where none: by `source_id` where the file has it, else by title, else by id."""
     exact = f"{end}_id"
     keys = table.strings(exact if exact in table.names else end)
     first, second = (row_of_id, row_of_title) if exact in table.names else (row_of_title, row_of_id)

@@ -1,7 +1,7 @@
 """Neo4j: APOC's JSON lines (`apoc.export.json.all`), and neo4j-graphrag's folder of Parquet files.
 
-Labels say what an entity is; those with underscores around are the tools' own. Documents and chunks are dropped
-and counted, as is every node that lacks `__Entity__` where others have it.
+Labels say what an entity is; those with underscores around are the tools' own. Documents and chunks are
+dropped and counted, as is every node that lacks `__Entity__` where others have it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.graphs import Head, graph_format
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, labels_of, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
@@ -22,14 +22,14 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
 def _is_apoc(head: Head) -> bool:
-    return '"labels"' in head.text and head.keys.get("type") == '"' or '"relationship"' in head.text and (
-        head.keys.get("start") == "{"
+    return ('"labels"' in head.text and head.keys.get("type") == '"') or (
+        '"relationship"' in head.text and (head.keys.get("start") == "{")
     )
 
 
 @graph_format("Neo4j (APOC JSON lines)", _is_apoc)
 def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
-    """`{"type": "node", "id", "labels", "properties"}` and `{"type": "relationship", "label", "start", "end"}`."""
+    """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line."""
     path = paths[0]
     rows = Rows(path, "Neo4j (APOC)")
     nodes: list[Node] = []
@@ -47,7 +47,10 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
             properties, type = object_of(row.get("properties")), text_of(row.get("label"))
             edges.append(Edge(text_of(ends[0]), text_of(ends[1]), type, properties, text_of(row.get("id"))))
         else:
-            rows.problem(place, "wanted a 'type' of node or relationship and an 'id', got " + json_kind(row.get("type")))
+            rows.problem(
+                place,
+                "wanted a 'type' of node or relationship and an 'id', got " + json_kind(row.get("type")),
+            )
     return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
 
 

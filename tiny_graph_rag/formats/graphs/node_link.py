@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.formats.graphs import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     CHUNKS,
@@ -119,7 +119,9 @@ def _count_hyperedges(rows: Rows, document: dict[str, Any]) -> None:
     found = document.get("hyperedges") or (document.get("graph") or {}).get("hyperedges") or []
     if isinstance(found, list) and found:
         first = found[0]
-        example = text_of(first.get("label") or first.get("id")) if isinstance(first, dict) else text_of(first)
+        example = (
+            text_of(first.get("label") or first.get("id")) if isinstance(first, dict) else text_of(first)
+        )
         rows.dropped("hyperedges (they join more than two nodes)", example, len(found))
 
 
@@ -135,7 +137,7 @@ def _records(document: Any, keys: Sequence[str], path: Path) -> list[Any]:
             raise GraphError(f"{path}: {key!r} must be a list of objects, got {json_kind(found)}")
     there = ", ".join(map(repr, list(document)[:8])) or "none"
     raise GraphError(
-        f"{path}: read as node-link JSON, the file has no {' or '.join(map(repr, keys))}; its keys are {there}. "
+        f"{path}: as node-link JSON it lacks {' or '.join(map(repr, keys))}; its keys are {there}. "
         "networkx writes edges under 'links' or 'edges': node_link_data(graph, edges='links')"
     )
 
@@ -165,7 +167,11 @@ def _fill(
     for number, edge in enumerate(edges):
         found, rest = split_roles(edge, edge_roles) if isinstance(edge, dict) else ({}, None)
         if SOURCE not in found or TARGET not in found:
-            came = f"the keys {', '.join(map(repr, edge)) or 'none'}" if isinstance(edge, dict) else json_kind(edge)
+            came = (
+                f"the keys {', '.join(map(repr, edge)) or 'none'}"
+                if isinstance(edge, dict)
+                else json_kind(edge)
+            )
             rows.problem(f"links[{number}]", f"wanted an object with 'source' and 'target', got {came}")
             continue
         seen.update(dict.fromkeys(edge))

@@ -8,7 +8,6 @@ entity stands in, and becomes its source chunks.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +29,9 @@ from tiny_graph_rag.formats.graphs.rows import (
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-LEXICAL = frozenset({"document", "chunk", "textchunk", "documentchunk", "textnode", "textdocument", "community"})
+LEXICAL = frozenset(
+    {"document", "chunk", "textchunk", "documentchunk", "textnode", "textdocument", "community"}
+)
 INNER = frozenset({"__Entity__", "__KGBuilder__", "__Node__", "__tempEntity__", "Entity"})
 ENTITY_MARK = "__Entity__"
 EMBEDDINGS = ("embedding", "embeddings", "embedding_vector", "vector")
@@ -104,11 +105,11 @@ def from_property_graph(
         for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
             if here in left_out and there not in left_out and "chunk" in bare(left_out[here]):
                 chunks.setdefault(there, []).append(here)
-    seen: Counter[str] = Counter()
+    seen: dict[str, None] = {}
     for node in nodes:
         if node.id in left_out:
             continue
-        seen.update(node.properties)
+        seen.update(dict.fromkeys(node.properties))
         found, rest = split_roles(node.properties, NODE_ROLES)
         own = [each for each in node.labels if each not in INNER]
         if len(own) > 1 and not node.type:
@@ -123,12 +124,14 @@ def from_property_graph(
             rest,
         )
     rows.took("entities", {"labels": TYPE, **column_roles(seen, NODE_ROLES)})
-    seen = Counter()
+    seen = {}
     for edge in edges:
         if edge.source in left_out or edge.target in left_out:
-            rows.dropped(f"{edge.type} edges (of nodes that are no entities)", f"{edge.source} → {edge.target}")
+            rows.dropped(
+                f"{edge.type} edges (of nodes that are no entities)", f"{edge.source} → {edge.target}"
+            )
             continue
-        seen.update(edge.properties)
+        seen.update(dict.fromkeys(edge.properties))
         found, rest = split_roles(edge.properties, EDGE_ROLES)
         rows.relation(
             edge.source,

@@ -143,7 +143,7 @@ class Rows:
         nameless = [row for row, name in enumerate(self.names) if not name or not name.strip()]
         for row in nameless:
             self.names[row] = ids[row]
-        if nameless:
+        if 0 < len(nameless) < len(ids):  # where none has a name, ids are the names
             self.flaw(NAMELESS, ids[nameless[0]], len(nameless))
         rows = self.known
         sources = np.fromiter((rows.get(source, -1) for source, _ in self.ends), np.int32, len(self.ends))
@@ -191,11 +191,10 @@ def detail_text(details: Mapping[str, Any] | None) -> str:
     return json.dumps(details, ensure_ascii=False, default=str) if details else ""
 
 
-def split_roles(
-    row: Mapping[str, Any], roles: Roles
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """A record's values by role, and those that no role takes. Of two columns of one role the one that `roles`
-    names first counts; the other is kept as a detail.
+def split_roles(row: Mapping[str, Any], roles: Roles) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """A record's values by role, and those that no role takes.
+
+    Of two columns of one role the one that `roles` names first counts; the other is kept as a detail.
     """
     found: dict[str, Any] = {}
     rest: dict[str, Any] = {}

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.strings import StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of
-from tiny_graph_rag.graph.strings import StringLists, Strings
 
 if TYPE_CHECKING:
     import pyarrow
@@ -64,7 +64,9 @@ class Table(ABC):
             return [""] * len(self)
         rows = zip(*(self.values(name) for name in rest), strict=True)
         return [
-            detail_text({name: each for name, each in zip(rest, row, strict=True) if each is not None and each != ""})
+            detail_text(
+                {name: each for name, each in zip(rest, row, strict=True) if each is not None and each != ""}
+            )
             for row in rows
         ]
 
@@ -117,10 +119,13 @@ class ParquetTable(Table):
             column = column.cast(pyarrow.large_list(pyarrow.large_string()))
         except pyarrow.ArrowException as error:
             raise GraphError(f"{self.path}: column {name!r} must hold lists of texts: {error}") from error
-        lengths = column.combine_chunks().value_lengths().fill_null(0)
+        whole = column.combine_chunks()
+        lengths = whole.value_lengths().fill_null(0)
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
-        return StringLists(_strings(pyarrow.chunked_array([column.combine_chunks().flatten()]), self.path, name), offsets)
+        return StringLists(
+            _strings(pyarrow.chunked_array([column.combine_chunks().flatten()]), self.path, name), offsets
+        )
 
     def numbers(self, name: str) -> NDArray[np.float64]:
         import pyarrow

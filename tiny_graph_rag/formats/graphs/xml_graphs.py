@@ -17,6 +17,7 @@ from tiny_graph_rag.files import mapped
 
 LONGEST_VALUE = 1 << 24  # characters of one attribute or value; no description is longer
 FED_BYTES = 1 << 20
+TOO_LONG = f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
 
 Attributes = dict[str, str]
 Record = dict[str, Any]
@@ -139,13 +140,13 @@ def read_gexf(path: Path) -> XmlGraph:
     return graph
 
 
-class _Unusable(Exception):
+class _UnusableError(Exception):
     """Told by a handler; `_parse` adds the place."""
 
 
 def _needed(attributes: Attributes, name: str, tag: str) -> str:
     if name not in attributes:
-        raise _Unusable(f"a <{tag}> without the attribute {name!r}")
+        raise _UnusableError(f"a <{tag}> without the attribute {name!r}")
     return attributes[name]
 
 
@@ -169,9 +170,11 @@ def _parse(
         seen += 1
         length = 0
         if seen == 1 and tag != root:
-            raise _Unusable(f"wanted <{root}>, got <{tag:.40}>")
+            raise _UnusableError(f"wanted <{root}>, got <{tag:.40}>")
         if attributes and max(map(len, attributes.values())) > LONGEST_VALUE:
-            raise _Unusable(f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long")
+            raise _UnusableError(
+                f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
+            )
         start(tag, attributes)
 
     def end_element(tag: str) -> None:
@@ -181,11 +184,13 @@ def _parse(
         nonlocal length
         length += len(text)
         if length > LONGEST_VALUE:
-            raise _Unusable(f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long")
+            raise _UnusableError(
+                f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
+            )
         texts.append(text)
 
     def doctype(*_: object) -> None:
-        raise _Unusable("a document type declaration (<!DOCTYPE>), which can hold an entity bomb; remove it")
+        raise _UnusableError("a document type declaration (<!DOCTYPE>) can hold an entity bomb; remove it")
 
     parser.StartElementHandler = start_element
     parser.EndElementHandler = end_element
@@ -200,9 +205,9 @@ def _parse(
         what = expat.ErrorString(error.code)
         cut = "; the file seems cut off" if error.code in _CUT else ""
         raise GraphError(f"{path}:{error.lineno}:{error.offset + 1}: not XML: {what}{cut}") from error
-    except _Unusable as error:
-        place = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
-        raise GraphError(f"{place}: {error}") from error
+    except _UnusableError as error:
+        where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
+        raise GraphError(f"{where}: {error}") from error
 
 
 _CUT = {
