@@ -11,10 +11,10 @@ import pytest
 from tests.conftest import ROOT, real, write_kg
 from tests.gold import brute_force
 from tiny_graph_rag.errors import GraphError, UsageError
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.generate import Generated, Wanted, apportioned, generate, parse_hops, parse_shapes
 from tiny_graph_rag.gold.shapes import SHAPES
 from tiny_graph_rag.gold.variants import VARIANTS
-from tiny_graph_rag.graph.formats import read_graph
 from tiny_graph_rag.graph.names import NameIndex
 
 SAMPLES = ("conan-doyle-speckled-band", "김유정-동백꽃")
@@ -26,7 +26,8 @@ def made(path: Path, wanted: Wanted) -> Generated:
 
 
 def check_by_brute_force(path: Path, found: Generated) -> None:
-    """Every reference list, hop count and number of ways is what networkx finds; relations are fairly used."""
+    """Every reference list, hop count and number of ways is what networkx finds; relations are fairly
+    used."""
     document = json.loads(path.read_text(encoding="utf-8"))
     graph = brute_force.relation_graph(document)
     name_of = {entity: row["name"] for entity, row in document["entities"].items()}
@@ -104,7 +105,9 @@ def test_no_question_names_its_answer_and_each_names_its_seeds() -> None:
 
 
 def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None:
-    path = write_kg(tmp_path / "small-KG.json", ["A1", "B1", "C1"], [("A1", "OWNS", "B1"), ("A1", "KNOWS", "C1")])
+    path = write_kg(
+        tmp_path / "small-KG.json", ["A1", "B1", "C1"], [("A1", "OWNS", "B1"), ("A1", "KNOWS", "C1")]
+    )
     found = made(path, Wanted(20, parse_shapes("single=10,chain=10"), fixed=True))
     assert found.asked == {"single": 10, "chain": 10}
     # B1 and C1 have one neighbour each, so only A1 can be asked about; a chain would begin at B1 or C1.
@@ -130,7 +133,12 @@ def test_hops_keep_to_what_was_asked() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("chian", "did you mean 'chain'"), ("chain=0", "share above 0"), ("chain=x", "share above 0"), (",", "wanted shapes")],
+    [
+        ("chian", "did you mean 'chain'"),
+        ("chain=0", "share above 0"),
+        ("chain=x", "share above 0"),
+        (",", "wanted shapes"),
+    ],
 )
 def test_shapes_that_do_not_exist_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
@@ -159,7 +167,12 @@ def test_relations_without_a_type_are_asked_for_by_words_of_their_descriptions(t
         "entities": {name: {"name": name} for name in ("Anna", "Ben", "Cleo", "Dora", "Emil")},
         "relationships": [
             {"source_entity_id": "Anna", "target_entity_id": other, "description": f"They share {what}."}
-            for other, what in (("Ben", "a boat"), ("Cleo", "a boat"), ("Dora", "a garden"), ("Emil", "letters"))
+            for other, what in (
+                ("Ben", "a boat"),
+                ("Cleo", "a boat"),
+                ("Dora", "a garden"),
+                ("Emil", "letters"),
+            )
         ],
     }
     path = tmp_path / "plain-KG.json"

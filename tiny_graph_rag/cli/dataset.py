@@ -37,7 +37,7 @@ ShowAll = Annotated[bool, typer.Option("--all", help="Show every one, not twelve
 def diff_command(old: One, new: One, folders: Folders, common: Common, all_: ShowAll = False) -> None:
     """Show what differs between two gold sets, question by question; exit code 1 where anything does."""
     from tiny_graph_rag.gold.keep import diff
-    from tiny_graph_rag.report.console.gold_sets import print_diff
+    from tiny_graph_rag.report.terminal.gold_sets import print_diff
 
     session = Session.open(common, folders)
     before, after = read_any(session, old), read_any(session, new)
@@ -106,7 +106,9 @@ def split_command(
     ] = "group",
     names: Annotated[
         str | None,
-        typer.Option("--names", help="Names of the parts (a,b).", show_default="train,dev,test; or part1,part2 …"),
+        typer.Option(
+            "--names", help="Names of the parts (a,b).", show_default="train,dev,test; or part1,part2 …"
+        ),
     ] = None,
     format: Format = None,
     output: Annotated[
@@ -129,7 +131,9 @@ def split_command(
         raise UsageError("-o -: several parts can't go to one standard output; name a file")
     session = Session.open(common, folders)
     shares = parse_shares(share)
-    called = comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
+    called = (
+        comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
+    )
     if len(set(called)) != len(shares):
         raise UsageError(f"--names: wanted {len(shares)} different names, one a share, got {names!r}")
     examples = read_any(session, dataset)
@@ -156,12 +160,13 @@ def stats_command(
         typer.Option("--quota", help="Shares wanted by tag: multi-hop=40,alias-noise=40,coreference=20."),
     ] = None,
     effect: Annotated[
-        float, typer.Option("--effect", help="Difference of a mean that slices should show.", min=0.001, max=1.0)
+        float,
+        typer.Option("--effect", help="Difference of a mean that slices should show.", min=0.001, max=1.0),
     ] = 0.05,
 ) -> None:
     """Count a gold set by tag, shape and hops, against quotas, and say which slices are too small."""
     from tiny_graph_rag.gold.keep import contents, parse_quotas
-    from tiny_graph_rag.report.console.gold_sets import print_contents
+    from tiny_graph_rag.report.terminal.gold_sets import print_contents
 
     session = Session.open(common, folders)
     examples = read_any(session, dataset)
@@ -173,7 +178,8 @@ def stats_command(
 def convert_command(
     dataset: One,
     output: Annotated[
-        str, typer.Option("-o", "--output", help="Gold set to write, under --dataset-dir; - for standard output.")
+        str,
+        typer.Option("-o", "--output", help="Gold set to write, under --dataset-dir; - for standard output."),
     ],
     folders: Folders,
     common: Common,
@@ -216,7 +222,7 @@ def version_command(
             raise FoundProblems(f"{examples.name}: no version is recorded; `--note` records one")
         if not is_current(examples, history):
             raise FoundProblems(
-                f"{examples.name} was changed since version {history[-1].version}; `--note` records what changed"
+                f"{examples.name} was changed since {history[-1].version}; --note records what changed"
             )
         return
     entry, path = record(examples, note, part, None if since is None else read_any(session, since))
@@ -225,10 +231,11 @@ def version_command(
 
 
 def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> None:
-    from tiny_graph_rag.gold.writing import lost
+    from tiny_graph_rag.formats.gold.exchange import lost
 
     gone = lost(examples, path, to.format or ("jsonl" if to.to_stdout else None))  # type: ignore[arg-type]
-    for field, count in gone.items():
-        session.warn(f"this format can't hold {field}: left out of {count:,} questions")
+    if gone:
+        fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
+        session.warn(f"this format can't hold everything; left out, with questions: {fields}")
     if not to.to_stdout:
         session.say(f"gold set: {path}")

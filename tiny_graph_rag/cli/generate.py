@@ -47,7 +47,7 @@ def generate_command(
     """Make a gold set from a graph alone: questions whose answers the graph itself decides."""
     from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, parse_hops, parse_shapes
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.console.gold_sets import print_generated
+    from tiny_graph_rag.report.terminal.gold_sets import print_generated
 
     to = GoldOutput(output)
     session = Session.open(common, folders, to_stdout=to.to_stdout, vocabulary=vocabulary)

@@ -13,7 +13,7 @@ from tiny_graph_rag.files import check_writable, find_input, output_path, write_
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
-    from tiny_graph_rag.dataset.examples import EvalSet, Example
+    from tiny_graph_rag.gold.examples import EvalSet, Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.graph.names import NameIndex
 
@@ -31,7 +31,7 @@ class GoldOutput:
 
     def path(self, session: Session, derived: str, read: Iterable[Path | None] = ()) -> Path:
         """The file to write; refused before any work where it can't be written or would destroy an input."""
-        from tiny_graph_rag.gold.writing import format_for
+        from tiny_graph_rag.formats.gold.exchange import format_for
 
         path = output_path(self.given or derived, Path(session.config.storage.dataset_dir))
         if not self.to_stdout:
@@ -41,7 +41,7 @@ class GoldOutput:
         return path
 
     def write(self, path: Path, examples: Sequence[Example]) -> None:
-        from tiny_graph_rag.gold.writing import written
+        from tiny_graph_rag.formats.gold.exchange import written
 
         if not self.to_stdout:
             write_atomically(path, written(examples, path, self.format))
@@ -52,10 +52,10 @@ class GoldOutput:
 
     def stamp(self, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
         """Record beside the set which graph it was made for, so that `validate` tells when it has drifted."""
-        from tiny_graph_rag.dataset.jsonl import read_eval_set
-        from tiny_graph_rag.dataset.resolve import resolve
-        from tiny_graph_rag.dataset.stamp import write_stamp
-        from tiny_graph_rag.gold.writing import format_for
+        from tiny_graph_rag.formats.gold.exchange import format_for
+        from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+        from tiny_graph_rag.gold.resolve import resolve
+        from tiny_graph_rag.gold.stamp import write_stamp
 
         if format_for(path, self.format) == "jsonl" and path.is_file():
             examples = read_eval_set(path)
@@ -64,6 +64,6 @@ class GoldOutput:
 
 def read_any(session: Session, dataset: Path) -> EvalSet:
     """A gold set of any known format, with what that format holds. Raises DatasetError."""
-    from tiny_graph_rag.gold.reading import read_any_gold
+    from tiny_graph_rag.formats.gold.exchange import read_any_gold
 
     return read_any_gold(find_input(dataset, Path(session.config.storage.dataset_dir), "gold set"))

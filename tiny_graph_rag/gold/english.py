@@ -21,9 +21,9 @@ from typing import ClassVar, Literal
 from tiny_graph_rag.gold.formulas import Path, Step, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
-from tiny_graph_rag.graph.kinds import Kind
-from tiny_graph_rag.retrieval.words import lemma, words_of_name
-from tiny_graph_rag.text.words import table
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.words import lemma, words_of_name
 
 _PREPOSITIONS = table("""
     by in at of to with on for from into onto as about near under over after before between during through
@@ -132,7 +132,9 @@ class English(Wording):
             case "or":
                 text = f"{who} is it that {that[0]} or that {that[1]}?"
             case "not":
-                text = f"{who} is it that {that[0]}, but is not {_SOME.get(kind, 'something that')} {that[1]}?"
+                text = (
+                    f"{who} is it that {that[0]}, but is not {_SOME.get(kind, 'something that')} {that[1]}?"
+                )
             case "count":
                 text = f"Counting {every} {that[0]}, how many are there?"
             case _ if formula.by is not None:
@@ -149,7 +151,6 @@ class English(Wording):
 
     def pronoun(self, kind: Kind) -> str:
         return _IT.get(kind, "it")
-
 
     def _phrase(self, step: Step, other: bool) -> Phrase:
         name = type_name(self.index, step)
@@ -190,7 +191,9 @@ class English(Wording):
                 return f"{words} {of}" if backward else f"{of} {words}"
         if words.endswith("s") and not words.endswith(("ss", "us", "is")):
             return f"has {of} among its {words}" if backward else f"is among the {words} of {of}"
-        return f"has {of} as {_article(words)} {words}" if backward else f"is {_article(words)} {words} of {of}"
+        return (
+            f"has {of} as {_article(words)} {words}" if backward else f"is {_article(words)} {words} of {of}"
+        )
 
     def _asked(self, who: str, path: Path, called: Mapping[int, str]) -> str:
         """The question of one path. Where clauses would stand inside clauses, they come one after another."""
@@ -202,7 +205,9 @@ class English(Wording):
             before = self.name(path.seed, called)
             parts = []
             for each, ordinal in zip(path.steps[:-1], _ORDINALS, strict=False):
-                parts.append(f"{_SOME.get(self.kind(each), 'something that')} {self._rc(each, before, False)}")
+                parts.append(
+                    f"{_SOME.get(self.kind(each), 'something that')} {self._rc(each, before, False)}"
+                )
                 before = f"the {ordinal} one"
             of = before if len(parts) > 1 else "that one"
             taken = f"Take {', then '.join(parts)}. "
@@ -210,8 +215,12 @@ class English(Wording):
             return f"{taken}{who} is {of} {phrase.words}?"
         if phrase.form == "verb" and not backward:
             first, *rest = phrase.words.split()
-            helper = "does" if _is_present(first) else "did" if lemma(first) != first or _is_past(first) else "can"
-            return taken + " ".join([who, helper, of, "have" if first == "has" else lemma(first), *rest]) + "?"
+            helper = (
+                "does" if _is_present(first) else "did" if lemma(first) != first or _is_past(first) else "can"
+            )
+            return (
+                taken + " ".join([who, helper, of, "have" if first == "has" else lemma(first), *rest]) + "?"
+            )
         if phrase.form == "noun" and not backward:
             return f"{taken}{who} is the {phrase.words} of {of}?"
         return f"{taken}{who} {self._rc(step, of, False)}?"

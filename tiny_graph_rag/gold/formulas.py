@@ -30,12 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.language.folding import nfc
 
 # Types that only say that two things have to do with each other, folded.
 _SAYS_NOTHING = frozenset(
-    "relatedto relatesto related relates relation relationship directed edge link links linkedto rel".split()
-)
+    ["", "relatedto", "relatesto", "related", "relates", "relation", "relationship", "directed", "edge"]
+) | {"link", "links", "linkedto", "rel"}
 _WORD = re.compile(r"[^\W_]+")
 OPERATIONS = ("path", "and", "or", "not", "count", "most")
 
@@ -229,12 +229,12 @@ class StepIndex:
         used = formula.paths[:1] if formula.operation == "not" else formula.paths
         walks, relations = 0, set[int]()
         for path, image in zip(used, images, strict=False):
-            count, rows = self._ways(path, image, answers)
+            count, used_rows = self._ways(path, image, answers)
             walks += count
-            relations |= rows
+            relations |= used_rows
         if formula.operation == "most" and formula.by is not None:
-            rows, _ = self.step_rows(answers, formula.by)
-            relations |= set(self.relations[rows].tolist())
+            compared, _ = self.step_rows(answers, formula.by)
+            relations |= set(self.relations[compared].tolist())
         return Found(answers, left_out, walks, tuple(sorted(relations)))
 
     def values(self, entities: Rows, formula: Formula) -> list[float | None]:
@@ -269,7 +269,7 @@ class StepIndex:
 
 def says_nothing(type_name: str) -> bool:
     """Whether a relation type says neither what relates nor in which direction."""
-    return "".join(_WORD.findall(type_name)).casefold() in (*_SAYS_NOTHING, "")
+    return "".join(_WORD.findall(type_name)).casefold() in _SAYS_NOTHING
 
 
 def words_of(description: str) -> frozenset[str]:

@@ -12,19 +12,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_graph_rag.dataset.checks import is_named
-from tiny_graph_rag.dataset.examples import Example, ReferenceRelationship
-from tiny_graph_rag.dataset.resolve import Reference
 from tiny_graph_rag.errors import GraphError, UsageError, nearest
+from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
+from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names
 from tiny_graph_rag.gold.korean import Korean
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, Variant, variant
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.text import fold
+from tiny_graph_rag.language.folding import fold
 
 SHARES = {  # of a hundred questions, where --shapes says nothing
     "single": 10, "chain": 22, "intersection": 10, "union": 6, "comparison": 6, "count": 6, "negation": 8,
@@ -128,9 +128,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     relations = Counter(
         name for drawn in maker.drawn for name in relation_names(maker.sampler.index, drawn.formula.steps)
     )
-    return Generated(
-        tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common())
-    )
+    return Generated(tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()))
 
 
 def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
@@ -147,7 +145,9 @@ def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
 def language_of(graph: KnowledgeGraph) -> str:
     """ko where most of the first thousand names hold Hangul."""
     names = graph.entities.names[:1000]
-    return "ko" if sum(any("가" <= each <= "힣" for each in name) for name in names) * 2 > len(names) else "en"
+    return (
+        "ko" if sum(any("가" <= each <= "힣" for each in name) for name in names) * 2 > len(names) else "en"
+    )
 
 
 @dataclass(eq=False)
@@ -266,7 +266,7 @@ class _Maker:
         )
 
     def _difficulty(self, drawn: Drawn, asked: Variant | None) -> str:
-        """Points for every hop beyond the first, for an operation, a hub among the seeds, a name in disguise."""
+        """Points for hops beyond the first, for an operation, a hub among the seeds, a name in disguise."""
         points = max(drawn.hops - 1, 0) + (drawn.formula.operation in HARDER)
         points += any(self.sampler.degrees[seed] >= self.sampler.hub_from for seed in drawn.formula.seeds)
         points += asked is not None and asked.kind != "paraphrase"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
-from tiny_graph_rag.dataset.examples import EvalSet, Example
 from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.text import fold
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.language.folding import fold
 
 EFFECT = 0.05  # difference of a measure's mean that one wants to see
 POWER, LEVEL = 0.8, 0.05
@@ -50,7 +50,7 @@ class Diff:
 
 
 def diff(old: Sequence[Example], new: Sequence[Example]) -> Diff:
-    """What became of `old` in `new`, question by question. Order is no difference; nor is the order of lists."""
+    """What became of `old` in `new`, question by question. Order is no difference, nor is that of lists."""
     before, after = {each.id: each for each in old}, {each.id: each for each in new}
     by_content: dict[str, list[str]] = defaultdict(list)
     for each in new:
@@ -290,12 +290,12 @@ def contents(
     names = [*tags, *(tag for tag in quotas if tag not in tags)]
     slices = [part(tag, [each for each in examples if tag in each.tags]) for tag in names]
     counts = {
-        name: dict(Counter(str(each.unknown[name]) for each in examples if each.unknown.get(name) is not None))
+        name: dict(
+            Counter(str(each.unknown[name]) for each in examples if each.unknown.get(name) is not None)
+        )
         for name in ("shape", "variant", "difficulty", "hops", "annotator")
     }
-    references = sorted(
-        len({*each.reference_entities, *each.highly_relevant_entities}) for each in examples
-    )
+    references = sorted(len({*each.reference_entities, *each.highly_relevant_entities}) for each in examples)
     return Contents(
         part("all", examples),
         tuple(sorted(slices, key=lambda each: (-each.questions, each.name))),

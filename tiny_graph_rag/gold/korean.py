@@ -1,8 +1,8 @@
 """Questions in Korean, with particles that fit whatever stands before them.
 
-Every relation is a phrase with a place for its one end: `~이 가진 것`, `~을 가진 사람`. Types named in English
-are looked up among the commonest words of schemas; a type that is Korean itself is read as a noun or as an
-adnominal form; any other is quoted.
+Every relation is a phrase with a place for its one end: `~이 가진 것`, `~을 가진 사람`. Types named in
+English are looked up among the commonest words of schemas; a type that is Korean itself is read as a noun or
+as an adnominal form; any other is quoted.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import ClassVar
 from tiny_graph_rag.gold.formulas import Path, Step, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
-from tiny_graph_rag.graph.kinds import Kind
-from tiny_graph_rag.retrieval.words import words_of_name
-from tiny_graph_rag.text.particles import RIEUL, final_consonant
+from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.particles import RIEUL, final_consonant
+from tiny_graph_rag.language.words import words_of_name
 
 # Forms after a consonant → after a vowel.
 _PAIRS = {"은": "는", "이": "가", "을": "를", "과": "와", "으로": "로", "이면서": "면서"}
@@ -32,8 +32,8 @@ _NEITHER = None
 def final_of(text: str) -> int | None:
     """The final consonant with which a text is read aloud in Korean, 0 for none, None where nobody can tell.
 
-    As `final_consonant` numbers them. Marks at the end are not read (점순이”, 「봄봄」), digits as Sino-Korean
-    numbers (3 is 삼, 10 is 십), Latin letters as a word, of capitals and after digits one by one.
+    As `final_consonant` numbers them. Marks at the end are not read (「봄봄」), digits as Sino-Korean numbers
+    (3 is 삼, 10 is 십), Latin letters as a word, capitals one by one.
     """
     read = re.search(r"([^\W_]+)[\W_]*$", text)
     if read is None:
@@ -185,7 +185,10 @@ def phrases_of(name: str) -> tuple[str, str]:
     known = _LEXICON.get(words) or _LEXICON.get(words.removeprefix("is ").removeprefix("was "))
     if known is not None:
         return known[0], known[1]
-    return _korean_phrases(words) or (f"~이 ‘{words}’ 관계로 이어지는 {{것}}", f"‘{words}’ 관계로 ~에 이어지는 {{것}}")
+    return _korean_phrases(words) or (
+        f"~이 ‘{words}’ 관계로 이어지는 {{것}}",
+        f"‘{words}’ 관계로 ~에 이어지는 {{것}}",
+    )
 
 
 def _korean_phrases(words: str) -> tuple[str, str] | None:
@@ -234,7 +237,6 @@ class Korean(Wording):
 
     def pronoun(self, kind: Kind) -> str:
         return _PRONOUNS.get(kind, "그것")
-
 
     def _said(self, path: Path, called: Mapping[int, str], kind: Kind, other: bool) -> str:
         phrase = self.name(path.seed, called)

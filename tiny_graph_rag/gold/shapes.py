@@ -1,4 +1,4 @@
-"""Drawing questions of each shape from a graph, so that no relation, no hub and no band of degrees fills a set.
+"""Drawing questions of each shape from a graph, so that no relation, hub or band of degrees fills a set.
 
 A draw is a proposal: it begins at a relation type that was used least so far, at a seed of the band of
 degrees that is due, and becomes a question only if everything in `Sampler.accepted` holds. What a graph does
@@ -19,7 +19,7 @@ import numpy as np
 from tiny_graph_rag.gold.formulas import Formula, Found, Path, Step, StepIndex, words_of
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.traversal import Walker, worth_walking
-from tiny_graph_rag.text.words import FUNCTION_WORDS
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS
 
 SHAPES = (
     "single", "chain", "intersection", "union", "comparison", "count", "negation", "no-answer", "hub", "rare",
@@ -111,7 +111,7 @@ class Sampler:
         for _ in range(DRAWS if self.codes else 0):
             self.band, self.began = (self.band + 1) % 3, -1
             formula = self.draws[shape]()
-            drawn = formula and self.accepted(shape, formula)
+            drawn = None if formula is None else self.accepted(shape, formula)
             if drawn is not None and sayable(drawn):
                 self._count_use(drawn)
                 return drawn
@@ -236,7 +236,7 @@ class Sampler:
         return min(codes, key=self._cost)
 
     def _group(self, code: int, fits: Callable[[int], bool] = lambda seed: True) -> int | None:
-        """A group of this code whose entity lies in the band of degrees that is due, if a few looks find one."""
+        """A group of this code, of the band of degrees that is due if a few looks find one."""
         groups = self.index.groups_of_code(code)
         found = None
         for _ in range(TRIED_SEEDS):
@@ -278,7 +278,9 @@ class Sampler:
 
     @property
     def _untyped_rows(self) -> list[int]:
-        untyped: list[int] = np.flatnonzero(self.index.undirected[self.index.graph.relations.types.codes]).tolist()
+        untyped: list[int] = np.flatnonzero(
+            self.index.undirected[self.index.graph.relations.types.codes]
+        ).tolist()
         return untyped[:COUNTED]
 
     def _begin(self, fits: Callable[[int], bool] = lambda seed: True) -> Path | None:
@@ -309,7 +311,7 @@ class Sampler:
 
     def _single(self) -> Formula | None:
         path = self._begin()
-        return path and Formula("path", (path,))
+        return None if path is None else Formula("path", (path,))
 
     def _chain(self) -> Formula | None:
         low, high = max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN)
@@ -317,7 +319,7 @@ class Sampler:
         path = self._begin() if self.length else None
         while path is not None and len(path.steps) < self.length:
             path = self._onward(path)
-        return path and Formula("path", (path,))
+        return None if path is None else Formula("path", (path,))
 
     def _to(self, answer: int, but: int) -> Path | None:
         """A path of one step that leads to the answer, from another entity than `but`."""
@@ -341,7 +343,7 @@ class Sampler:
             return None
         meeting = int(image[self._pick(len(image))])
         other = self._to(meeting, path.seed)
-        return other and (path, other, meeting)
+        return None if other is None else (path, other, meeting)
 
     def _intersection(self) -> Formula | None:
         """One answer, and neither seed alone has it."""
@@ -381,8 +383,10 @@ class Sampler:
     def _comparison(self) -> Formula | None:
         """One stands out of two or more, by how many it is related to or by an attribute that all have."""
         path = self._begin()
-        image = self.index.images(path)[-1] if path is not None else ()
-        if path is None or not 2 <= len(image) <= MOST_ANSWERS:
+        if path is None:
+            return None
+        image = self.index.images(path)[-1]
+        if not 2 <= len(image) <= MOST_ANSWERS:
             return None
         shared = set.intersection(*(set(self.index.numbers(each)) for each in image.tolist()))
         if shared and self.chance.random() < 0.5:
@@ -407,8 +411,8 @@ class Sampler:
 
     def _hub(self) -> Formula | None:
         path = self._begin(lambda seed: self.degrees[seed] >= self.hub_from)
-        return path and Formula("path", (path,))
+        return None if path is None else Formula("path", (path,))
 
     def _rare(self) -> Formula | None:
         path = self._begin(lambda seed: self.degrees[seed] <= self.rare_to)
-        return path and Formula("path", (path,))
+        return None if path is None else Formula("path", (path,))

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
-from tiny_graph_rag.graph.kinds import Kind
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.text import fold, nfc
+from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.kinds import Kind
 
 VARIANTS = ("alias-noise", "paraphrase", "coreference")
 LEAST_LETTERS = 4  # of a name that a slip leaves recognisable; of Hangul letters (jamo), not syllables
@@ -79,7 +79,7 @@ def noisy_name(
 
 
 def slip(name: str, chance: random.Random) -> str | None:
-    """The name with one slip inside: two letters swapped, one left out, doubled, or a vowel taken for another.
+    """The name with one slip inside: letters swapped, one left out, doubled, or a vowel taken for another.
 
     A Hangul syllable is taken apart, so that 점순 may become 정순; None where the name is too short.
     """

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import msgspec
 
-from tiny_graph_rag.dataset.examples import EvalSet
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, write_atomically
+from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.keep import diff
 
 ENDING = ".versions.json"

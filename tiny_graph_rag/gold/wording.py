@@ -17,7 +17,7 @@ import numpy as np
 
 from tiny_graph_rag.gold.formulas import Step, StepIndex, type_name
 from tiny_graph_rag.gold.shapes import Drawn
-from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 
 LOOKED_AT = 200  # ends of a relation whose kinds tell what it leads to
 MOSTLY = 0.9  # share of them that must be of one kind
@@ -48,12 +48,11 @@ class Wording(ABC):
     def pronoun(self, kind: Kind) -> str:
         """What a seed of this kind is called once it was spoken of."""
 
-
     def name(self, entity: int, called: Mapping[int, str]) -> str:
         return called.get(entity) or str(self.index.graph.entities.names[entity])
 
     def kind(self, step: Step, drawn: Drawn | None = None) -> Kind:
-        """What the step leads to, as far as nearly all its ends (and the answers of `drawn`) are of a kind."""
+        """What the step leads to, where nearly all its ends, and all answers of `drawn`, are of one kind."""
         found = self._kinds.get(step.code)
         if found is None:
             groups = self.index.groups_of_code(step.code)[:LOOKED_AT]
