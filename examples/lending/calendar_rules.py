@@ -1,4 +1,5 @@
 """When the library is open, and when a loan ends."""
+
 from datetime import date, timedelta
 
 LOAN_DAYS = 28

@@ -1,7 +1,8 @@
 """The titles that the library owns and where each copy stands."""
+
 from dataclasses import dataclass
 
-from errors import UnknownTitle
+from errors import UnknownTitleError
 from shelves import Shelf
 
 
@@ -27,7 +28,7 @@ class Catalogue:
     def find_title(self, title: str) -> list[Copy]:
         found = [copy for copy in self.copies.values() if copy.title == title]
         if not found:
-            raise UnknownTitle(title)
+            raise UnknownTitleError(title)
         return found
 
     def free_copy(self, title: str) -> Copy | None:

@@ -5,13 +5,13 @@ class LendingError(Exception):
     """Anything that a reader must be told."""
 
 
-class UnknownTitle(LendingError):
+class UnknownTitleError(LendingError):
     pass
 
 
-class TooManyLoans(LendingError):
+class TooManyLoansError(LendingError):
     pass
 
 
-class CardExpired(LendingError):
+class CardExpiredError(LendingError):
     pass

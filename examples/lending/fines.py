@@ -1,4 +1,5 @@
 """What lateness costs."""
+
 from datetime import date
 
 from calendar_rules import open_days_between

@@ -1,4 +1,5 @@
 """Who waits for which title."""
+
 from collections import defaultdict, deque
 
 from members import Member

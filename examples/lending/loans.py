@@ -1,10 +1,11 @@
 """Lending and taking back."""
+
 from dataclasses import dataclass
 from datetime import date
 
 from calendar_rules import due_date
 from catalogue import Catalogue
-from errors import TooManyLoans
+from errors import TooManyLoansError
 from fines import fine_for
 from holds import HoldQueue
 from members import Member
@@ -33,7 +34,7 @@ class LoanDesk:
     def lend(self, title: str, member: Member, today: date) -> Loan | None:
         member.card.check_valid(today)
         if member.loan_count() >= MOST_LOANS:
-            raise TooManyLoans(member.name)
+            raise TooManyLoansError(member.name)
         copy = self.catalogue.free_copy(title)
         if copy is None:
             self.holds.join_queue(title, member)

@@ -1,8 +1,9 @@
 """Readers and their cards."""
+
 from dataclasses import dataclass, field
 from datetime import date
 
-from errors import CardExpired
+from errors import CardExpiredError
 
 
 @dataclass
@@ -12,7 +13,7 @@ class Card:
 
     def check_valid(self, today: date) -> None:
         if today > self.valid_until:
-            raise CardExpired(self.number)
+            raise CardExpiredError(self.number)
 
 
 @dataclass

@@ -1,4 +1,5 @@
 """Letters to readers."""
+
 from datetime import date
 
 from loans import Loan, LoanDesk

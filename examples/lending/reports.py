@@ -1,4 +1,5 @@
 """Figures for the yearly report."""
+
 from collections import Counter
 from datetime import date
 

@@ -1,4 +1,5 @@
 """Rooms and shelves of the house."""
+
 from dataclasses import dataclass
 
 

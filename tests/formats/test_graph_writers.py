@@ -137,8 +137,8 @@ def test_graphify() -> None:
     own = networkx.node_link_graph(document, edges="links")
     assert (graph.origin.writer, len(graph), len(graph.relations)) == ("Graphify", len(own), own.size())
     assert Counter(graph.relations.types) == Counter(each["relation"] for each in document["links"])
-    assert entity(graph, "TooManyLoans") == {
-        "id": "errors_toomanyloans",
+    assert entity(graph, "TooManyLoansError") == {
+        "id": "errors_toomanyloanserror",
         "type": "code",
         "description": "",
         "chunks": 1,
@@ -193,7 +193,9 @@ def test_neo4j_graphrag_and_apoc_drop_documents_and_chunks_and_count_them() -> N
         len(marked),
         len(edges),
     )
-    assert sum(each.count for each in graph.origin.dropped if "nodes (" in each.what) == len(nodes) - len(marked)
+    assert sum(each.count for each in graph.origin.dropped if "nodes (" in each.what) == len(nodes) - len(
+        marked
+    )
     assert set(graph.entities.types) == {"Person", "Location", "Vessel"}
     lines = (GRAPHS / "apoc" / "all.json").read_text(encoding="utf-8").splitlines()
     exported = [json.loads(line) for line in lines]

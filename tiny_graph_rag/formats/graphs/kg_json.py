@@ -20,9 +20,10 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import KG_JSON
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+    from tiny_graph_rag.graph.building import GraphColumns
 
 IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
@@ -43,7 +44,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
     if not columns.entities:
         raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
-    return columns.graph()
+    return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
 
 def _size(path: Path) -> int:
@@ -57,13 +58,13 @@ def _in_pieces(path: Path) -> GraphColumns | None:
     """None where the file has to be read as a whole. Raises GraphError."""
     from tiny_graph_rag.columns.hashed import RepeatedIdError
     from tiny_graph_rag.formats.graphs import kg_faults
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
         Pieces,
         parts_beside_non_finite,
         parts_of,
     )
+    from tiny_graph_rag.graph.building import GraphColumns
 
     columns = GraphColumns()
     buffer = mapped(path)
@@ -97,8 +98,8 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
-    from tiny_graph_rag.formats.graphs.kg_records import SHAPE, Entity, Extras, Relation, made
+    from tiny_graph_rag.graph.building import GraphColumns
+    from tiny_graph_rag.graph.records import SHAPE, Entity, Extras, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():

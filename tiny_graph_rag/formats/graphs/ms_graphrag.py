@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.kg_columns import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     BAD_WEIGHTS,
@@ -32,7 +31,9 @@ from tiny_graph_rag.formats.graphs.rows import (
     column_roles,
 )
 from tiny_graph_rag.formats.graphs.tables import Table, read_columns
-from tiny_graph_rag.graph.model import DEFAULT_WEIGHT, KnowledgeGraph
+from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
 
 SHARED = "titles that several rows have (relations go to the first of them)"
 FOLLOWS = f"{UNUSED}: follows from the graph or places it on paper"

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs.kg_columns import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
-from tiny_graph_rag.graph.model import DEFAULT_WEIGHT, Dropped, KnowledgeGraph, Origin
+from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
 
 NAME, TYPE, DESCRIPTION, ALIASES = "name", "type", "description", "aliases"
 CHUNKS, WEIGHT, ID, SOURCE, TARGET = "source chunks", "weight", "id", "source", "target"
@@ -183,7 +184,8 @@ class Rows:
         )
         taken = tuple((table, column, role) for (table, column), role in self.columns.items())
         flaws = [(what, count, tuple(examples)) for what, (count, examples) in self._flaws.items()]
-        return columns.graph(Origin(self.writer, taken, dropped), flaws)
+        columns.flaws += flaws
+        return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, dropped))
 
 
 def detail_text(details: Mapping[str, Any] | None) -> str:

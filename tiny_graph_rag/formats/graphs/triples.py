@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.kg_columns import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.formats.graphs.rows import (
     BAD_WEIGHTS,
     DESCRIPTION,
@@ -27,7 +26,9 @@ from tiny_graph_rag.formats.graphs.rows import (
     detail_text,
 )
 from tiny_graph_rag.formats.graphs.tables import csv_rows
-from tiny_graph_rag.graph.model import DEFAULT_WEIGHT, KnowledgeGraph
+from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
 
 SOURCES = ("source", "subject", "head", "from", "start", "source_entity_id", "s", "h")
 RELATIONS = ("relation", "predicate", "relationship", "relationship_type", "label", "type", "edge", "p", "r")

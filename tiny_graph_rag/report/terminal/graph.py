@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from tiny_graph_rag.report.terminal import Console, Table, escape
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.graph.model import Origin
     from tiny_graph_rag.graph.statistics import GraphStatistics
+    from tiny_graph_rag.graph.tables import Origin
 
 
 SHOWN = 8  # types, hubs, components or shared names a line

@@ -7,23 +7,20 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
-from tiny_graph_rag.formats.graphs.kg_records import Entity, Extras, Relation
-from tiny_graph_rag.graph.model import (
+from tiny_graph_rag.graph.records import Entity, Extras, Relation
+from tiny_graph_rag.graph.tables import (
     DANGLING,
     DEFAULT_WEIGHT,
-    KG_JSON,
     Adjacency,
     Entities,
-    KnowledgeGraph,
     LoadNotes,
-    Origin,
     Relations,
     rank_by_name,
 )
@@ -65,16 +62,28 @@ class Notes:
         return [(kind, self.counts[kind], tuple(self.examples[kind])) for _, _, kind in found]
 
 
+class Tables(NamedTuple):
+    """name_rank: as KnowledgeGraph has it."""
+
+    entities: Entities
+    relations: Relations
+    adjacency: Adjacency
+    name_rank: NDArray[np.int32]
+    notes: LoadNotes
+
+
 class GraphColumns:
     """Add all entities, then all relations, then ask for the graph.
 
-    rows: of ids, where they are known beforehand; otherwise an IdTable finds them.
+    rows: of ids, where they are known beforehand; otherwise an IdTable finds them. flaws: what else was not
+    sound, as in LoadNotes.
     """
 
     def __init__(self, rows: Mapping[str, int] | None = None) -> None:
         self.known = rows
         self.entities = 0
         self.notes = Notes()
+        self.flaws: list[tuple[str, int, tuple[str, ...]]] = []
         self.ids, self.names, self.descriptions = StringsBuilder(), StringsBuilder(), StringsBuilder()
         self.types, self.details = CategoriesBuilder(), StringsBuilder()
         self.aliases, self.chunks = StringListsBuilder(), StringListsBuilder()
@@ -201,10 +210,8 @@ class GraphColumns:
         shown = [labels[place] for place in places[:SHOWN_EXAMPLES].tolist()]
         self.notes.add(kind, numbers[places].tolist(), shown)
 
-    def graph(
-        self, origin: Origin = KG_JSON, flaws: Sequence[tuple[str, int, tuple[str, ...]]] = ()
-    ) -> KnowledgeGraph:
-        """The graph, without a name; the builder is used up. flaws: what else was not sound in the file."""
+    def tables(self) -> Tables:
+        """The graph's tables; the builder is used up."""
         entities = Entities(
             ids=self._id_column,
             names=self.names.done(),
@@ -232,9 +239,8 @@ class GraphColumns:
         self.notes.add(SHARED, [self.entities] * len(borne), borne)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [*flaws, *self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
-        loaded = LoadNotes(tuple(notes))
-        return KnowledgeGraph(entities, relations, adjacency, rank, notes=loaded, origin=origin)
+        notes = [*self.flaws, *self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 
 def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:
