@@ -18,14 +18,20 @@ Report = Callable[[Sequence[Document]], Files]
 
 
 def _html(documents: Sequence[Document]) -> Files:
-    """A page for each result; sweeps and comparisons go into it, or get their own where there is none."""
+    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
+    or get their own where there is none."""
     from tiny_graph_rag.report.html import results_page
 
     results = [each for each in documents if each.has_questions]
     studies = [each for each in documents if not each.has_questions]
     for each in results or studies:
         others = [other.content for other in studies] if results else []
-        yield f"{each.name}.html", results_page(each.content, others).encode()
+        peers = {
+            other.name: other.content
+            for other in results
+            if other is not each and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
+        }
+        yield f"{each.name}.html", results_page(each.content, others, peers).encode()
 
 
 def _markdown(documents: Sequence[Document]) -> Files:
