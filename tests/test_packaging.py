@@ -27,7 +27,9 @@ SAMPLE = "conan-doyle-speckled-band"
 
 def done(*call: object, folder: Path, home: Path, **more: str) -> str:
     """What a process prints, run as somebody would whose home is `home`. Fails where it does."""
-    environment = {key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")
+    }
     environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "LC_ALL": "C.UTF-8"} | more
     found = subprocess.run(
         [str(each) for each in call],
@@ -51,7 +53,20 @@ def uv_cache() -> str:
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """(wheel, sdist) of this checkout."""
     out = tmp_path_factory.mktemp("dist")
-    done(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-t", "wheel", "-d", out, folder=ROOT, home=out)
+    done(
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "sdist",
+        "-t",
+        "wheel",
+        "-d",
+        out,
+        folder=ROOT,
+        home=out,
+    )
     return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
 
 
@@ -62,11 +77,25 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     cache = {"UV_CACHE_DIR": uv_cache()}
     done("uv", "venv", "-q", "--python", sys.executable, home / "env", folder=home, home=home, **cache)
     python = home / "env" / "bin" / "python"
-    done("uv", "pip", "install", "-q", "--offline", "--python", python, built[0], folder=home, home=home, **cache)
+    done(
+        "uv",
+        "pip",
+        "install",
+        "-q",
+        "--offline",
+        "--python",
+        python,
+        built[0],
+        folder=home,
+        home=home,
+        **cache,
+    )
     return home / "env" / "bin" / "tiny-graph-rag"
 
 
-def test_the_installed_program_says_its_version_and_that_no_extra_is_there(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_program_says_its_version_and_that_no_extra_is_there(
+    installed: Path, tmp_path: Path
+) -> None:
     said = done(installed, "--version", folder=tmp_path, home=tmp_path)
     assert said.startswith(f"tiny-graph-rag {__version__}")
     assert "extras: none" in said
@@ -74,7 +103,15 @@ def test_the_installed_program_says_its_version_and_that_no_extra_is_there(insta
 
 def test_the_samples_come_along_and_evaluate(installed: Path, tmp_path: Path) -> None:
     done(installed, "init", "--example", folder=tmp_path, home=tmp_path)
-    done(installed, "eval", "--dataset", f"{SAMPLE}-hardset.jsonl", "--skip-generation", folder=tmp_path, home=tmp_path)
+    done(
+        installed,
+        "eval",
+        "--dataset",
+        f"{SAMPLE}-hardset.jsonl",
+        "--skip-generation",
+        folder=tmp_path,
+        home=tmp_path,
+    )
     written = json.loads((tmp_path / "data/results" / f"{SAMPLE}-hardset-results.json").read_text("utf-8"))
     ours = sum(1 for _ in (ROOT / "data/eval" / f"{SAMPLE}-hardset.jsonl").open(encoding="utf-8"))
     assert written["summary"]["questions"] == ours
@@ -95,7 +132,16 @@ def test_the_commands_that_init_prints_run(installed: Path, tmp_path: Path) -> N
 
 def test_a_page_comes_out_of_the_installed_program(installed: Path, tmp_path: Path) -> None:
     done(installed, "init", folder=tmp_path, home=tmp_path)
-    call = ("eval", "--dataset", "my-graph-eval.jsonl", "--skip-generation", "--report", "html,md,csv", "--lang", "ko")
+    call = (
+        "eval",
+        "--dataset",
+        "my-graph-eval.jsonl",
+        "--skip-generation",
+        "--report",
+        "html,md,csv",
+        "--lang",
+        "ko",
+    )
     done(installed, *call, folder=tmp_path, home=tmp_path)
     page = (tmp_path / "data/results/my-graph-eval-results.html").read_text("utf-8")
     assert 'lang="ko"' in page
@@ -105,6 +151,17 @@ def test_a_wheel_made_from_the_sdist_holds_the_same_files(built: tuple[Path, Pat
     with tarfile.open(built[1]) as packed:
         packed.extractall(tmp_path, filter="data")
     (source,) = tmp_path.iterdir()
-    done(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path / "again", folder=source, home=tmp_path)
+    done(
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "wheel",
+        "-d",
+        tmp_path / "again",
+        folder=source,
+        home=tmp_path,
+    )
     again = next((tmp_path / "again").glob("*.whl"))
     assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(built[0]).namelist())

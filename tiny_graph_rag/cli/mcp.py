@@ -17,6 +17,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Folders
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError
@@ -36,7 +37,7 @@ whose recommendations say what to try; `explain` of a worst question; `sweep` ov
 again. Compare means only with their intervals (low, high): where these overlap widely, nothing is shown."""
 
 
-@command(app, "mcp")
+@command(app, "mcp", LOOK)
 def mcp_command(
     folders: Folders,
     common: Common,

@@ -24,6 +24,7 @@ from tiny_graph_rag.config.sections import (
     Storage,
     check_bounds,
 )
+from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret, safe_url
 
 CONFIG_FILE = "config.yaml"
@@ -64,6 +65,11 @@ class Config:
             raise TypeError(f"no such setting: {', '.join(given)}")
         return replace(self, **sections)
 
+    def changed(self) -> dict[str, Any]:
+        """Settings that say how the work is done and are not the default: name → value, as flags name them,
+        with the section before it where no flag has it (`ranking.step`)."""
+        return changed_settings(self.as_dict())
+
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """Section → setting → value, as results files record it; without passwords in an address."""
         found = {
@@ -76,6 +82,24 @@ class Config:
         }
         found["openai"]["base_url"] = safe_url(self.openai.base_url)
         return found
+
+
+def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What `Config.changed` says, of a configuration as results files record it. Folders are left out: they
+    change no figure; so are settings that this version doesn't know."""
+    default = Config().as_dict()
+    return {
+        f"{section}.{name}" if section in ("ranking", "openai", "embeddings") else name: value
+        for section, values in recorded.items()
+        if section != "storage"
+        for name, value in values.items()
+        if name in default.get(section, {}) and value != default[section][name]
+    }
+
+
+def language(environment: Mapping[str, str] | None = None) -> str:
+    """The language that the user's locale asks for, English where the program doesn't speak it."""
+    return of_locale(os.environ if environment is None else environment)
 
 
 def section_names() -> tuple[str, ...]:

@@ -16,12 +16,12 @@ function sweepSection(sweep) {
     const seen = new Set();
     // A measure without a cutoff stands in the settings of every k; it is shown once.
     const rows = settings.map((each, at) => ({ each, at, part: chosen.tag ? each.by_tag?.[chosen.tag] : each }))
-      .filter(({ each, part }) => part?.measures?.[chosen.measure] && !seen.has(`${each.retriever}\n${each.hops}`) && seen.add(`${each.retriever}\n${each.hops}`));
+      .filter(({ each, part }) => part?.measures?.[chosen.measure] && !seen.has(`${each.system}\n${each.hops}`) && seen.add(`${each.system}\n${each.hops}`));
     const curve = (name, mine, value, dashed = false) => ({ name, dashed, points: mine.map(({ each, part }) => ({ x: each.hops, ...value(part) })).filter(({ x, y }) => x !== null && y !== null && y !== undefined) });
-    const retrievers = [...new Set(rows.map(({ each }) => each.retriever))];
-    const first = rows.filter(({ each }) => each.retriever === retrievers[0]);
+    const systems = [...new Set(rows.map(({ each }) => each.system))];
+    const first = rows.filter(({ each }) => each.system === systems[0]);
     const lines = [
-      ...retrievers.map((retriever) => curve(cut(retriever, 20), rows.filter(({ each }) => each.retriever === retriever), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
+      ...systems.map((system) => curve(cut(system, 40), rows.filter(({ each }) => each.system === system), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
       curve(t("oracle recall"), first, (part) => ({ y: part.oracle_recall }), true),
       curve(t("all within reach"), first, (part) => ({ y: part.oracle_all }), true),
     ].filter((line) => line.points.length);
@@ -45,9 +45,9 @@ function settingTable(rows, measure, best) {
   const share = (value) => el("td", { class: "number" }, figure(value));
   const size = (value) => el("td", { class: "number" }, value === null || value === undefined ? "–" : count(Math.round(value)));
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["retriever", "hops", measure, "oracle recall", "all within reach", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(each))))),
-    el("tbody", {}, rows.map(({ each, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === each.hops && (best.retriever ?? each.retriever) === each.retriever ? "best" : "" },
-      el("th", { scope: "row" }, name(each.retriever, 40)), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
+    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all within reach", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(each))))),
+    el("tbody", {}, rows.map(({ each, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === each.hops && (best.system ?? each.system) === each.system ? "best" : "" },
+      el("th", { scope: "row" }, name(each.system, 40)), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
       share(part.oracle_recall), share(part.oracle_all), size(each.subgraph?.mean), size(each.subgraph?.p95)))));
 }

@@ -194,6 +194,19 @@ class PlainConsole:
         self.stream.write("".join(f"{line}\n" for line in lines))
 
 
+def cut(text: str, width: int) -> str:
+    """`text` in `width` columns of a terminal at most; what is longer ends in an ellipsis."""
+    if cell_width(text) <= width:
+        return text
+    kept, used = [], 1
+    for sign in text:
+        used += cell_width(sign)
+        if used > width:
+            break
+        kept.append(sign)
+    return "".join(kept).rstrip() + "…"
+
+
 def _room(text: str, whole: bool) -> int:
     """Columns of a terminal that a cell takes at least: its longest word, or all of it."""
     words = [] if whole else text.split()
