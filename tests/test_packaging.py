@@ -1,4 +1,4 @@
-"""What is installed runs: wheel and sdist are built, put into an empty environment, and used from an empty folder.
+"""What is installed runs: wheel and sdist are built, put into an empty environment and used.
 
 Nothing is fetched: hatchling stands in the environment of the tests, and what the wheel needs comes from uv's
 cache, where `uv sync` has put it.

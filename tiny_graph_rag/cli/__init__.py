@@ -72,7 +72,7 @@ def called() -> str:
 
 
 def shell_command(name: str, **given: object) -> str:
-    """A command line to be copied: this program's command `name` with the flags that are not None or False."""
+    """A line to be copied: this program's command `name` with the flags that are not None or False."""
     flags = [
         f"--{flag.replace('_', '-')}" + ("" if value is True else f" {shlex.quote(str(value))}")
         for flag, value in given.items()

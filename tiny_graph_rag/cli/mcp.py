@@ -32,9 +32,10 @@ SECRETS = ("OPENAI_API_KEY", "OPENAI_BASE_URL")
 
 INSTRUCTIONS = """\
 Measures how well a knowledge graph retrieves the entities that questions ask for, and says why it doesn't.
-A good order: `files`; `stats` of the graph; `eval` of a gold set, whose waterfall says where recall is lost and
-whose recommendations say what to try; `explain` of a worst question; `sweep` over what was recommended; `eval`
-again. Compare means only with their intervals (low, high): where these overlap widely, nothing is shown."""
+A good order: `files`; `stats` of the graph; `eval` of a gold set, whose waterfall says where recall is lost
+and whose recommendations say what to try; `explain` of a worst question; `sweep` over what was recommended;
+`eval` again. Compare means only with their intervals (low, high): where these overlap widely, nothing is
+shown."""
 
 
 @command(app, "mcp", LOOK)
@@ -164,7 +165,7 @@ def server(reading: Reading) -> MCPServer:
         linker: str | None = None,
         fuzzy: float | None = None,
     ) -> dict[str, Any]:
-        """Ask one question: what it links to and what is retrieved, by which walk, and what each rank is made of.
+        """Ask one question: what it links to, what is retrieved by which walk, and what each rank is made of.
 
         hops: relations walked at most (2). retriever: bfs, pagerank, bm25, hybrid:bfs+bm25 and more.
         fuzzy: from 0.5 to 1, links misspelt names that are so alike.
@@ -185,8 +186,8 @@ def server(reading: Reading) -> MCPServer:
         measures: str | None = None,
         tags: str | None = None,
     ) -> dict[str, Any]:
-        """Score a graph's retrieval against a gold set: means with intervals, overall and by tag, the waterfall
-        of lost recall, what is recommended, and the worst questions with the end of each reference.
+        """Score a graph's retrieval against a gold set: means with intervals, overall and by tag, the
+        waterfall of lost recall, what is recommended, and the worst questions with the end of each reference.
 
         measures: such as ndcg@5,recall@{1,3,5},mrr. tags: only questions with one of these (a,b).
         """
@@ -233,8 +234,8 @@ def server(reading: Reading) -> MCPServer:
         linker: str | None = None,
         fuzzy: float | None = None,
     ) -> dict[str, Any]:
-        """Tell of one question of a gold set why each reference was found or missed: its verdict and rank, the
-        path that would have led to it, what stands above it, what each rank is made of."""
+        """Tell of one question of a gold set why each reference was found or missed: its verdict and rank,
+        the path that would have led to it, what stands above it, what each rank is made of."""
         more = settings(hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy)
         return await asked("query", *gold_of(dataset), *graph_of(graph), f"--id={id}", "--explain", *more)
 

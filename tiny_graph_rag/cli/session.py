@@ -181,8 +181,8 @@ def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
 
 
 def settings_line(config: Config, *, without: Iterable[str] = ()) -> str:
-    """Retriever and hops, then every other setting that is not the default. without: what the command varies."""
-    retrieval, left_out = config.retrieval, {"retriever", "hops", *without}
+    """Retriever and hops, then every other setting that is not the default. without: what is varied."""
+    retrieval, left_out = config.retrieval, {"retriever", "hops", "latency_sample", *without}
     changed = {name: value for name, value in config.changed().items() if name not in left_out}
     more = [f"{name.replace('_', '-')} {spelled(value)}".strip() for name, value in changed.items()]
     parts = [

@@ -40,7 +40,7 @@ class _Channel(io.FileIO):
 
 def outlive_readers() -> None:
     """Let the program go on where `sys.stdout` or `sys.stderr` is a pipe that closes. Terminals stay as they
-    are. What the stream's encoding lacks is written in plain signs, else as an escape: a name must not end a run."""
+    are. What the stream's encoding lacks is written in plain signs, else as an escape: no name ends a run."""
     sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr, line_by_line=True)
 
 

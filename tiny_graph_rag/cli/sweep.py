@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,12 +28,14 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
+from tiny_graph_rag.config import Config, setting_value
+from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.linking import LLM
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
-
-MOST_HOPS = 50  # the diameter of no graph that anyone would walk
+    from tiny_graph_rag.study.sweep import Variant
 
 
 @command(app, "sweep", MEASURE)
@@ -128,7 +132,12 @@ def sweep_command(
         common,
         folders,
         to_stdout=out.to_stdout,
-        **{**flags(retrieving), "hops": max(limits), "latency_sample": 0},
+        **{
+            **flags(retrieving),
+            "hops": max(limits),
+            "latency_sample": 0,
+            "linker": LLM if LLM in comma_list(linker) else None,  # it needs a model to ask
+        },
     )
     config = session.config
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
@@ -192,16 +201,18 @@ def _variants(
     if linker is not None:
         values["linker"] = comma_list(linker)
     if fuzzy is not None:
-        values["fuzzy"] = [setting_value("fuzzy", each, "--fuzzy") for each in comma_list(fuzzy)]
+        values["fuzzy"] = [setting_value("fuzzy", each) for each in comma_list(fuzzy)]
     for each in given:
         name, sign, listed = each.partition("=")
         key = name.strip().rpartition(".")[2].replace("-", "_")
         if not sign or key in ("hops", "top_k"):
-            raise UsageError(f"--set {each!r}: wanted a setting and its values, such as retrieval.min_weight=0,0.5")
-        values[key] = [setting_value(key, one, f"--set {name}") for one in comma_list(listed)]
+            raise UsageError(
+                f"--set {each!r}: wanted a setting and its values, such as retrieval.min_weight=0,0.5"
+            )
+        values[key] = [setting_value(key, one) for one in comma_list(listed)]
     for combination in product(*values.values()):
         settings = dict(zip(values, combination, strict=True))
-        config.override(**{name: value for name, value in settings.items() if value is not None})
+        config.replaced(**settings)  # refuses what can't be, before any work
         yield Variant(settings, tuple(values))
 
 

@@ -24,6 +24,7 @@ from tiny_graph_rag.config.sections import (
     Storage,
     check_bounds,
 )
+from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret, safe_url
 
@@ -65,6 +66,17 @@ class Config:
             raise TypeError(f"no such setting: {', '.join(given)}")
         return replace(self, **sections)
 
+    def replaced(self, **settings: Any) -> Config:
+        """The same with these settings, None among the values. Raises UsageError for a name that is none or
+        a value that can't be, ConfigError for one out of its bounds."""
+        config = self
+        for name, value in settings.items():
+            section = section_of(name)
+            checked = setting_value(name, value) if isinstance(value, str) else value
+            check_bounds(setting_field(name), checked, name)
+            config = replace(config, **{section: replace(getattr(config, section), **{name: checked})})
+        return config
+
     def changed(self) -> dict[str, Any]:
         """Settings that say how the work is done and are not the default: name → value, as flags name them,
         with the section before it where no flag has it (`ranking.step`)."""
@@ -104,6 +116,31 @@ def language(environment: Mapping[str, str] | None = None) -> str:
 
 def section_names() -> tuple[str, ...]:
     return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
+
+
+def section_of(name: str) -> str:
+    """The section that has a setting. Raises UsageError with the nearest names for what is none."""
+    known = {each.name: section for section in section_names() for each in fields(getattr(Config(), section))}
+    if name not in known:
+        raise UsageError(
+            f"unknown setting {name!r}{nearest(name, tuple(known)) or '; config.yaml lists them'}"
+        )
+    return known[name]
+
+
+def setting_value(name: str, text: str) -> Any:
+    """A setting's value from text, as YAML reads it (`none` is null). Raises UsageError where it can't be."""
+    import yaml
+
+    from tiny_graph_rag.config.file import fits
+
+    section = section_of(name)
+    value = None if text == "none" else yaml.safe_load(text)
+    if fits(section, name, value):
+        return value
+    if fits(section, name, text):
+        return text
+    raise UsageError(f"{name}: {text!r} is no value for it; config.yaml shows one")
 
 
 def setting_field(name: str) -> Field[Any]:

@@ -29,7 +29,7 @@ def spoken() -> str:
 
 
 def t(text: str, /, **values: object) -> str:
-    """`text` in the language spoken, with the values in its braces. A text without translation stays English."""
+    """`text` in the language spoken, with the values in its braces. What has no translation stays English."""
     said = catalogue(_language.get()).get(text, text)
     return said.format(**values) if values else said
 

@@ -44,30 +44,30 @@ MORE_HOPS = (
     "More hops also bring more that is wrong: see what they cost with `sweep` before choosing."
 )
 BETTER_LINKING = (
-    "From the gold set's own seeds {measure} would be {gain} higher ({n} questions): work on linking (aliases, "
-    "--linker) before ranking."
+    "From the gold set's own seeds {measure} would be {gain} higher ({n} questions): work on linking "
+    "(aliases, --linker) before ranking."
 )
 ARBITRARY_ORDER = (
-    "The order of equals alone moves {measure} by up to {range} ({share} % of the questions have a tie at rank "
-    "{k}). A retriever with finer scores would decide what names decide now."
+    "The order of equals alone moves {measure} by up to {range} ({share} % of the questions have a tie at "
+    "rank {k}). A retriever with finer scores would decide what names decide now."
 )
 UNTRUE_HOP_TAG = (
     "The tag {tag} is not what the graph says for {differ} of {n} questions: don't choose --hops by it."
 )
 TRIED_ALL = (
-    "`{flag}` lifts {measure} of the {n} questions that lose references here from {before} to {after}, and of "
-    "all questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
+    "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, and "
+    "of all questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
 )
 TRIED_SOME = (
     "`{flag}`, tried on {n} of the {losers} questions that lose references here, lifts their {measure} from "
     "{before} to {after}; `sweep` tells what it costs the others."
 )
 TRIED_IN_VAIN = (
-    "`{flag}` was tried against this loss and brings no gain: {measure} of the {n} questions goes from "
+    "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
     "{before} to {after}."
 )
 TRIED_AT_A_PRICE = (
-    "`{flag}` lifts {measure} of the {n} questions that lose references here from {before} to {after}, but "
+    "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
     "costs the others more: over all questions it goes from {whole_before} to {whole_after}."
 )
 
@@ -97,11 +97,8 @@ def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Re
     """In the order of RULES, then what trials showed; empty where nothing is worth saying."""
     if not found.waterfall or math.isnan(found.waterfall[-1].recall):
         return ()
-    flags = {each.flag.split()[0] for each in tried}
     spoken = [each for rule in RULES for each in rule(found)]
-    # What was tried is better than what might be.
-    kept = [each for each in spoken if not (each.rule == "more hops" and "--hops" in flags)]
-    return (*kept, *(each for trial in tried for each in of_trial(trial)))
+    return (*spoken, *(each for trial in tried for each in of_trial(trial)))
 
 
 def largest_loss(found: Explanation) -> Iterator[Recommendation]:

@@ -51,12 +51,15 @@ class Variant:
 
 
 def _spelled(value: object) -> str:
-    return {True: "on", False: "off", None: "none"}.get(value, str(value)) if not isinstance(value, str) else value
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "on" if value else "off"
+    return str(value)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is swept. variants: each is tried at every hop limit. decide_by: the measure that recommends; tolerance: the loss in it that is no matter."""
+    """What is swept. variants: each is tried at every hop limit. decide_by: the measure that recommends;
+    tolerance: the loss in it that is no matter."""
 
     hops: tuple[int, ...]
     cutoffs: tuple[int, ...]
@@ -148,9 +151,13 @@ def sweep(
     deciding: list[Column] = []
     first_of: list[int] = []
     for variant in plan.variants:
-        deepest = config.override(**variant.settings).override(hops=max(plan.hops))
+        deepest = config.replaced(**variant.settings, hops=max(plan.hops))
         by = (deepest.retrieval.linker, deepest.retrieval.fuzzy)
-        linked = links[by] if by in links else links.setdefault(by, _linked(graph, names, deepest, examples, linker_for))
+        linked = (
+            links[by]
+            if by in links
+            else links.setdefault(by, _linked(graph, names, deepest, examples, linker_for))
+        )
         retriever = make_retriever(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 
@@ -331,8 +338,8 @@ ERROR = 0.05  # of all bounds of a recommendation together
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """setting: row of the recommended setting, None where there are too few questions. best: the row with the
-    best mean, None where no question has a value. loss: the recommended setting's mean loss against it, upper: the bound that it must not exceed.
-    reason: the same in words."""
+    best mean, None where no question has a value. loss: the recommended setting's mean loss against it,
+    upper: the bound that it must not exceed. reason: the same in words."""
 
     setting: int | None
     best: int | None

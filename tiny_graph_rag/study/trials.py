@@ -1,7 +1,7 @@
 """What a flag would change, by trying it on the questions that lose most: advice with a figure behind it.
 
-Only what is cheap is tried: no model is asked, and graphs and gold sets have bounds. A small gold set is asked
-as a whole, so that what a flag wins on the losers is seen beside what it costs the others.
+Only what is cheap is tried: no model is asked, and graphs and gold sets have bounds. A small gold set is
+asked as a whole, so that what a flag wins on the losers is seen beside what it costs the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tiny_graph_rag.study.verdicts import Verdict
 MOST_ENTITIES = 20_000  # of a graph; on larger ones a trial takes seconds, and `sweep` is the place for it
 MOST_QUESTIONS = 200  # asked again in a trial; of more, a sample spread evenly
 FUZZY = 0.85  # as the option's help has it: one letter of seven
-RETRIEVERS = ("bfs", "bm25", "hybrid:bfs+bm25")
+RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+pagerank")  # nothing that takes long to load
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 
 
@@ -161,7 +161,8 @@ def _asked_again(
     evaluation: Evaluation, rows: NDArray[np.int64], measure: Measure, settings: dict[str, Any]
 ) -> Column:
     """(rows,) the measure of these questions with one setting changed; NaN where it is undefined."""
-    graph, config = evaluation.graph, evaluation.config.override(**settings)
+    graph = evaluation.graph
+    config = evaluation.config.override(**settings, compiled=False)  # starting numba would take longer
     chosen = tuple(evaluation.examples.examples[row] for row in rows.tolist())
     examples: EvalSet = replace(evaluation.examples, examples=chosen)
     names = NameIndex.of(graph)

@@ -20,7 +20,7 @@ Made = Mapping[str, Any]
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
-    """The first fields of a file of this kind, then the given ones. made: when and how, where that is known."""
+    """The first fields of a file of this kind, then the given ones. made: when and how, where known."""
     known = {} if made is None else {"made": dict(made)}
     return {"schema_version": SCHEMA_VERSION, "package_version": __version__, "kind": kind, **known, **fields}
 

@@ -97,7 +97,20 @@ def _flip(flip: Flip) -> dict[str, Any]:
 
 
 WHOLE = "all"  # how CSV calls the slice of all questions
-_CSV = ("system", "retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
+_CSV = (
+    "system",
+    "retriever",
+    "hops",
+    "top_k",
+    "slice",
+    "questions",
+    "measure",
+    "mean",
+    "low",
+    "high",
+    "n",
+    "reliable",
+)
 _CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
 
 

@@ -169,7 +169,8 @@ def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
     for row in np.argsort(values, kind="stable").tolist():
         if values[row] < 1:
             kinds.setdefault(int(lost[row]), []).append(row)
-    groups = sorted(kinds.values(), key=lambda rows: -len(rows))
+    found_last = int(Verdict.HIT)  # nothing lost, only ranked late
+    groups = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind == found_last, -len(kinds[kind])))]
     turns = range(max(map(len, groups), default=0))
     return [rows[turn] for turn in turns for rows in groups if turn < len(rows)]
 

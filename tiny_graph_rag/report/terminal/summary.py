@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.measures.summary import Slice, Summary
@@ -28,6 +29,11 @@ def interval(mean: Mean) -> str:
     return f"{shown(mean.mean)} [dim]{ends}{' ' if mean.reliable else '?'}[/dim]"
 
 
+def marked(mean: Mean) -> str:
+    """A mean alone, and a ? where too few questions stand behind it."""
+    return shown(mean.mean) + ("" if mean.reliable or math.isnan(mean.mean) else "[dim]?[/dim]")
+
+
 def print_summary(summary: Summary, console: Console) -> None:
     """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
     overall = summary.overall
@@ -41,7 +47,11 @@ def print_summary(summary: Summary, console: Console) -> None:
         if summary.by_tag:
             console.print(t("by tag ({n}): in the results file", n=len(summary.by_tag)))
     else:
-        console.print(_beside(summary))
+        table = _beside(summary, interval)
+        if not table.fits(console.width):
+            table = _beside(summary, marked)
+            console.print(t("intervals are left out, for there is no room; the results file has them"))
+        console.print(table)
     means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
     if not all(mean.reliable for mean in means):
         console.print(
@@ -68,21 +78,21 @@ def print_summary(summary: Summary, console: Console) -> None:
         )
 
 
-def _beside(summary: Summary) -> Table:
+def _beside(summary: Summary, spelled: Callable[[Mean], str]) -> Table:
     overall = summary.overall
     table = Table()
     table.add_column(t("questions"))
     for each in overall.measures:
         table.add_column(str(each), justify="right")
     table.add_column("n", justify="right")
-    _add(table, t("all"), overall, style="bold")
+    _add(table, t("all"), overall, spelled, style="bold")
     by_tag = sorted(summary.by_tag.items(), key=lambda item: (-item[1].questions, item[0]))
     for tag, part in by_tag:
-        _add(table, f"  {escape(one_line(tag, 40))}", part)
+        _add(table, f"  {escape(one_line(tag, 40))}", part, spelled)
     return table
 
 
-def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
+def _add(table: Table, label: str, part: Slice, spelled: Callable[[Mean], str], style: str = "") -> None:
     counted = [mean.n for mean in part.measures.values()]
     n = f"{min(counted):,}" if len(set(counted)) == 1 else f"{min(counted):,}–{max(counted):,}"
-    table.add_row(label, *(interval(mean) for mean in part.measures.values()), n, style=style)
+    table.add_row(label, *map(spelled, part.measures.values()), n, style=style)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 COLUMNS = (
     "within hops: mean share of a question's references that lie within the hops, the most that any ranking "
-    "can find; all within: share of questions whose references all do; reached, p95: entities within the hops "
-    "a question, mean and 95th percentile; seconds: of retrieval for all questions"
+    "can find; all within: share of questions whose references all do; reached, p95: entities within the "
+    "hops a question, mean and 95th percentile; seconds: of retrieval for all questions"
 )
+CURVES = 3  # systems whose curves stand side by side
 BAR = 10  # characters of a full bar
 _BAR_SPARE = 100  # the bar says what the figure beside it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -52,8 +53,8 @@ def print_sweep(found: Sweep, console: Console) -> None:
         )
     console.print(
         t(
-            "rule: the smallest hop count for which the 95 % upper bound of the loss in {measure} against the "
-            "best setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at most "
+            "rule: the smallest hop count for which the 95 % upper bound of the loss in {measure} against "
+            "the best setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at most "
             "{tolerance}; none below {n} questions",
             measure=found.plan.decide_by,
             tolerance=f"{found.plan.tolerance:g}",
@@ -61,7 +62,8 @@ def print_sweep(found: Sweep, console: Console) -> None:
         ),
         soft_wrap=True,
     )
-    for flip in found.flips:
+    drawn = _drawn(found, rows)
+    for flip in (each for each in found.flips if each.system in drawn):
         console.print(
             escape(
                 t(
@@ -77,6 +79,13 @@ def print_sweep(found: Sweep, console: Console) -> None:
             ),
             soft_wrap=True,
         )
+
+
+def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
+    """The systems whose curves are shown by tag: all where they are few, else the one with the best mean."""
+    names = list(dict.fromkeys(each.system for each in rows))
+    best = found.recommended[""].best
+    return names if len(names) <= CURVES or best is None else [found.settings[best].system]
 
 
 def _reason(found: Recommendation) -> str:
@@ -152,31 +161,34 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
 
 
 def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
-    table = Table()
+    table, names = Table(), _drawn(found, rows)
     for name in (
         t("tag"),
         "n",
-        *dict.fromkeys(each.system for each in rows),
+        *names,
         t("within hops"),
         t("recommended"),
         t("why"),
     ):
         table.add_column(name, justify="right" if name == "n" else "left")
-    names = list(dict.fromkeys(each.system for each in rows))
     tags = [tag for tag in found.recommended if tag]
     for tag in sorted(tags, key=lambda each: (-rows[0].by_tag[each].questions, each)):
         curves = []
         for name in names:
             mine = [
-                each.by_tag[tag].measures[found.plan.decide_by].mean
-                for each in rows
-                if each.system == name
+                each.by_tag[tag].measures[found.plan.decide_by].mean for each in rows if each.system == name
             ]
             curves.append(f"{sparkline(mine)} {shown(mine[0])} … {shown(mine[-1])}")
         reach = [each.by_tag[tag].reach.oracle_recall for each in rows if each.system == names[0]]
         n = rows[0].by_tag[tag].measures[found.plan.decide_by].n
         few = found.recommended[tag].setting is None
-        reason = t("too few questions") if few else _reason(found.recommended[tag])
+        reason = _reason(found.recommended[tag])
+        leading = found.recommended[tag].best
+        if few and leading is not None and n:
+            best = _named(found, found.settings[leading])
+            reason = t("too few questions; best mean: {setting}", setting=best)
+        elif few:
+            reason = t("too few questions")
         table.add_row(escape(tag), f"{n:,}", *curves, sparkline(reach), _said(found, tag), escape(reason))
     return table
 
@@ -191,9 +203,7 @@ def _said(found: Sweep, tag: str) -> str:
 def _named(found: Sweep, chosen: Setting) -> str:
     """As flags: `--hops 3`, with what else the sweep varies before it."""
     hops = "" if chosen.hops is None else f"--hops {chosen.hops}"
-    return (
-        f"{chosen.system} {hops}".strip() if len(found.plan.variants) > 1 else hops or chosen.system
-    )
+    return f"{chosen.system} {hops}".strip() if len(found.plan.variants) > 1 else hops or chosen.system
 
 
 def sparkline(values: Sequence[float]) -> str:
