@@ -110,6 +110,9 @@ COMMANDS = (
     "measures",
     "mcp",
     "validate",
+    "generate",
+    "recommend",
+    "dataset",
 )
 
 

@@ -118,6 +118,11 @@ def section_names() -> tuple[str, ...]:
     return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
 
 
+def setting_names() -> tuple[str, ...]:
+    """Every setting of every section."""
+    return tuple(each.name for section in section_names() for each in fields(getattr(Config(), section)))
+
+
 def section_of(name: str) -> str:
     """The section that has a setting. Raises UsageError with the nearest names for what is none."""
     known = {each.name: section for section in section_names() for each in fields(getattr(Config(), section))}

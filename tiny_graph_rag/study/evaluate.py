@@ -22,6 +22,7 @@ from tiny_graph_rag.measures.facts import RelationReference, graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Latency:
 
     seconds: NDArray[np.float64]
     questions_per_second: float
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,6 +71,8 @@ class Evaluation:
     perturbed: tuple[Perturbed, ...] = ()
     trials: tuple[Trial, ...] = ()
     """What flags would change, where that was tried."""
+
+    __repr__ = short_repr
 
 
 def evaluate(

@@ -54,8 +54,8 @@ def print_sweep(found: Sweep, console: Console) -> None:
     console.print(
         t(
             "rule: the smallest hop count for which the 95 % upper bound of the loss in {measure} against "
-            "the best setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at most "
-            "{tolerance}; none below {n} questions",
+            "the best setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at "
+            "most {tolerance}; none below {n} questions",
             measure=found.plan.decide_by,
             tolerance=f"{found.plan.tolerance:g}",
             n=RELIABLE_FROM,
