@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
 
@@ -22,7 +22,7 @@ _STRING_LISTS = (
     "seed_entities",
     "context",
 )
-_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
+_ID_KEYS = ("eval_id", "example_id", "question_id")  # of other makers, where there is no `id`
 _KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relationships", *_STRING_LISTS}
 
 
@@ -59,29 +59,10 @@ def eval_set_of(records: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet
 
 def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     """The lines that can be used, and what is wrong with the others (file, line, field, what came)."""
-    text = decode_utf8(read_bytes(path), path)
-    if _LIST_OF_OBJECTS.match(text):
-        raise DatasetError(
-            f"{path.name}:1: wanted one JSON object a line, got one JSON list of them. "
-            "`jq -c '.[]'` writes each on a line of its own"
-        )
     problems: list[str] = []
     examples: list[Example] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        place = f"{path.name}:{number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            problems.append(f"{place}:{error.colno}: not JSON: {error.msg}")
-            continue
-        except RecursionError:
-            problems.append(f"{place}: nested too deeply")
-            continue
-        except ValueError:  # Python refuses to read integers of thousands of digits
-            problems.append(f"{place}: holds a number of too many digits")
-            continue
+    for number, place, line, row in _rows(path, problems):
+        row = _named_ours(row)
         wrong = _wrong_fields(row) or _half_characters(line, row)
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
@@ -91,6 +72,61 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
     name = nfc(path.name).removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
     return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
+
+
+def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, str, Any]]:
+    """Number, place, text and document of each question: one a line, or in one list, or under `results`."""
+    text = decode_utf8(read_bytes(path), path)
+    whole = _whole(text, path)
+    if whole is not None:
+        for number, row in enumerate(whole, start=1):
+            yield number, f"{path.name}: question {number}", json.dumps(row), row
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        place = f"{path.name}:{number}"
+        try:
+            yield number, place, line, json.loads(line)
+        except json.JSONDecodeError as error:
+            problems.append(f"{place}:{error.colno}: not JSON: {error.msg}")
+        except RecursionError:
+            problems.append(f"{place}: nested too deeply")
+        except ValueError:  # Python refuses to read integers of thousands of digits
+            problems.append(f"{place}: holds a number of too many digits")
+
+
+def _whole(text: str, path: Path) -> list[Any] | None:
+    """The questions of a file that is one list, or one object with `results`; None where it has lines."""
+    start = text.lstrip()
+    if start[:1] == "[":
+        document: Any = json_document(path, DatasetError)
+    elif start[:1] == "{" and "\n" in start.strip():
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        document = document.get("results") if isinstance(document, dict) else None
+    else:
+        return None
+    return document if isinstance(document, list) and document else None
+
+
+def _named_ours(row: Any) -> Any:
+    """A question of another maker under our names: `eval_id`, and the turns of `msg`."""
+    if not isinstance(row, dict):
+        return row
+    row = dict(row)
+    for name in _ID_KEYS:
+        if "id" not in row and isinstance(row.get(name), str | int):
+            row["id"] = row.pop(name)
+    turns = row.get("msg")
+    if "query" not in row and isinstance(turns, list) and turns:
+        texts = [each.get("content") if isinstance(each, dict) else each for each in turns]
+        if all(isinstance(each, str) for each in texts):
+            row["query"], row["context"] = texts[-1], texts[:-1]
+            del row["msg"]
+    return row
 
 
 def _example(row: dict[str, Any], number: int) -> Example:
