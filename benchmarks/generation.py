@@ -24,15 +24,15 @@ from statistics import median
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
+from tiny_graph_rag.answers.answering import Asked, answer_all
+from tiny_graph_rag.answers.context import ContextMaker
+from tiny_graph_rag.answers.prompt import Template
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.evaluation.runner import evaluate
-from tiny_graph_rag.generation.answering import Asked, answer_all
-from tiny_graph_rag.generation.context import ContextMaker
-from tiny_graph_rag.generation.prompt import Template
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.llm.base import Message
 from tiny_graph_rag.llm.setup import Tariff, open_chat
+from tiny_graph_rag.study.evaluate import evaluate
 
 ROOT = Path(__file__).resolve().parent.parent
 PRICES = {"test-model": {"input": 1.0, "output": 10.0}}

@@ -24,15 +24,15 @@ from pathlib import Path
 
 import numpy as np
 
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import cache_folder
-from tiny_graph_rag.dataset.examples import Example
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.linking.names import NameLinker
-from tiny_graph_rag.text.words import table
 
 SYLLABLES = sorted(table("ka lo mi ran tes vor bel shi um dra quin zo pha el gar ten wu xi yo nor"))
 QUESTIONS = 10_000

@@ -20,9 +20,9 @@ from pathlib import Path
 import networkx as nx
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.dataset.resolve import resolve
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, make_linker

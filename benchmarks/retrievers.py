@@ -18,16 +18,17 @@ from pathlib import Path
 import numpy as np
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.examples import EvalSet, Selection
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.dataset.resolve import Judgments, resolve
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.vocabulary import read_vocabulary
+from tiny_graph_rag.gold.examples import EvalSet, Selection
+from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.vocabulary import read_vocabulary
 from tiny_graph_rag.linking import make_linker
-from tiny_graph_rag.metrics import judge, parse_measures, score
-from tiny_graph_rag.retrieval import Run, make_retriever
+from tiny_graph_rag.measures import judge, parse_measures, score
+from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.run import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 RETRIEVERS = ("bfs", "bfs-plain", "pagerank", "bm25", "hybrid:bfs+bm25", "oracle")

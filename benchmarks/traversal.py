@@ -21,7 +21,7 @@ import networkx
 import numpy as np
 from generate import preferential_edges
 
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.model import Adjacency
 from tiny_graph_rag.graph.traversal import Walker, neighbourhoods
 

@@ -10,7 +10,7 @@ from tests.conftest import ROOT
 from tiny_graph_rag.cli.reference import reference
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.file import config_yaml
-from tiny_graph_rag.metrics.reference import reference as measures_reference
+from tiny_graph_rag.measures.reference import reference as measures_reference
 
 READMES = ("README.md", "README.ko.md")
 
@@ -27,7 +27,7 @@ def test_the_command_reference_is_what_the_commands_say() -> None:
 
 def test_the_list_of_measures_is_what_the_registry_says() -> None:
     assert read("docs/measures.md") == measures_reference(), (
-        "run: uv run python -m tiny_graph_rag.metrics.reference > docs/measures.md"
+        "run: uv run python -m tiny_graph_rag.measures.reference > docs/measures.md"
     )
 
 

@@ -12,17 +12,17 @@ from tiny_graph_rag.version import __version__
 
 _PUBLIC = {
     "KnowledgeGraph": "tiny_graph_rag.graph.model",
-    "read_graph": "tiny_graph_rag.graph.formats",
-    "EvalSet": "tiny_graph_rag.dataset.examples",
-    "Example": "tiny_graph_rag.dataset.examples",
-    "read_eval_set": "tiny_graph_rag.dataset.jsonl",
+    "read_graph": "tiny_graph_rag.formats.graphs",
+    "EvalSet": "tiny_graph_rag.gold.examples",
+    "Example": "tiny_graph_rag.gold.examples",
+    "read_eval_set": "tiny_graph_rag.formats.gold.jsonl",
     "Config": "tiny_graph_rag.config",
     "load_config": "tiny_graph_rag.config",
-    "Run": "tiny_graph_rag.retrieval.base",
+    "Run": "tiny_graph_rag.run",
     "Retriever": "tiny_graph_rag.retrieval.base",
-    "Measure": "tiny_graph_rag.metrics.base",
-    "evaluate": "tiny_graph_rag.evaluation.foreign.frames",
-    "evaluate_predictions": "tiny_graph_rag.evaluation.foreign.frames",
+    "Measure": "tiny_graph_rag.measures.base",
+    "evaluate": "tiny_graph_rag.scoring.frames",
+    "evaluate_predictions": "tiny_graph_rag.scoring.frames",
 }
 
 __all__ = ["__version__", *_PUBLIC]

@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 import time
+import unicodedata
 import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -19,12 +20,16 @@ from threading import Thread, get_ident
 from typing import Any
 
 from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, nearest
-from tiny_graph_rag.text import nfc
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
 COPIED_BYTES = 1 << 20
 LEFTOVER_SECONDS = 3600  # longer than any write takes
+
+
+def _composed(name: str) -> str:
+    """A file name in Unicode composition form C: a Mac writes Hangul names taken apart."""
+    return unicodedata.normalize("NFC", name)
 
 
 def find_input(name: str | Path, folder: Path, what: str) -> Path:
@@ -49,7 +54,7 @@ def find_input(name: str | Path, folder: Path, what: str) -> Path:
             if each.is_file() and each.suffix == path.suffix
         }
     )
-    hint = nearest(nfc(path.name), [nfc(each) for each in beside])
+    hint = nearest(_composed(path.name), [_composed(each) for each in beside])
     if not hint and beside:
         hint = f"; there are: {', '.join(beside[:8])}{' …' if len(beside) > 8 else ''}"
     looked = " and ".join(dict.fromkeys(str(place.parent) for place in places))
@@ -59,8 +64,8 @@ def find_input(name: str | Path, folder: Path, what: str) -> Path:
 def _existing(path: Path) -> Path | None:
     if path.exists():
         return path
-    wanted = nfc(path.name)
-    return next((each for each in _files_in(path.parent) if nfc(each.name) == wanted), None)
+    wanted = _composed(path.name)
+    return next((each for each in _files_in(path.parent) if _composed(each.name) == wanted), None)
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -72,7 +77,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def bare_name(path: Path) -> str:
     """The file's name without `.gz` and its suffix, in NFC."""
-    name = nfc(path.name).removesuffix(".gz")
+    name = _composed(path.name).removesuffix(".gz")
     return name.rsplit(".", 1)[0] if "." in name else name
 
 

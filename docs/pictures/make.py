@@ -20,13 +20,13 @@ sys.path.insert(0, str(ROOT))
 
 from tests.report.pages import CHROMIUM, FLAGS  # noqa: E402
 from tiny_graph_rag.config import Config  # noqa: E402
-from tiny_graph_rag.dataset.jsonl import read_eval_set  # noqa: E402
-from tiny_graph_rag.evaluation.runner import Evaluation, evaluate  # noqa: E402
-from tiny_graph_rag.graph.formats import read_graph  # noqa: E402
-from tiny_graph_rag.metrics import default_measures  # noqa: E402
-from tiny_graph_rag.report.console.evaluation import print_evaluation  # noqa: E402
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set  # noqa: E402
+from tiny_graph_rag.formats.graphs import read_graph  # noqa: E402
+from tiny_graph_rag.measures import default_measures  # noqa: E402
 from tiny_graph_rag.report.html import results_page  # noqa: E402
 from tiny_graph_rag.report.json.results import document_parts  # noqa: E402
+from tiny_graph_rag.report.terminal.evaluation import print_evaluation  # noqa: E402
+from tiny_graph_rag.study.evaluate import Evaluation, evaluate  # noqa: E402
 
 FOLDER = Path(__file__).parent
 GRAPH, DATASET, HOPS = "김유정-동백꽃-KG.json", "김유정-동백꽃-hardset.jsonl", 3

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.metrics import KINDS
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.measures import KINDS
 
 
 def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folder: Path, run_cli) -> None:

@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 from tests.conftest import ROOT, kg
-from tests.metrics.test_judged import run_of
-from tiny_graph_rag.dataset.resolve import Judgments, Reference
-from tiny_graph_rag.graph.formats import read_graph
+from tests.measures.test_judged import run_of
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.metrics import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.metrics.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
+from tiny_graph_rag.measures.facts import RelationReference, graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]

@@ -14,13 +14,14 @@ import pytest
 
 from tests.conftest import write_gold
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.dataset.resolve import resolve
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Seed
-from tiny_graph_rag.retrieval import BUILT_IN, NO_HOP, NO_STEP, Run, make_retriever
+from tiny_graph_rag.retrieval import BUILT_IN, make_retriever
+from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 ARGUMENTS = {"hybrid": ["hybrid:bfs+bm25", "hybrid:bm25+bfs-plain+pagerank"]}
 NEED_A_SERVICE_OR_FILE = {"dense", "run"}
@@ -150,7 +151,7 @@ def test_threads_and_compiling_change_nothing(
     settings = config(name, hops=3)
     plain = replace(settings, running=replace(settings.running, compiled=False, threads=1))
     wanted = in_words(graph, retrieved(graph, tmp_path, plain))
-    monkeypatch.setattr("tiny_graph_rag.compiled.WORTH_STEPS", 0)
+    monkeypatch.setattr("tiny_graph_rag.columns.compiled.WORTH_STEPS", 0)
     for threads in (1, 2):
         fast = replace(settings, running=replace(settings.running, threads=threads))
         assert in_words(graph, retrieved(graph, tmp_path, fast)) == wanted

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
-from tiny_graph_rag.dataset.examples import EvalSet, Example
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.text import fold
+from tiny_graph_rag.language.folding import fold
 
 NAMES = ("김유정-동백꽃", "conan-doyle-speckled-band")
 HOP_TAGS = {"2-hop": 2, "3-hop": 3, "4-hop": 4}

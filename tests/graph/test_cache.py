@@ -15,13 +15,13 @@ import pytest
 
 from tests.conftest import write_kg
 from tiny_graph_rag import files
+from tiny_graph_rag.columns import stored as arrays_module
+from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.graph import arrays as arrays_module
+from tiny_graph_rag.formats import graphs as formats
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import cache as cache_module
-from tiny_graph_rag.graph import formats
-from tiny_graph_rag.graph.arrays import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.graph.cache import _arrays_of, _note_of
-from tiny_graph_rag.graph.formats import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
@@ -152,7 +152,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(source: Path, tmp_path: 
 def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) -> None:
     code = (
         "from pathlib import Path; import sys, tiny_graph_rag.graph.cache as c;"
-        "from tiny_graph_rag.graph.formats import read_graph; c.CACHED_FROM_BYTES = 0;"
+        "from tiny_graph_rag.formats.graphs import read_graph; c.CACHED_FROM_BYTES = 0;"
         "print([read_graph(Path(sys.argv[1]), Path(sys.argv[2])).entities.names[2] for _ in range(30)])"
     )
     both = [
@@ -201,7 +201,7 @@ def test_a_large_graph_is_kept_when_the_process_ends(
 ) -> None:
     code = (
         "from pathlib import Path; import sys, tiny_graph_rag.graph.cache as c;"
-        "from tiny_graph_rag.graph.formats import read_graph;"
+        "from tiny_graph_rag.formats.graphs import read_graph;"
         "c.CACHED_FROM_BYTES = c.WRITTEN_MEANWHILE_FROM_BYTES = 0;"
         "read_graph(Path(sys.argv[1]), Path(sys.argv[2])); sys.exit(3)"
     )
@@ -215,7 +215,7 @@ def test_a_large_graph_is_kept_when_the_process_ends(
 def test_a_full_disk_leaves_the_graph_and_no_half_file(source: Path, tmp_path: Path) -> None:
     code = (
         "from pathlib import Path; import resource, signal, sys, tiny_graph_rag.graph.cache as c;"
-        "from tiny_graph_rag.graph.formats import read_graph; c.CACHED_FROM_BYTES = 0;"
+        "from tiny_graph_rag.formats.graphs import read_graph; c.CACHED_FROM_BYTES = 0;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600));"  # enough for the notes
         "graph = read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
         "graph.derived('x', lambda: {'numbers': graph.relations.sources.repeat(1000)});"

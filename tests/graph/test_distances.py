@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.evaluation.small import graph_of
+from tests.study.small import graph_of
 from tiny_graph_rag.graph import distances
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
 

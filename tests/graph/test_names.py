@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import cache as cache_module
-from tiny_graph_rag.graph.formats import read_graph
-from tiny_graph_rag.graph.kinds import Kind, kind_of_type
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.text import fold, nfc
-from tiny_graph_rag.text.columns import keys_of
+from tiny_graph_rag.language.characters import keys_of
+from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.kinds import Kind, kind_of_type
 
 NAMES = st.lists(st.text("aA !가ßé\u0301", max_size=4), min_size=1, max_size=8)
 

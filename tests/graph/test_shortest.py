@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tiny_graph_rag.graph.distances import shortest_walks
 from tiny_graph_rag.graph.model import Adjacency
-from tiny_graph_rag.graph.shortest import shortest_walks
 
 ENTITIES = 9
 PAIRS = st.lists(st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, ENTITIES - 1)), max_size=20)

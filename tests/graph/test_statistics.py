@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.conftest import kg
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.statistics import components, statistics
 
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=20)

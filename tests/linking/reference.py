@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tiny_graph_rag.linking.evidence import CLITIC, CLOSING, COMMON, MARKS, SENTENCE
-from tiny_graph_rag.text import fold, is_dropped
-from tiny_graph_rag.text.particles import Fit, particles
-from tiny_graph_rag.text.words import FUNCTION_WORDS
+from tiny_graph_rag.language.folding import fold, is_dropped
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS
+from tiny_graph_rag.language.particles import Fit, particles
+from tiny_graph_rag.linking.grades import CLITIC, CLOSING, COMMON, MARKS, SENTENCE
 
 Word = tuple[int, int]
 Reading = tuple[int, int, int, frozenset[int]]  # start, end, fit, names

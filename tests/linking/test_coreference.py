@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import kg
-from tiny_graph_rag.dataset.examples import Example
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.pronouns import pronouns
 from tiny_graph_rag.linking.names import NameLinker
-from tiny_graph_rag.linking.pronouns import pronouns
 
 TYPES = {
     "Helen Stoner": "PERSON",

@@ -10,7 +10,7 @@ from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
 from tests.linking.test_names import graph_of
-from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.gold import GoldLinker, NoLinker
 from tiny_graph_rag.linking.names import NameLinker

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import real, write_kg
 from tests.linking import reference
-from tiny_graph_rag.dataset.examples import Example
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
+from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.linking.names import NameLinker
-from tiny_graph_rag.text.words import table
 
 WORDS = [
     *sorted(table("The the What films up Tom Hanks ann B C++ I it's is who 7 1971")),

@@ -13,14 +13,11 @@ import pytest
 
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.errors import ServiceError, UsageError
-from tiny_graph_rag.llm.base import Call, Message, Outcome, Tokens
-from tiny_graph_rag.llm.cache import AnswerCache
-from tiny_graph_rag.llm.chat import CUT_OFF, EMPTY, NOT_ASKED, Chat
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, Tokens
+from tiny_graph_rag.llm.chat import CUT_OFF, EMPTY, Chat, Patience
+from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import Endpoint
-from tiny_graph_rag.llm.journal import Journal
-from tiny_graph_rag.llm.patience import Patience
-from tiny_graph_rag.llm.prices import Price
-from tiny_graph_rag.llm.tokens import TokenCounter
+from tiny_graph_rag.llm.kept import AnswerCache, Journal
 from tiny_graph_rag.secret import Secret
 
 KEY = Secret("sk-this-key-must-never-be-seen")

@@ -11,8 +11,7 @@ from tests.conftest import ROOT
 from tests.tools.encodings import install
 from tiny_graph_rag.errors import ConfigError
 from tiny_graph_rag.llm.base import Message, Tokens
-from tiny_graph_rag.llm.prices import Price, find_price
-from tiny_graph_rag.llm.tokens import TokenCounter
+from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price
 from tiny_graph_rag.secret import Secret, safe_url, scrubbed, url_secrets
 
 

@@ -289,7 +289,7 @@ def test_the_graph_page_opens_follows_a_choice_and_has_no_serious_violation(brow
     from axe_playwright_python.sync_playwright import Axe
 
     from tests.report.test_schema import ROOT
-    from tiny_graph_rag.graph.formats import read_graph
+    from tiny_graph_rag.formats.graphs import read_graph
     from tiny_graph_rag.report.graph_page import core_of, graph_page
 
     graph = read_graph(ROOT / f"data/kg/{KOREAN}-KG.json")

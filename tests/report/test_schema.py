@@ -13,11 +13,11 @@ import pytest
 
 from tests.report.make_results import results
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.evaluation.runner import evaluate
-from tiny_graph_rag.graph.formats import read_graph
-from tiny_graph_rag.metrics import default_measures
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import document_parts
+from tiny_graph_rag.study.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "tiny_graph_rag/report/json/results.schema.json").read_text(encoding="utf-8"))

@@ -14,7 +14,7 @@ from rich.markup import escape as rich_escape
 from rich.text import Text
 
 from tests.conftest import ROOT
-from tiny_graph_rag.report.console import PlainConsole, Table, cell_width, escape, without_markup
+from tiny_graph_rag.report.terminal import PlainConsole, Table, cell_width, escape, without_markup
 
 
 def made(**options: object) -> Table:
@@ -85,7 +85,7 @@ def test_quiet_prints_nothing() -> None:
 @pytest.mark.parametrize(
     ("command", "unused"),
     [
-        ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.evaluation.runner"),
+        ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
         ("stats -g 김유정-동백꽃-KG.json", "numba"),
         ("measures", "numba"),
     ],

@@ -10,11 +10,11 @@ from rich.console import Console
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.dataset.jsonl import read_eval_set
-from tiny_graph_rag.evaluation.runner import evaluate
-from tiny_graph_rag.graph.formats import read_graph
-from tiny_graph_rag.metrics import default_measures
-from tiny_graph_rag.report.console.evaluation import print_evaluation
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.terminal.evaluation import print_evaluation
+from tiny_graph_rag.study.evaluate import evaluate
 
 GOLDEN = Path(__file__).with_name("golden") / "terminal.txt"
 

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
-from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.retrieval import Run
-from tiny_graph_rag.retrieval.base import NO_STEP, Task
+from tiny_graph_rag.retrieval.base import Task
+from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, prices
-from tiny_graph_rag.retrieval.bfs_plain import PlainBfsRetriever
+from tiny_graph_rag.retrieval.cheapest import Mention, Walker
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
-from tiny_graph_rag.retrieval.walker import Mention, Walker
+from tiny_graph_rag.run import NO_STEP, Run
 
 Triple = tuple[str, str, str]
 

@@ -19,11 +19,12 @@ from typer.testing import Result
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config, load_config
 from tiny_graph_rag.errors import ServiceError, UsageError
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.llm import embeddings
 from tiny_graph_rag.llm.embeddings import Embedder
-from tiny_graph_rag.retrieval import Run, make_retriever
+from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
 
 KEY = "sk-test-never-to-be-shown"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import write_kg
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.graph.formats import read_graph
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.pagerank import PageRankRetriever

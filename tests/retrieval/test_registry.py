@@ -12,7 +12,7 @@ from typer.testing import Result
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag import retrieval
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.retrieval.bfs_plain import PlainBfsRetriever
+from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 
 
 class PluggedIn(PlainBfsRetriever):

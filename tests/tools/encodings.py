@@ -10,7 +10,7 @@ import hashlib
 from importlib import resources
 from pathlib import Path
 
-from tiny_graph_rag.llm.tokens import ENCODING_URL
+from tiny_graph_rag.llm.cost import ENCODING_URL
 
 
 def install(name: str, folder: Path) -> Path:

@@ -13,25 +13,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.cli.linking import require_api, say_paid
+from tiny_graph_rag.cli.linking import failed_links, require_api, say_paid
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.linking import LLM, LinkerMaker, make_linker
+from tiny_graph_rag.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.answers.accuracy import Comparing
+    from tiny_graph_rag.answers.answering import Asked
+    from tiny_graph_rag.answers.judge import Judging
+    from tiny_graph_rag.answers.prompt import Template
+    from tiny_graph_rag.answers.records import Answer
+    from tiny_graph_rag.answers.rubrics import Rubric
     from tiny_graph_rag.config import Config
-    from tiny_graph_rag.evaluation.runner import Evaluation
-    from tiny_graph_rag.generation.accuracy import Comparing
-    from tiny_graph_rag.generation.answering import Asked
-    from tiny_graph_rag.generation.base import Answer
-    from tiny_graph_rag.generation.judge import Judging
-    from tiny_graph_rag.generation.prompt import Template
-    from tiny_graph_rag.generation.rubrics import Rubric
     from tiny_graph_rag.llm.base import Outcome
     from tiny_graph_rag.llm.chat import Chat
     from tiny_graph_rag.llm.setup import Tariff
+    from tiny_graph_rag.study.evaluate import Evaluation
 
 
 def prepare(session: Session, options: Generating, examples: EvalSet, results: Path) -> Answering | None:
@@ -59,9 +60,9 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
             raise UsageError(f"--generate needs an API: {HOW_TO_TURN_ON}")
         session.say(f"answers are not generated: no API is set; {HOW_TO_TURN_ON}")
         return None
-    from tiny_graph_rag.generation.prompt import Template
-    from tiny_graph_rag.generation.rubrics import parse_judges
-    from tiny_graph_rag.llm.journal import journal_path
+    from tiny_graph_rag.answers.prompt import Template
+    from tiny_graph_rag.answers.rubrics import parse_judges
+    from tiny_graph_rag.llm.kept import journal_path
     from tiny_graph_rag.llm.setup import Tariff, models, open_chat
 
     template, tariff = Template.read(config.generation.prompt), Tariff(config)
@@ -116,9 +117,9 @@ class Answering:
         With --linker llm nothing is linked, so nothing retrieved: prompts count from no facts at all to
         --context-tokens of them.
         """
-        from tiny_graph_rag.generation.base import Answer
-        from tiny_graph_rag.generation.forecast import forecast
-        from tiny_graph_rag.report.console.answers import print_forecast
+        from tiny_graph_rag.answers.forecast import forecast
+        from tiny_graph_rag.answers.records import Answer
+        from tiny_graph_rag.report.terminal.answers import print_forecast
 
         settings, asked = evaluation.config.openai, self._asked(evaluation)
         counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
@@ -155,12 +156,12 @@ class Answering:
             self._close()
             say_paid(self.session, self.chat)
             return evaluation
-        from tiny_graph_rag.evaluation.answers import summarise_answers
-        from tiny_graph_rag.generation.accuracy import compare_all
-        from tiny_graph_rag.generation.answering import answer_all
-        from tiny_graph_rag.generation.judge import judge_all
+        from tiny_graph_rag.answers.accuracy import compare_all
+        from tiny_graph_rag.answers.answering import answer_all
+        from tiny_graph_rag.answers.judge import judge_all
         from tiny_graph_rag.llm.setup import models
-        from tiny_graph_rag.report.console.answers import print_answers
+        from tiny_graph_rag.report.terminal.answers import print_answers
+        from tiny_graph_rag.study.answer_scores import summarise_answers
 
         asked = self._asked(evaluation)
         try:
@@ -192,8 +193,8 @@ class Answering:
         return replace(evaluation, answered=answered)
 
     def _asked(self, evaluation: Evaluation) -> Asked:
-        from tiny_graph_rag.generation.answering import Asked
-        from tiny_graph_rag.generation.context import ContextMaker
+        from tiny_graph_rag.answers.answering import Asked
+        from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.retrieval.filters import Filters
 
         config = evaluation.config
@@ -214,7 +215,7 @@ class Answering:
         )
 
     def _judging(self, evaluation: Evaluation, asked: Asked, answers: Sequence[Answer]) -> Judging:
-        from tiny_graph_rag.generation.judge import Judging
+        from tiny_graph_rag.answers.judge import Judging
 
         return Judging(asked, answers, self.judges, evaluation.config.evaluation.top_k)
 
@@ -223,7 +224,7 @@ class Answering:
         return _compares(self.session.config, self.judges)
 
     def _comparing(self, evaluation: Evaluation, asked: Asked, answers: Sequence[Answer]) -> Comparing:
-        from tiny_graph_rag.generation.accuracy import Comparing
+        from tiny_graph_rag.answers.accuracy import Comparing
 
         model = evaluation.config.generation.accuracy_model
         return Comparing(self._judging(evaluation, asked, answers), model)
@@ -251,3 +252,59 @@ class Answering:
 def _compares(config: Config, judges: Sequence[Rubric]) -> bool:
     """Whether answers get ACC: it is made of the judge's factuality and of embeddings."""
     return bool(config.generation.accuracy_model) and any(each.name == "factuality" for each in judges)
+
+
+SHOWN_FAILURES = 5
+
+
+def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagError]:
+    """Once results are written: list the questions that failed, and give what the command must end with.
+
+    That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where too much
+    failed. Listed before anything ends, so that a gate that fails as well hides none of them.
+    """
+    from tiny_graph_rag.llm.base import NOT_ASKED  # a run without a model loads none of it
+
+    session, questions = answering.session, len(evaluation.examples)
+    wanted = "answer" if answering.generates else "link"
+    failed = _failed(evaluation)
+    reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
+    for line in reasons[:SHOWN_FAILURES]:
+        session.warn(f"no {wanted} to {line}")
+    if len(reasons) > SHOWN_FAILURES:
+        session.warn(f"… and {len(reasons) - SHOWN_FAILURES:,} more, all in the results")
+    if _was_stopped(answering, evaluation):
+        verdicts = ", verdicts are missing" if answering.judges else ""
+        return [
+            FoundProblems(
+                f"the run stopped before --max-cost {answering.chat.cap_usd:g}: {len(failed):,} of "
+                f"{questions:,} questions have no {wanted} and score 0{verdicts}. "
+                "--resume with a higher cap goes on"
+            )
+        ]
+    if not failed:
+        return []
+    if len(failed) / questions >= session.config.generation.fail_on_error:
+        return [
+            ServiceError(
+                f"{len(failed):,} of {questions:,} questions have no {wanted}, first {reasons[0]}. "
+                "--retry-failed asks them again; --fail-on-error sets the share that is too much"
+            )
+        ]
+    session.say(f"{len(failed):,} questions have no {wanted} and score 0; --retry-failed asks them again")
+    return []
+
+
+def _failed(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Id and reason of each question without what was wanted."""
+    ids = [each.id for each in evaluation.examples]
+    if evaluation.answered is None:
+        return failed_links(ids, evaluation.linked)
+    answers = evaluation.answered.answers.rows
+    return [(id, each.error) for id, each in zip(ids, answers, strict=True) if each.error is not None]
+
+
+def _was_stopped(answering: Answering, evaluation: Evaluation) -> bool:
+    if evaluation.answered is not None:
+        return not evaluation.answered.answers.complete
+    return answering.chat.ledger.stopped is not None

@@ -51,13 +51,13 @@ def compare_command(
     ] = None,
 ) -> None:
     """Say which of several results is better, by how much, how sure that is, and which questions flipped."""
-    from tiny_graph_rag.evaluation.comparison import compare
-    from tiny_graph_rag.evaluation.comparison.results_file import read_system
-    from tiny_graph_rag.evaluation.gates import hold_drops
     from tiny_graph_rag.files import find_input
-    from tiny_graph_rag.metrics import parse_measures
-    from tiny_graph_rag.report.console.comparison import print_comparison
-    from tiny_graph_rag.report.json.comparison import comparison_parts
+    from tiny_graph_rag.measures import parse_measures
+    from tiny_graph_rag.report.json.studies import comparison_parts
+    from tiny_graph_rag.report.terminal.comparison import print_comparison
+    from tiny_graph_rag.study.compare import compare
+    from tiny_graph_rag.study.gates import hold_drops
+    from tiny_graph_rag.study.results_file import read_system
 
     out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout)

@@ -74,11 +74,11 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare
-    from tiny_graph_rag.evaluation.runner import evaluate
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
-    from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.report.console.evaluation import print_evaluation
+    from tiny_graph_rag.measures import default_measures, parse_measures
     from tiny_graph_rag.report.json.results import document_parts
+    from tiny_graph_rag.report.terminal.evaluation import print_evaluation
+    from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output.of(output, reporting)
     session = Session.open(
@@ -106,7 +106,7 @@ def evaluate_command(
     target = out.path(session, f"{examples.name}-results.json")
     saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
     if saved is not None:
-        from tiny_graph_rag.retrieval.runs.writing import form_of, run_parts
+        from tiny_graph_rag.formats.runs.writing import form_of, run_parts
 
         form = form_of(saved, save_run_format)
         check_writable(saved)
@@ -134,8 +134,8 @@ def evaluate_command(
     for line in evaluation.notes:
         session.say(line)
     if kinds:
-        from tiny_graph_rag.evaluation.perturb import perturb as perturbed
-        from tiny_graph_rag.report.console.perturbed import print_perturbed
+        from tiny_graph_rag.report.terminal.evaluation import print_perturbed
+        from tiny_graph_rag.study.perturb import perturb as perturbed
 
         evaluation = replace(evaluation, perturbed=perturbed(evaluation, kinds))
         print_perturbed(evaluation.perturbed, session.console)
@@ -149,7 +149,7 @@ def evaluate_command(
     outcomes = gates.hold(evaluation.summary.overall.measures)
     problems = []
     if answering is not None:
-        from tiny_graph_rag.cli import unanswered
+        from tiny_graph_rag.cli import answering as unanswered
 
         problems = unanswered.problems(answering, evaluation)
     try:
@@ -162,6 +162,6 @@ def evaluate_command(
 def _kinds(perturb: str | None) -> tuple[str, ...]:
     if perturb is None:
         return ()
-    from tiny_graph_rag.evaluation.perturb import parse_kinds
+    from tiny_graph_rag.study.perturb import parse_kinds
 
     return parse_kinds(comma_list(perturb))

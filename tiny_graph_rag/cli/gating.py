@@ -14,8 +14,8 @@ from tiny_graph_rag.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
-    from tiny_graph_rag.evaluation.gates import Gate, HasMean, Outcome
-    from tiny_graph_rag.metrics import Measure
+    from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.study.gates import Gate, HasMean, Outcome
 
 GateOn = Annotated[
     str,
@@ -39,7 +39,7 @@ class Floors:
 
     def checked(self) -> Gates:
         """Before any work. Raises UsageError for what is no gate or can't be written."""
-        from tiny_graph_rag.evaluation.gates import parse_floors
+        from tiny_graph_rag.study.gates import parse_floors
 
         return Gates.of(parse_floors(self.fail_under) if self.fail_under else (), self.gate_on, self.junit)
 
@@ -57,7 +57,7 @@ class Drops:
 
     def checked(self) -> Gates:
         """Before any work. Raises UsageError for what is no gate or can't be written."""
-        from tiny_graph_rag.evaluation.gates import parse_drops
+        from tiny_graph_rag.study.gates import parse_drops
 
         return Gates.of(parse_drops(self.max_drop) if self.max_drop else (), self.gate_on, self.junit)
 
@@ -72,7 +72,7 @@ class Gates:
 
     @classmethod
     def of(cls, gates: tuple[Gate, ...], gate_on: str, junit: Path | None) -> Gates:
-        from tiny_graph_rag.evaluation.gates import check_basis
+        from tiny_graph_rag.study.gates import check_basis
 
         basis = check_basis(gate_on)
         if junit is not None:
@@ -84,14 +84,14 @@ class Gates:
         return tuple(gate.measure for gate in self.gates)
 
     def hold(self, means: Mapping[Measure, HasMean]) -> list[Outcome]:
-        from tiny_graph_rag.evaluation.gates import hold_floors
+        from tiny_graph_rag.study.gates import hold_floors
 
         return hold_floors(self.gates, means, self.basis)
 
     def conclude(self, session: Session, outcomes: Sequence[Outcome], suite: str) -> None:
         """Say what passed, write the JUnit file. Raises FoundProblems with one line a gate that failed."""
         if self.junit is not None:
-            from tiny_graph_rag.evaluation.gates import junit_xml
+            from tiny_graph_rag.study.gates import junit_xml
 
             write_atomically(self.junit, [junit_xml(outcomes, suite)])
         for each in outcomes:

@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.session import Session
 @command(app, "measures")
 def measures(common: Common) -> None:
     """List every measure with its spelling, range, definition and source."""
-    from tiny_graph_rag.metrics.reference import listed
+    from tiny_graph_rag.measures.reference import listed
 
     session = Session.open(common)
     rows = listed()
@@ -22,7 +22,7 @@ def measures(common: Common) -> None:
         for name, its_span, definition, source in rows:
             session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
         return
-    from tiny_graph_rag.report.console import Table, escape
+    from tiny_graph_rag.report.terminal import Table, escape
 
     table = Table()
     for column in ("measure", "range", "definition", "source"):

@@ -35,7 +35,7 @@ def query(
     ] = False,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
-    from tiny_graph_rag.report.console.question import print_question, print_reasons
+    from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
 
     session = Session.open(
         common,
@@ -65,7 +65,7 @@ def query(
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
     from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
-    from tiny_graph_rag.retrieval.asking import ask
+    from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
     knowledge = session.graph(graph)
@@ -86,11 +86,11 @@ def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple
 
 def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tuple[dict[str, Any], Spelled]:
     """A question of a gold set, beside its references."""
-    from tiny_graph_rag.dataset.examples import Selection
-    from tiny_graph_rag.evaluation.runner import evaluate
-    from tiny_graph_rag.metrics import default_measures
+    from tiny_graph_rag.gold.examples import Selection
+    from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json import results
     from tiny_graph_rag.report.json.spelled import Spelled
+    from tiny_graph_rag.study.evaluate import evaluate
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))
     linking = Linking.of(session)

@@ -27,8 +27,8 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.evaluation.foreign.opening import Opened
-    from tiny_graph_rag.metrics.textual import TextMatch
+    from tiny_graph_rag.measures.textual import TextMatch
+    from tiny_graph_rag.scoring.opening import Opened
 
 
 @command(app, "score")
@@ -82,18 +82,18 @@ def score(
     ] = None,
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
-    from tiny_graph_rag.evaluation.foreign.opening import Request, attempts
-    from tiny_graph_rag.evaluation.foreign.stretches import Collected
-    from tiny_graph_rag.evaluation.foreign.trec_gold import AnotherWay
     from tiny_graph_rag.files import (
         bare_name,
         find_input,
         sha256_meanwhile,
     )
-    from tiny_graph_rag.metrics import default_measures, parse_measures
-    from tiny_graph_rag.report.console.summary import print_summary
+    from tiny_graph_rag.measures import default_measures, parse_measures
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import document_parts
+    from tiny_graph_rag.report.terminal.summary import print_summary
+    from tiny_graph_rag.scoring.opening import Request, attempts
+    from tiny_graph_rag.scoring.stretches import Collected
+    from tiny_graph_rag.scoring.trec_gold import AnotherWay
 
     if ties not in ("list", "trec"):
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
@@ -166,6 +166,6 @@ def _sources(
 
 
 def _text_match(kind: str, threshold: float) -> TextMatch:
-    from tiny_graph_rag.metrics.textual import TextMatch
+    from tiny_graph_rag.measures.textual import TextMatch
 
     return TextMatch(kind, threshold)

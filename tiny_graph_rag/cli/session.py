@@ -13,13 +13,13 @@ from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_lis
 from tiny_graph_rag.config import Config, cache_folder, load_config
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import find_input
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.language.folding import nfc
 
 if TYPE_CHECKING:  # a command loads only what it uses
-    from tiny_graph_rag.dataset.examples import EvalSet, Selection
+    from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.metrics import Measure
-    from tiny_graph_rag.report.console import Console
+    from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.report.terminal import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
@@ -57,7 +57,7 @@ class Session:
         """rich's on a terminal, where wide names wrap inside their cells; elsewhere a plain one."""
         stream = sys.stderr if self.to_stdout else sys.stdout
         if not stream.isatty():
-            from tiny_graph_rag.report.console import PlainConsole
+            from tiny_graph_rag.report.terminal import PlainConsole
 
             return PlainConsole(stream, self.quiet)
         from rich.console import Console
@@ -73,7 +73,7 @@ class Session:
             print(f"warning: {text}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
-        from tiny_graph_rag.dataset.jsonl import read_eval_set
+        from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 
         examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
         if chosen is None:
@@ -82,7 +82,7 @@ class Session:
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
-        from tiny_graph_rag.graph.formats import read_graph
+        from tiny_graph_rag.formats.graphs import read_graph
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)
@@ -101,7 +101,7 @@ class Session:
 
     def _vocabulary(self, graph: KnowledgeGraph, path: Path) -> dict[str, tuple[str, ...]]:
         """The words that --vocabulary names, or those beside the graph."""
-        from tiny_graph_rag.graph.vocabulary import ENDING, read_vocabulary
+        from tiny_graph_rag.formats.vocabulary import ENDING, read_vocabulary
 
         chosen = self.config.retrieval.vocabulary
         if chosen == "none":
@@ -129,7 +129,7 @@ class Session:
 
 def selection(chosen: Chosen) -> Selection:
     """The questions that the options of `Chosen` leave."""
-    from tiny_graph_rag.dataset.examples import Selection
+    from tiny_graph_rag.gold.examples import Selection
 
     return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
 
@@ -171,7 +171,7 @@ def base_name(examples: EvalSet) -> str:
 
 
 def _implied(folder: Path, examples: EvalSet | None) -> Path:
-    from tiny_graph_rag.graph.formats import READERS
+    from tiny_graph_rag.formats.graphs import READERS
 
     graphs = sorted(
         each

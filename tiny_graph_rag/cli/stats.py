@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.session import Session
 def stats(graph: Graph, folders: Folders, common: Common) -> None:
     """Count a graph's entities, relations, types, degrees, components, aliases and flaws."""
     from tiny_graph_rag.graph.statistics import statistics
-    from tiny_graph_rag.report.console.graph import print_statistics
+    from tiny_graph_rag.report.terminal.graph import print_statistics
 
     session = Session.open(common, folders)
     knowledge = session.graph(graph)

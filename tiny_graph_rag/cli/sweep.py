@@ -27,7 +27,7 @@ from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, de
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.metrics import Measure
+    from tiny_graph_rag.measures import Measure
 
 MOST_HOPS = 50  # the diameter of no graph that anyone would walk
 
@@ -70,11 +70,11 @@ def sweep_command(
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
-    from tiny_graph_rag.evaluation.sweep import Plan, sweep
     from tiny_graph_rag.files import check_writable, write_atomically
-    from tiny_graph_rag.metrics import Measure, default_measures, parse_measures
-    from tiny_graph_rag.report.console.sweep import print_sweep
-    from tiny_graph_rag.report.json.sweep import sweep_csv, sweep_parts
+    from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+    from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
+    from tiny_graph_rag.report.terminal.sweep import print_sweep
+    from tiny_graph_rag.study.sweep import Plan, sweep
 
     out = Output.of(output, reporting)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)

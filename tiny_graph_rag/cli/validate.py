@@ -15,11 +15,11 @@ from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.dataset.examples import EvalSet
-    from tiny_graph_rag.dataset.validate import Validation
-    from tiny_graph_rag.evaluation.diagnosis.hop_tags import HopTag
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.study.hops import HopTag
 
 
 @command(app, "validate")
@@ -41,13 +41,13 @@ def validate_command(
     all_: Annotated[bool, typer.Option("--all", help="Show every finding, not ten of a kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
-    from tiny_graph_rag.dataset.fixes import proposed_lines, renames
-    from tiny_graph_rag.dataset.jsonl import read_sound_lines
-    from tiny_graph_rag.dataset.stamp import read_drift, write_stamp
-    from tiny_graph_rag.dataset.validate import validate
     from tiny_graph_rag.files import check_writable, find_input, write_atomically
+    from tiny_graph_rag.formats.gold.jsonl import read_sound_lines
+    from tiny_graph_rag.gold.nearest import proposed_lines, renames
+    from tiny_graph_rag.gold.stamp import read_drift, write_stamp
+    from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.console.validation import print_findings, print_validation
+    from tiny_graph_rag.report.terminal.validation import print_findings, print_validation
 
     session = Session.open(common, folders)
     if fix_suggestions is not None:
@@ -89,10 +89,9 @@ def _hop_tags(
     graph: KnowledgeGraph, examples: EvalSet, names: NameIndex, found: Validation
 ) -> dict[str, HopTag]:
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
-    from tiny_graph_rag.evaluation.diagnosis.free_hops import FreeHops
-    from tiny_graph_rag.evaluation.diagnosis.gold_seeds import gold_links
-    from tiny_graph_rag.evaluation.diagnosis.hop_tags import hop_tags
     from tiny_graph_rag.linking.names import NameLinker
+    from tiny_graph_rag.study.gold_seeds import gold_links
+    from tiny_graph_rag.study.hops import FreeHops, hop_tags
 
     seeds = NameLinker(graph, names).link(examples.examples)
     for row, each in enumerate(gold_links(examples.examples, names)):

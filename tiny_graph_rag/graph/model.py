@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.strings import Categories, StringLists, Strings
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.errors import MissingExtraError
+from tiny_graph_rag.language.folding import nfc
 
 if TYPE_CHECKING:
     import networkx
+
+    pass  # MERGED
+
 
 DEFAULT_WEIGHT = 1.0
 DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
@@ -178,7 +182,7 @@ class KnowledgeGraph:
 
         Raises MissingExtraError where networkx is not installed.
         """
-        from tiny_graph_rag.graph.interchange import to_networkx
+        pass  # MERGED
 
         return to_networkx(self)
 
@@ -222,3 +226,35 @@ def _order_by_pair(
     pairs.sort()
     pairs &= np.uint64((1 << slot_bits) - 1)
     return pairs.view(np.int64)
+
+
+def to_networkx(graph: KnowledgeGraph) -> networkx.MultiDiGraph[str]:
+    """See KnowledgeGraph.to_networkx."""
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtraError("to_networkx()", "networkx", "networkx") from error
+    made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=graph.name)
+    entities, relations = graph.entities, graph.relations
+    ids = list(entities.ids)
+    for row, entity_id in enumerate(ids):
+        made.add_node(
+            entity_id,
+            name=entities.names[row],
+            entity_type=entities.types[row],
+            description=entities.descriptions[row],
+            aliases=entities.aliases[row],
+            source_chunks=entities.source_chunks[row],
+        )
+    for row in range(len(relations)):
+        made.add_edge(
+            ids[relations.sources[row]],
+            ids[relations.targets[row]],
+            key=row,
+            relationship_id=relations.ids[row],
+            relationship_type=relations.types[row],
+            description=relations.descriptions[row],
+            weight=float(relations.weights[row]),
+            source_chunks=relations.source_chunks[row],
+        )
+    return made

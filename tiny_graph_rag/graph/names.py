@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.arrays import counted
-from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.columns.arrays import counted
+from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.strings import Strings
-from tiny_graph_rag.text import fold, nfc
-from tiny_graph_rag.text.columns import (
+from tiny_graph_rag.language.characters import (
     Keys,
     Places,
     among,
@@ -30,7 +28,9 @@ from tiny_graph_rag.text.columns import (
     keys_of_rows,
     running,
 )
-from tiny_graph_rag.text.words import HONORIFICS
+from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.function_words import HONORIFICS
+from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 
 FILTER_BITS = 4  # log2 of the filter's bits a key: 6 % of the stretches that are no name pass it
 

@@ -9,10 +9,9 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.arrays import counted
-from tiny_graph_rag.graph.strings import Strings
-from tiny_graph_rag.text import fold
-from tiny_graph_rag.text.columns import (
+from tiny_graph_rag.columns.arrays import counted
+from tiny_graph_rag.columns.strings import Strings
+from tiny_graph_rag.language.characters import (
     CASED,
     UPPER,
     Characters,
@@ -25,6 +24,7 @@ from tiny_graph_rag.text.columns import (
     keys_of_rows,
     running,
 )
+from tiny_graph_rag.language.folding import fold
 
 CHUNK = 1 << 16  # names folded at once: 60 MB of columns, whatever the size of the graph
 FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import DANGLING, KnowledgeGraph
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.language.folding import nfc
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tiny_graph_rag.compiled import compiled, worth_compiling
+from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.graph.model import Adjacency
 
 # numpy looks at this many neighbours in the time of one innermost step of plain Python.

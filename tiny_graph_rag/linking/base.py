@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.gold.examples import Example
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.llm.spent import Spent
+    from tiny_graph_rag.llm.cost import Spent
 
 
 @dataclass(frozen=True, slots=True)

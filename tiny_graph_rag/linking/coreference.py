@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.kinds import Kind
+from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.pronouns import Reference, pronouns
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.evidence import Grade
+from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention
-from tiny_graph_rag.linking.pronouns import Reference, pronouns
 
 Turns = Sequence[Sequence[Mention]]  # of the earlier turns, oldest first
 

@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.characters import Keys, code_points, keys, running
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS
+from tiny_graph_rag.language.particles import Fit, final_consonant, particles
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.evidence import Grade
-from tiny_graph_rag.linking.known_words import stem_of, stems_of_types
+from tiny_graph_rag.linking.grades import Grade, stem_of, stems_of_types
 from tiny_graph_rag.linking.mentions import Mention
-from tiny_graph_rag.text import fold
-from tiny_graph_rag.text.columns import Keys, code_points, keys, running
-from tiny_graph_rag.text.particles import Fit, final_consonant, particles
-from tiny_graph_rag.text.words import FUNCTION_WORDS
 
 GRAM = 3  # letters
 BUCKETS = 1 << 18  # of grams; those that fall together only lengthen the shortlist

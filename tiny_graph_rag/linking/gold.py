@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
 

@@ -8,17 +8,16 @@ from importlib import resources
 from typing import ClassVar
 
 from tiny_graph_rag.config.sections import OpenAI
-from tiny_graph_rag.dataset.examples import Example
 from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
-from tiny_graph_rag.linking.evidence import Grade
+from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
-from tiny_graph_rag.llm.base import Call, Message, Outcome
-from tiny_graph_rag.llm.chat import NOT_ASKED, Chat
-from tiny_graph_rag.llm.spent import Spent
-from tiny_graph_rag.llm.structured import read_object, strict_object
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, read_object, strict_object
+from tiny_graph_rag.llm.chat import Chat
+from tiny_graph_rag.llm.cost import Spent
 
 SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
 RULES = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.arrays import distinct
-from tiny_graph_rag.graph.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
-from tiny_graph_rag.linking.evidence import COMMON, Evidence, Grade, weigh
-from tiny_graph_rag.linking.known_words import STEM, KnownWords, words_of_type
-from tiny_graph_rag.linking.readings import Readings, Text, readings
-from tiny_graph_rag.text import is_dropped, nfc
-from tiny_graph_rag.text.columns import CASED, HANGUL
-from tiny_graph_rag.text.particles import Fit
+from tiny_graph_rag.language.characters import CASED, HANGUL
+from tiny_graph_rag.language.folding import is_dropped, nfc
+from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.language.particles import Fit
+from tiny_graph_rag.linking.grades import COMMON, STEM, Evidence, Grade, KnownWords, weigh, words_of_type
+from tiny_graph_rag.linking.spans import Readings, Text, readings
 
 # By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
 TANGIBLE = np.array([kind in (Kind.PERSON, Kind.PLACE, Kind.THING) for kind in Kind])

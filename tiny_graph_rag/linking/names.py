@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from tiny_graph_rag.dataset.examples import Example
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.tokens import words_tried
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
 from tiny_graph_rag.linking.coreference import from_context, is_telling
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
-from tiny_graph_rag.linking.tried import words_tried
 
 
 class NameLinker(Linker):

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tiny_graph_rag.errors import json_kind
+
 Purpose = Literal["linking", "answering", "judging"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")
 KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
+
+NOT_ASKED = "not asked: the run stopped at --max-cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +141,29 @@ class Outcome:
         )
         kept = Reply(str(reply["text"]), counted, bool(reply["estimated"]), str(reply["finish_reason"]))
         return cls(kept, found.get("error"))
+
+
+Json = dict[str, Any]
+_FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
+
+
+def strict_object(**properties: Json) -> Json:
+    """A JSON schema in the strict form that structured output wants: all required, nothing else."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def read_object(text: str) -> Json:
+    """A reply as an object, out of its code fence if it has one. Raises ValueError in words."""
+    fenced = _FENCED.match(text.strip())
+    try:
+        reply = json.loads(fenced[1] if fenced else text)
+    except ValueError:
+        raise ValueError(f"wanted JSON, got {text[:60]!r}") from None
+    if not isinstance(reply, dict):
+        raise ValueError(f"wanted a JSON object, got {json_kind(reply)}")
+    return reply

@@ -3,32 +3,78 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
+import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import ServiceError
-from tiny_graph_rag.llm.base import Call, Outcome, Reply
-from tiny_graph_rag.llm.budget import Budget, CapReached, worst_cost
-from tiny_graph_rag.llm.cache import AnswerCache
-from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
-from tiny_graph_rag.llm.journal import Journal
-from tiny_graph_rag.llm.pace import Pace
-from tiny_graph_rag.llm.parameters import Parameters
-from tiny_graph_rag.llm.patience import Patience
-from tiny_graph_rag.llm.prices import Price
-from tiny_graph_rag.llm.stopping import Stop, Stopped
-from tiny_graph_rag.llm.tokens import TokenCounter
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Reply
+from tiny_graph_rag.llm.cost import Price, TokenCounter
+from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint, Parameters
+from tiny_graph_rag.llm.kept import AnswerCache, Journal
+from tiny_graph_rag.llm.limits import Budget, CapReached, Pace, worst_cost
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-NOT_ASKED = "not asked: the run stopped at --max-cost"
+
 EMPTY = "the model returned an empty answer"
 CUT_OFF = "the answer was cut off before its first word: raise openai.max_tokens"
 UNREACHABLE_AFTER = 3  # calls that found no server, with all their retries, before anybody answered
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Times are seconds; the wait doubles from `first_wait` to `longest_wait`, half of it by chance.
+
+    attempts: of a call that fails in passing. limited: times that one call obeys a rate limit.
+    longest_retry_after: an API that asks to wait longer ends the run, which can be resumed.
+    """
+
+    attempts: int = 5
+    limited: int = 30
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    longest_retry_after: float = 300.0
+
+    def wait(self, attempt: int, chance: random.Random) -> float:
+        """Seconds to wait after so many attempts (from 1)."""
+        longest: float = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
+        return longest * (0.5 + chance.random() / 2)
+
+
+class Stopped(Exception):  # noqa: N818 - no error: the run ends, and this call failed in passing
+    """A call that would have been tried again."""
+
+
+class Stop:
+    """Why no new call begins any more. Ctrl-C lets the calls under way finish; a second one does not."""
+
+    def __init__(self) -> None:
+        self.reason: BaseException | None = None
+
+    @contextlib.contextmanager
+    def at_ctrl_c(self) -> Iterator[None]:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+
+        def stop() -> None:
+            if self.reason is not None and task is not None:
+                task.cancel()
+            self.reason = self.reason or KeyboardInterrupt()
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, stop)
+        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
 
 
 @dataclass(slots=True)

@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.stored import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.config import Config, cache_folder
 from tiny_graph_rag.errors import ServiceError, UsageError
-from tiny_graph_rag.graph.arrays import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.secret import HIDDEN, Secret, safe_url
 
 OPENAI = "https://api.openai.com/v1"

@@ -7,12 +7,10 @@ from pathlib import Path
 
 from tiny_graph_rag.config import Config, cache_folder, tokenizer_folder
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.llm.cache import AnswerCache
 from tiny_graph_rag.llm.chat import Chat
+from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price, how_to_price
 from tiny_graph_rag.llm.endpoint import Endpoint
-from tiny_graph_rag.llm.journal import Journal
-from tiny_graph_rag.llm.prices import Price, find_price, how_to_price
-from tiny_graph_rag.llm.tokens import TokenCounter
+from tiny_graph_rag.llm.kept import AnswerCache, Journal
 
 HOW_TO_TURN_ON = (
     "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without keys (docs/generation-and-cost.md)"

@@ -10,7 +10,7 @@ import msgspec
 
 from tiny_graph_rag.errors import InputError, json_kind
 from tiny_graph_rag.files import read_bytes
-from tiny_graph_rag.text import nfc
+from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 Json = dict[str, Any]

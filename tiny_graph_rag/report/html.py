@@ -13,7 +13,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from tiny_graph_rag.report.page_data import page_data, script_json
+from tiny_graph_rag.report.page_packing import page_data, script_json
 
 Json = dict[str, Any]
 

@@ -37,7 +37,7 @@ def _markdown(documents: Sequence[Document]) -> Files:
 
 
 def _csv(documents: Sequence[Document]) -> Files:
-    from tiny_graph_rag.report.tables import csv_files
+    from tiny_graph_rag.report.csv_files import csv_files
 
     for each in documents:
         yield from csv_files(each)

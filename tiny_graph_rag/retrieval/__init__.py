@@ -12,31 +12,28 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Reason, Retriever, Run, Task
+from tiny_graph_rag.retrieval.base import Reason, Retriever, Task
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.dataset.examples import EvalSet
-    from tiny_graph_rag.dataset.resolve import Judgments
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.gold.resolve import Judgments
 
 ENTRY_POINTS = "tiny_graph_rag.retrievers"
 BUILT_IN = {  # name → where its class is, so that asking for one does not import the others
     "bfs": "tiny_graph_rag.retrieval.bfs:BfsRetriever",
-    "bfs-plain": "tiny_graph_rag.retrieval.bfs_plain:PlainBfsRetriever",
+    "bfs-plain": "tiny_graph_rag.retrieval.baselines:PlainBfsRetriever",
     "pagerank": "tiny_graph_rag.retrieval.pagerank:PageRankRetriever",
     "bm25": "tiny_graph_rag.retrieval.bm25:Bm25Retriever",
     "dense": "tiny_graph_rag.retrieval.dense:DenseRetriever",
-    "hybrid": "tiny_graph_rag.retrieval.hybrid:HybridRetriever",
-    "oracle": "tiny_graph_rag.retrieval.oracle:OracleRetriever",
-    "run": "tiny_graph_rag.retrieval.run_file:RunFileRetriever",
+    "hybrid": "tiny_graph_rag.retrieval.baselines:HybridRetriever",
+    "oracle": "tiny_graph_rag.retrieval.baselines:OracleRetriever",
+    "run": "tiny_graph_rag.retrieval.baselines:RunFileRetriever",
 }
 
 __all__ = [
     "BUILT_IN",
-    "NO_HOP",
-    "NO_STEP",
     "Reason",
     "Retriever",
-    "Run",
     "Task",
     "make_retriever",
     "retriever_class",

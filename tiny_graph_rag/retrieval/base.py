@@ -11,73 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.run import Run
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.dataset.examples import EvalSet
-    from tiny_graph_rag.dataset.resolve import Judgments
-
-NO_HOP = -1  # the hop of an entity that no walk reached
-NO_STEP = -1  # fills the rest of a walk's row
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """Ranked entities of every question, best first, in one table.
-
-    offsets: int64 (questions + 1,) into the rows. entities: int32 (rows,). scores: float64 (rows,), higher
-    is better, never NaN. hops: int32 (rows,), fewest relations from a seed, NO_HOP where there is no walk.
-    walks: int32 (rows, longest), the relations from seed to entity, rows filled up with NO_STEP; or None
-    where the retriever does not walk.
-    """
-
-    offsets: NDArray[np.int64]
-    entities: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    hops: NDArray[np.int32]
-    walks: NDArray[np.int32] | None = None
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def rows(self, question: int) -> slice:
-        return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
-
-    def cut(self, depth: int) -> Run:
-        """The first `depth` rows of every question."""
-        rank = np.arange(len(self.entities)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        keep = rank < depth
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
-        walks = None if self.walks is None else self.walks[keep]
-        return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks)
-
-    def where(self, keep: NDArray[np.bool_]) -> Run:
-        """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
-        counts = np.concatenate([[0], np.cumsum(keep)])
-        walks = None if self.walks is None else self.walks[keep]
-        return Run(counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks)
-
-    @classmethod
-    def concatenated(cls, parts: Sequence[Run]) -> Run:
-        """One run of all questions of `parts`, in order."""
-        if not parts:
-            empty = np.zeros(0, dtype=np.int32)
-            return cls(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty)
-        starts = np.cumsum([0, *(len(part.entities) for part in parts)])
-        offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
-        walks = [part.walks for part in parts if part.walks is not None]
-        return cls(
-            np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
-            np.concatenate([part.entities for part in parts]),
-            np.concatenate([part.scores for part in parts]),
-            np.concatenate([part.hops for part in parts]),
-            np.concatenate(walks) if len(walks) == len(parts) else None,
-        )
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.gold.resolve import Judgments
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.compiled import worth_compiling
+from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
-from tiny_graph_rag.retrieval.base import Reason, Retriever, Run, Task
-from tiny_graph_rag.retrieval.evidence import Texts, TypeNames, milli
+from tiny_graph_rag.retrieval.base import Reason, Retriever, Task
+from tiny_graph_rag.retrieval.cheapest import Mention, Ranked, Walker
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.slots import Reader
+from tiny_graph_rag.retrieval.reading import Reader
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
-from tiny_graph_rag.retrieval.walker import Mention, Ranked, Walker
+from tiny_graph_rag.retrieval.word_claims import Texts, TypeNames, milli
+from tiny_graph_rag.run import Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tiny_graph_rag.graph.model import Adjacency, KnowledgeGraph
 from tiny_graph_rag.graph.traversal import Reached, Walker, neighbourhoods, slots_of, worth_walking
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import NO_HOP, NO_STEP, Run, Task
+from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 LAST_HOP = np.iinfo(np.int32).max  # what no walk reached stands behind what one did
 

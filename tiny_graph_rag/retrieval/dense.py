@@ -11,9 +11,10 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
-from tiny_graph_rag.retrieval.base import Retriever, Run, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.retrieval.entity_texts import neighbour_texts, own_text
+from tiny_graph_rag.run import Run
 
 TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every embedding model's limit
 DIGITS = 6  # kept of a cosine: more would depend on how the machine splits a product

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.base import NO_STEP, Reason
-from tiny_graph_rag.retrieval.evidence import milli
-from tiny_graph_rag.retrieval.slots import Reading, Slot
+from tiny_graph_rag.retrieval.base import Reason
+from tiny_graph_rag.retrieval.reading import Reading, Slot
+from tiny_graph_rag.retrieval.word_claims import milli
+from tiny_graph_rag.run import NO_STEP
 
 ENDPOINT = -1
 

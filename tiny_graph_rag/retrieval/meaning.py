@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.llm.embeddings import Embedder
-from tiny_graph_rag.retrieval.evidence import NO_PLACE, Claim, milli
-from tiny_graph_rag.retrieval.words import words_of_name
+from tiny_graph_rag.retrieval.word_claims import NO_PLACE, Claim, milli
 
 
 class Meanings:

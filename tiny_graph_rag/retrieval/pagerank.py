@@ -12,10 +12,11 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.compiled import compiled, worth_compiling
+from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.retrieval.base import Retriever, Run, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task
 from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.run import Run
 
 DAMPING = 0.85  # the share of steps that follow a relation (Page et al., 1999)
 TOLERANCE = 1e-9  # of the mass in all that may still move in a step

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tiny_graph_rag.dataset.examples import Example
-from tiny_graph_rag.evaluation.answers import Answered, AnswerSlice
-from tiny_graph_rag.generation.base import Agreement, Answer, Answers
+from tiny_graph_rag.answers.records import Agreement, Answer, Answers
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
-from tiny_graph_rag.llm.spent import Spent, total
+from tiny_graph_rag.llm.cost import Spent, total
 from tiny_graph_rag.report.json.numbers import mean_fields, number
 from tiny_graph_rag.report.json.spelled import Spelled
+from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
 
 def answer(answers: Answers, row: int, spelled: Spelled) -> dict[str, Any]:

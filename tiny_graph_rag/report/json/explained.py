@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.dataset.resolve import Reference
-from tiny_graph_rag.evaluation.diagnosis import Explanation
-from tiny_graph_rag.evaluation.diagnosis.recommendations import recommendations
-from tiny_graph_rag.evaluation.diagnosis.ties import Ties
-from tiny_graph_rag.evaluation.diagnosis.verdicts import NO_RANK, Verdict
-from tiny_graph_rag.evaluation.diagnosis.waterfall import Step
-from tiny_graph_rag.evaluation.runner import Evaluation
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.distances import NOT_REACHED
+from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number
 from tiny_graph_rag.report.json.spelled import Spelled
-from tiny_graph_rag.text import fold, nfc
+from tiny_graph_rag.study.advice import recommendations
+from tiny_graph_rag.study.evaluate import Evaluation
+from tiny_graph_rag.study.explanation import Explanation
+from tiny_graph_rag.study.ties import Ties
+from tiny_graph_rag.study.verdicts import NO_RANK, Step, Verdict
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.evaluation.perturb import Perturbed
+    from tiny_graph_rag.study.perturb import Perturbed
 
 VERDICTS = tuple(Verdict)
 

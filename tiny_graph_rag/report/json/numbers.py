@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.evaluation.summary import Slice
-from tiny_graph_rag.metrics import Mean, Measure
-from tiny_graph_rag.metrics.statistics import percentiles
+from tiny_graph_rag.measures import Mean, Measure
+from tiny_graph_rag.measures.statistics import percentiles
+from tiny_graph_rag.measures.summary import Slice
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 

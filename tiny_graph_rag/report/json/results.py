@@ -10,10 +10,9 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.dataset.examples import EvalSet
-from tiny_graph_rag.evaluation.runner import Evaluation
+from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -28,6 +27,7 @@ from tiny_graph_rag.report.json.numbers import (
     slice_document,
 )
 from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
+from tiny_graph_rag.study.evaluate import Evaluation
 
 
 def document_parts(evaluation: Evaluation) -> Iterator[bytes]:

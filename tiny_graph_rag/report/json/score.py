@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.evaluation.foreign.stretches import Collected, Names, Stretch
-from tiny_graph_rag.evaluation.summary import Summary
-from tiny_graph_rag.metrics import Measure
-from tiny_graph_rag.metrics.base import Column
-from tiny_graph_rag.metrics.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.report.json.numbers import headline, latency_document, number, slice_document
+from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -145,7 +145,7 @@ def question_rows(
     stretch: Stretch, columns: dict[Measure, Column], cutoff: int, shown: int
 ) -> Iterator[dict[str, Any]]:
     """One object of `results` a question."""
-    from tiny_graph_rag.retrieval.base import NO_HOP
+    from tiny_graph_rag.run import NO_HOP
 
     judged = stretch.judged
     rows = judged.rows[:, :shown]

@@ -7,7 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import NO_STEP, Reason, Run
+from tiny_graph_rag.retrieval.base import Reason
+from tiny_graph_rag.run import NO_STEP, Run
 
 T = TypeVar("T")
 

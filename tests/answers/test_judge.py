@@ -1,0 +1,170 @@
+"""What a judge's replies are worth, worked by hand, and judges in a whole run."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_gold, write_kg
+from tests.tools.chat_server import Action, ChatServer, Request, answer
+from tiny_graph_rag.answers.judge import kappa
+from tiny_graph_rag.answers.rubrics import QUALITIES, RUBRICS, parse_judges
+from tiny_graph_rag.errors import UsageError
+
+
+def value(judge: str, reply: dict) -> dict[str, float]:
+    rubric = RUBRICS[judge]
+    return rubric.value(rubric.read(json.dumps(reply)))
+
+
+def test_kappa_is_cohens() -> None:
+    """His form of a 2 × 2 table: 20 both yes, 15 both no, 5 and 10 apart, n = 50.
+
+    Observed 35/50 = .7; yes by 25/50 and 30/50, by chance .5·.6 + .5·.4 = .5; κ = (.7 − .5)/(1 − .5) = .4.
+    """
+    pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
+    assert kappa(pairs) == pytest.approx(0.4)
+    assert kappa([(True, True), (False, False)]) == 1.0
+    assert math.isnan(kappa([]))
+    assert math.isnan(kappa([(True, True)]))
+
+
+def test_factuality_is_f1_of_statements_and_coverage_the_share_of_the_truth() -> None:
+    """TP 2, FP 1, FN 1 (of 4 true statements 3 are present): F1 = 2·2/(2·2 + 1 + 1) = 2/3, coverage 3/4."""
+    reply = {
+        "answer": [{"statement": "s", "supported": flag, "reason": ""} for flag in (True, True, False)],
+        "truth": [{"statement": "s", "present": flag, "reason": ""} for flag in (True, True, True, False)],
+    }
+    assert value("factuality", reply) == {"factuality": pytest.approx(2 / 3), "coverage": 0.75}
+    empty = value("factuality", {"answer": [], "truth": []})
+    assert empty["factuality"] == 1.0
+    assert math.isnan(empty["coverage"])
+
+
+def test_faithfulness_is_the_share_of_supported_claims() -> None:
+    claims = [{"claim": "c", "supported": flag, "reason": ""} for flag in (True, False, True, True)]
+    assert value("faithfulness", {"claims": claims}) == {"faithfulness": 0.75}
+    assert math.isnan(value("faithfulness", {"claims": []})["faithfulness"])
+
+
+def test_correctness_quality_and_retrieval_are_the_grades() -> None:
+    assert value("correctness", {"reason": "", "grade": 1}) == {"correctness": 0.5}
+    grades = dict(zip(QUALITIES, (1, 2, 3, 4, 5), strict=True))
+    assert value("quality", {"reason": "", **grades}) == {
+        name: float(grade) for name, grade in grades.items()
+    }
+    graded = [
+        {"entity": place, "grade": grade, "reason": ""} for place, grade in ((1, 2), (2, 0), (3, 1), (3, 0))
+    ]
+    assert value("retrieval", {"grades": graded}) == {"judged_precision": pytest.approx(2 / 3)}
+
+
+@pytest.mark.parametrize(
+    ("judge", "text"),
+    [
+        ("correctness", "right!"),
+        ("correctness", "[1]"),
+        ("correctness", '{"grade": 3}'),
+        ("correctness", '{"reason": "none"}'),
+        ("quality", '{"coherence": 5}'),
+        ("faithfulness", '{"claims": [{"supported": "yes"}]}'),
+        ("retrieval", '{"grades": [{"entity": 1, "grade": true}]}'),
+    ],
+)
+def test_a_reply_of_another_form_is_refused_in_words(judge: str, text: str) -> None:
+    with pytest.raises(ValueError, match=r"wanted|form"):
+        RUBRICS[judge].read(text)
+
+
+def test_a_reply_in_a_code_fence_is_read() -> None:
+    assert RUBRICS["correctness"].read('```json\n{"reason": "", "grade": 2}\n```')["grade"] == 2
+
+
+def test_every_rubric_holds_its_places_and_shows_its_form() -> None:
+    filled = dict.fromkeys(("question", "truth", "answer", "graph", "entities"), "{answer}")
+    for rubric in RUBRICS.values():
+        system, user = rubric.messages(filled)
+        assert "Reply with JSON" in system.content
+        assert all(name in system.content for name in rubric.schema["properties"])
+        assert "{answer}" in user.content
+
+
+def test_an_unknown_judge_is_named_with_the_choices() -> None:
+    with pytest.raises(UsageError, match="unknown judge 'qualty'; did you mean 'quality'"):
+        parse_judges("correctness,qualty")
+
+
+REPLIES = {
+    "correctness": {"reason": "same", "grade": 2},
+    "faithfulness": {"claims": [{"claim": "c", "supported": True, "reason": "fact 1"}]},
+    "quality": {"reason": "fine", **dict.fromkeys(QUALITIES, 4)},
+    "factuality": {
+        "answer": [{"statement": "s", "supported": True, "reason": ""}],
+        "truth": [{"statement": "s", "present": True, "reason": ""}],
+    },
+}
+
+
+def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
+    own_folder: Path, run_cli, monkeypatch
+) -> None:
+    """Three questions: one answered, one that fails, one without an answer that is abstained from.
+
+    The retrieval judge grades the first entity of every list 1 and the others 0; the gold set says the same.
+    """
+    write_kg(
+        own_folder / "data/kg/story-KG.json",
+        ["Anna", "Ben", "Clara"],
+        [("Anna", "KNOWS", "Ben"), ("Clara", "KNOWS", "Ben")],
+    )
+    write_gold(
+        own_folder / "data/eval/story-eval.jsonl",
+        {"id": "a", "query": "Who is Anna?", "reference_entities": ["Anna"], "ground_truth": "Anna"},
+        {"id": "b", "query": "Who is Clara?", "reference_entities": ["Clara"], "ground_truth": "Clara"},
+        {"id": "c", "query": "What does Ben dream of?", "reference_entities": []},
+    )
+    (own_folder / "config.yaml").write_text(
+        "openai:\n  judge_model: judge\n"
+        "  prices: {judge: {input: 1, output: 1}, test-model: {input: 1, output: 1}}\n"
+    )
+
+    def script(request: Request) -> Action:
+        name = request.body.get("response_format", {}).get("json_schema", {}).get("name")
+        if name == "retrieval":
+            entities = request.prompt.count("(OTHER)")
+            grades = [{"entity": n, "grade": int(n == 1), "reason": ""} for n in range(1, entities + 1)]
+            return answer(json.dumps({"grades": grades}))
+        if name:
+            return answer(json.dumps(REPLIES[name]))
+        return answer(
+            "" if "Clara?" in request.prompt else "[no answer]" if "dream" in request.prompt else "Anna [1]"
+        )
+
+    with ChatServer(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_MODEL", "test-model")
+        judges = "correctness,faithfulness,quality,retrieval,factuality"
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--judge", judges)
+    assert done.exit_code == 0, done.output
+    found = json.loads((own_folder / "data/results/story-eval-results.json").read_text("utf-8"))
+    first, second, third = (each["answer"] for each in found["results"])
+    assert first["verdicts"]["correctness"] == REPLIES["correctness"]
+    assert (first["scores"]["correctness"], first["scores"]["coverage"], first["scores"]["fluency"]) == (
+        1.0,
+        1.0,
+        4.0,
+    )
+    assert (second["scores"]["correctness"], second["scores"]["faithfulness"]) == (0.0, 0.0)
+    assert (third["scores"]["correctness"], third["scores"]["abstention"]) == (None, 1.0)
+    assert found["summary"]["answers"]["judge_agreement"] == {"kappa": 1.0, "n": 6}
+    usage = found["summary"]["answers"]["usage"]
+    # answered: a 5 judges, b only retrieval, c all but the two that need a truth
+    assert usage["judging"]["calls"] == 5 + 1 + 3
+    assert usage["answering"]["calls"] == 3
+    assert {each.body["model"] for each in server.requests} == {"test-model", "judge"}
+    assert found["summary"]["estimated_cost_usd"] == pytest.approx(
+        usage["judging"]["cost_usd"] + usage["answering"]["cost_usd"]
+    )

@@ -1,0 +1,160 @@
+"""Answer scores against SQuAD's rules worked by hand, Korean worked by hand, and the ROUGE library."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from tiny_graph_rag.answers.scores import (
+    abstention_score,
+    agreement_scores,
+    citation_scores,
+    exact_match,
+    failed_scores,
+    normalised,
+    token_f1,
+)
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.language.tokens import rouge_l, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The Bengal Artillery.", "bengal artillery"),
+        ("a  man, an apple\tand THE end!", "man apple and end"),
+        ("U.S.A.", "usa"),  # punctuation goes without leaving a space
+        ("twenty-one", "twentyone"),
+        ("theatre anthem", "theatre anthem"),  # articles only as whole words
+        ("it's the dog's", "its dogs"),
+        ("«A»", "« »"),  # the official rule knows ASCII punctuation only, and articles beside any other sign
+        ("the", ""),
+    ],
+)
+def test_the_normal_form_is_squads(text: str, expected: str) -> None:
+    assert normalised(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("said", "truths", "exact", "f1"),
+    [
+        ("The Bengal Artillery", ["Bengal artillery"], 1.0, 1.0),
+        # bengal artillery of india: 2 common, P = 2/4, R = 2/2 → 2/3
+        ("Bengal Artillery of India", ["the Bengal Artillery"], 0.0, 2 / 3),
+        # cat cat dog against cat: 1 common (bags), P = 1/3, R = 1 → 1/2
+        ("cat cat dog", ["cat"], 0.0, 1 / 2),
+        ("Paris", ["London", "Paris, France"], 0.0, 2 / 3),  # the best of several
+        ("Paris", ["London"], 0.0, 0.0),
+        ("the", ["a"], 1.0, 1.0),  # both empty once normalised
+        ("the", ["dog"], 0.0, 0.0),
+        ("", ["dog"], 0.0, 0.0),
+    ],
+)
+def test_english_is_scored_by_squads_rules(said, truths, exact, f1) -> None:
+    assert exact_match(said, truths) == exact
+    assert token_f1(said, truths) == pytest.approx(f1)
+
+
+@pytest.mark.parametrize(
+    ("said", "truth", "exact", "f1"),
+    [
+        ("점순이", "점순", 1.0, 1.0),  # 이 is a particle here
+        ("점순이는", "점순이", 1.0, 1.0),
+        ("고양이가", "고양이", 1.0, 1.0),  # and belongs to the word there: the reading that agrees counts
+        ("점순네수탉", "점순네 수탉", 1.0, 1.0),  # spaces
+        ("「동백꽃」입니다.", "동백꽃", 1.0, 1.0),
+        ("점순이의 수탉", "점순이 수탉", 1.0, 1.0),
+        # 노란 동백꽃 (5 syllables) against 동백꽃 (3): 3 common, P = 3/5, R = 1 → 3/4
+        ("노란 동백꽃", "동백꽃", 0.0, 3 / 4),
+        # 나무 + 에 against 나무: the particle is taken off
+        ("나무에", "나무", 1.0, 1.0),
+        # 3 common of 점순네 and of 점순네 집 (4): P = 1, R = 3/4 → 6/7
+        ("점순네", "점순네 집", 0.0, 6 / 7),
+        ("봉필이", "점순", 0.0, 0.0),
+        # other letters stay words: of kakao 회 사 two are in 카 카 오 회 사, P = 2/3, R = 2/5 → 1/2
+        ("kakao 회사", "카카오 회사", 0.0, 1 / 2),
+    ],
+)
+def test_korean_is_scored_without_particles_and_spaces(said, truth, exact, f1) -> None:
+    assert exact_match(said, [truth]) == exact
+    assert token_f1(said, [truth]) == pytest.approx(f1)
+    assert token_f1(truth, [said]) == pytest.approx(f1)
+
+
+def test_hangul_typed_in_parts_is_the_same_answer() -> None:
+    import unicodedata
+
+    assert exact_match(unicodedata.normalize("NFD", "점순이"), ["점순"]) == 1.0
+
+
+def test_a_long_korean_answer_is_scored_in_time() -> None:
+    long = " ".join(["점순이는 수탉을"] * 200)
+    assert exact_match(long, [long]) == 1.0
+    assert 0 < token_f1(long, ["점순이"]) < 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rouge_l_is_the_librarys() -> None:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    class Tokenizer:
+        def tokenize(self, text: str) -> list[str]:
+            return tokens(text)
+
+    theirs, with_ours = RougeScorer(["rougeL"]), RougeScorer(["rougeL"], tokenizer=Tokenizer())
+    chance = random.Random(3)
+    words = ["the", "Cat", "sat-on", "U.S.", "mat_x", "it's", "42", "a,", "dog"]
+    for _ in range(300):
+        one, other = (" ".join(chance.choices(words, k=chance.randrange(0, 12))) for _ in range(2))
+        assert rouge_l(tokens(one), tokens(other)) == pytest.approx(
+            theirs.score(other, one)["rougeL"].fmeasure
+        )
+    for one, other in (("점순이는 수탉을 안다", "수탉을 안은 점순이"), ("동백꽃", "노란 동백꽃"), ("", "꽃")):
+        assert rouge_l(tokens(one), tokens(other)) == pytest.approx(
+            with_ours.score(other, one)["rougeL"].fmeasure
+        )
+
+
+def reference(item: int, *entities: int) -> Reference:
+    return Reference(f"name{item}", 1, entities, "name" if entities else None, item)
+
+
+def test_citations_are_held_against_the_references() -> None:
+    """Cited: a fact on 1, one on 2 and 3, one that does not exist. References: 1 (two names), 3, 7, nowhere.
+
+    Precision: facts 1 and 2 speak of a reference, the third of nothing: 2/3. Recall: 1 and 3 of four: 2/4.
+    """
+    references = [reference(0, 1), reference(0, 1), reference(1, 3), reference(2, 7), reference(3)]
+    found = citation_scores([(1,), (2, 3), ()], references)
+    assert found == {"citation_precision": pytest.approx(2 / 3), "citation_recall": 0.5}
+    assert citation_scores([], references) == {"citation_precision": 0.0, "citation_recall": 0.0}
+    assert all(math.isnan(value) for value in citation_scores([(1,)], []).values())
+
+
+def test_a_question_without_an_answer_is_scored_by_abstention_alone() -> None:
+    example = Example("q", "Who?", (), ground_truth=("Nobody knows.",))
+    assert abstention_score(True, example) == {"abstention": 1.0}
+    assert all(math.isnan(value) for value in agreement_scores("Nobody", example, bleu=True).values())
+    answerable = Example("q", "Who?", ("Anna",), ground_truth=("Anna",))
+    assert math.isnan(abstention_score(True, answerable)["abstention"])
+
+
+def test_without_ground_truth_agreement_is_undefined_and_failure_is_zero_where_it_is_defined() -> None:
+    example = Example("q", "Who?", ("Anna",))
+    assert all(math.isnan(value) for value in agreement_scores("Anna", example, bleu=False).values())
+    assert failed_scores({"f1": 1.0, "abstention": math.nan})["f1"] == 0.0
+    assert math.isnan(failed_scores({"abstention": math.nan})["abstention"])
+
+
+def test_bleu_is_sacrebleus() -> None:
+    from sacrebleu import sentence_bleu
+
+    example = Example("q", "Who?", ("x",), ground_truth=("the cat sat on the mat", "a cat on a mat"))
+    found = agreement_scores("the cat on the mat", example, bleu=True)["bleu"]
+    theirs = sentence_bleu("the cat on the mat", list(example.ground_truth)).score / 100
+    assert found == pytest.approx(theirs)
+    korean = Example("q", "누구?", ("x",), ground_truth=("점순이의 수탉",))
+    assert agreement_scores("점순이의 수탉", korean, bleu=True)["bleu"] == pytest.approx(1.0)

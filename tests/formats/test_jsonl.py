@@ -1,0 +1,103 @@
+"""Reading gold sets: every broken line is named with what was wanted and what came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_gold
+from tiny_graph_rag.errors import DatasetError, InputError, UsageError
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.gold.examples import Selection
+
+
+def q(**fields: object) -> dict[str, object]:
+    return {"query": "Who?", "reference_entities": [], **fields}
+
+
+def test_optional_fields_have_defaults_and_unknown_keys_are_kept(tmp_path: Path) -> None:
+    path = write_gold(tmp_path / "a-eval.jsonl", q(), q(id="x", ground_truth="A", level=3))
+    first, second = read_eval_set(path)
+    assert (first.id, first.tags, first.seed_entities) == ("line-1", (), None)
+    assert (second.ground_truth, second.unknown) == (("A",), {"level": 3})
+
+
+def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -> None:
+    path = tmp_path / "a-eval.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf\r\n{"query": "Who?", "reference_entities": []}\r\n\r\n')
+    assert [each.id for each in read_eval_set(path)] == ["line-2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("{", "a-eval.jsonl:1:2: not JSON"),
+        ("[]", "a-eval.jsonl:1: wanted an object with 'query' and 'reference_entities', got a list"),
+        ('{"query": "Who?"}', "'reference_entities' is missing"),
+        (
+            '{"query": "Who?", "reference_entities": "점순"}',
+            "'reference_entities' must be a list of strings, got the string '점순'. "
+            'Write ["점순"] instead of "점순"',
+        ),
+        ('{"query": 5, "reference_entities": []}', "'query' must be a question in words, got the number 5"),
+        ('{"query": " ", "reference_entities": []}', "'query' must be a question in words"),
+        ('{"query": "Who?", "reference_entities": [1]}', "got a list with other things in it"),
+        ('{"query": "Who?", "reference_entities": [""]}', "holds an empty string"),
+        (
+            '{"query": "Who?", "reference_entities": [], "context": "x"}',
+            "'context' must be a list of strings",
+        ),
+        (
+            '{"query": "Who?", "reference_entities": [], "id": 1.5}',
+            "'id' must be a string, got the number 1.5",
+        ),
+        (
+            '{"query": "Who?", "reference_entities": [], "reference_relationships": [{}]}',
+            "'reference_relationships'",
+        ),
+        ("\n\n", "the gold set is empty"),
+        (
+            '{"query": "Who is \\ud83d?", "reference_entities": []}',
+            r"a-eval.jsonl:1: holds half a character (\ud83d)",
+        ),
+        ('{"query": "Who?", "reference_entities": [], "n": ' + "9" * 5000 + "}", "too many digits"),
+        ('[\n {"query": "Who?", "reference_entities": []}\n]', "got one JSON list of them"),
+    ],
+)
+def test_a_broken_line_says_where_and_what(tmp_path: Path, line: str, expected: str) -> None:
+    path = tmp_path / "a-eval.jsonl"
+    path.write_text(line + "\n", encoding="utf-8")
+    with pytest.raises(DatasetError) as caught:
+        read_eval_set(path)
+    assert expected in str(caught.value)
+
+
+def test_duplicate_ids_are_refused_with_both_lines(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"a-eval.jsonl:3: id 'x' is used already in line 1"):
+        read_eval_set(write_gold(tmp_path / "a-eval.jsonl", q(id="x"), q(), q(id="x")))
+
+
+def test_cp949_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "a-eval.jsonl"
+    path.write_bytes(b'{"query": "Who?", "reference_entities": []}\n' + '{"query": "누구?"}'.encode("cp949"))
+    with pytest.raises(InputError, match=r"a-eval.jsonl:2: not UTF-8 text \(it looks like CP949"):
+        read_eval_set(path)
+
+
+def test_selection_keeps_file_order_and_is_recorded(tmp_path: Path) -> None:
+    examples = read_eval_set(
+        write_gold(tmp_path / "a.jsonl", q(id="1", tags=["a"]), q(id="2"), q(id="3", tags=["a", "b"]))
+    )
+    chosen = examples.select(Selection(tags=("a",)))
+    assert [each.id for each in chosen] == ["1", "3"]
+    assert [each.id for each in examples.select(Selection(limit=2))] == ["1", "2"]
+    assert chosen.selection.tags == ("a",)
+
+
+def test_an_unknown_tag_or_id_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    examples = read_eval_set(write_gold(tmp_path / "a.jsonl", q(id="q-one", tags=["multi-hop"])))
+    with pytest.raises(UsageError, match="did you mean 'multi-hop'"):
+        examples.select(Selection(tags=("multihop",)))
+    with pytest.raises(UsageError, match="did you mean 'q-one'"):
+        examples.select(Selection(ids=("q-on",)))

@@ -1,0 +1,139 @@
+"""Loading KG JSON: what is sound is loaded, what isn't is counted or refused in words."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import kg, write_kg
+from tiny_graph_rag.errors import GraphError, InputError
+from tiny_graph_rag.formats.graphs import read_graph
+
+
+def write(path: Path, document: object) -> Path:
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def test_adjacency_runs_both_ways_and_keeps_the_direction(tmp_path: Path) -> None:
+    graph = read_graph(
+        write_kg(tmp_path / "a-KG.json", ["A", "B", "C"], [("A", "OWNS", "B"), ("C", "KNOWS", "A")])
+    )
+    start, stop = graph.adjacency.indptr[0], graph.adjacency.indptr[1]
+    assert graph.adjacency.neighbours[start:stop].tolist() == [1, 2]
+    assert graph.adjacency.forward[start:stop].tolist() == [True, False]
+    assert [graph.relations.types[row] for row in graph.adjacency.relations[start:stop]] == ["OWNS", "KNOWS"]
+    assert graph.name == "a"
+
+
+def test_gzip_and_a_byte_order_mark_make_no_difference(tmp_path: Path) -> None:
+    plain = write_kg(tmp_path / "a-KG.json", ["가", "나"], [("가", "이웃", "나")])
+    packed = tmp_path / "b-KG.json.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    marked = tmp_path / "c-KG.json"
+    marked.write_bytes(b"\xef\xbb\xbf" + plain.read_bytes())
+    for path in (packed, marked):
+        assert list(read_graph(path).entities.names) == ["가", "나"]
+
+
+def test_only_name_and_endpoints_are_needed_and_unknown_keys_are_kept(tmp_path: Path) -> None:
+    document = kg(["A", "B"], [("A", "OWNS", "B")])
+    document["entities"]["A"]["born"] = 1892
+    document["relationships"][0]["page"] = [3]
+    graph = read_graph(write(tmp_path / "a-KG.json", document))
+    assert json.loads(graph.entities.details[0]) == {"born": 1892}
+    assert json.loads(graph.relations.details[0]) == {"page": [3]}
+    assert graph.entities.types[0] == "OTHER"
+    assert graph.relations.weights.tolist() == [1.0]
+
+
+def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
+    relations: list[dict[str, Any]] = [
+        {"source_entity_id": "a", "target_entity_id": "b", "weight": float("nan")},
+        {"source_entity_id": "a", "target_entity_id": "b", "weight": -2},
+        {"source_entity_id": "a", "target_entity_id": "ghost"},
+        {"source_entity_id": "b", "target_entity_id": "b"},
+    ]
+    document = {"entities": {"a": {"name": "X"}, "b": {"name": "X"}}, "relationships": relations}
+    graph = read_graph(write(tmp_path / "a-KG.json", document))
+    counted = {kind.split(" (")[0]: count for kind, count, _ in graph.notes.found}
+    assert counted == {
+        "names borne by several entities": 1,
+        "relations with a negative or non-finite weight": 2,
+        "relations left out because an endpoint does not exist": 1,
+        "self-loops": 1,
+        "duplicate relations": 1,
+    }
+    assert len(graph.relations) == 3
+    assert graph.relations.weights.tolist() == [1.0, 1.0, 1.0]
+    assert graph.adjacency.indptr.tolist() == [0, 2, 4]  # the self-loop has no slot
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("{", ":1:2: not JSON"),
+        ('{"entities": {},\n "relationships" []}', ":2:18: not JSON"),
+        ("[1]", 'wanted {"entities"'),
+        ('{"nodes": [], "edges": []}', "missing: 'entities' and 'relationships' (it has 'nodes', 'edges')"),
+        (
+            '{"entities": [], "relationships": []}',
+            "'entities' must be an object from id to entity, got a list",
+        ),
+        ('{"entities": {}, "relationships": []}', "no entities"),
+        ('{"entities": {"a": {}}, "relationships": []}', "entities['a']: 'name' is missing"),
+        (
+            '{"entities": {"a": {"name": 3}}, "relationships": []}',
+            "'name' must be a string, got the number 3",
+        ),
+        ('{"entities": {"a": {"name": " "}}, "relationships": []}', "'name' must not be empty"),
+        (
+            '{"entities": {"a": {"name": "A", "aliases": "B"}}, "relationships": []}',
+            "'aliases' must be a list of strings, got the string 'B'",
+        ),
+        (
+            '{"entities": {"a": {"name": "A"}}, "relationships": [{"source_entity_id": "a"}]}',
+            "relationships[0]: 'target_entity_id' is missing",
+        ),
+        ("", "the file is empty"),
+        ("{", "not JSON"),
+        (
+            '{"entities": {"a": {"name": "A", "n": %s}}, "relationships": []}' % ("9" * 5000),
+            "too many digits",
+        ),
+    ],
+)
+def test_a_broken_graph_says_where_and_what(tmp_path: Path, content: str, expected: str) -> None:
+    path = tmp_path / "broken-KG.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(GraphError) as caught:
+        read_graph(path)
+    assert expected in str(caught.value)
+    assert "broken-KG.json" in str(caught.value)
+
+
+def test_all_errors_of_a_file_are_listed_the_first_twenty_in_full(tmp_path: Path) -> None:
+    document = {"entities": {f"e{n}": {} for n in range(25)}, "relationships": []}
+    with pytest.raises(GraphError) as caught:
+        read_graph(write(tmp_path / "a-KG.json", document))
+    lines = str(caught.value).splitlines()
+    assert len(lines) == 21
+    assert lines[-1] == "… and 5 more problems"
+
+
+def test_cp949_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a-KG.json"
+    path.write_bytes(json.dumps(kg(["점순이"]), ensure_ascii=False).encode("cp949"))
+    with pytest.raises(InputError, match="CP949"):
+        read_graph(path)
+
+
+def test_to_networkx_keeps_every_relation_with_type_and_direction(tmp_path: Path) -> None:
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["A", "B"], [("A", "OWNS", "B"), ("A", "OWNS", "B")]))
+    made = graph.to_networkx()
+    assert made.number_of_edges("A", "B") == 2
+    assert {data["relationship_type"] for _, _, data in made.edges(data=True)} == {"OWNS"}

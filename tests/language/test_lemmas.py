@@ -1,0 +1,50 @@
+"""Lemmas: simplemma's own, whether its dictionary comes from the cache or not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import simplemma
+
+from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.language.lemmas import Lemmas
+
+# Regular, irregular, known with a capital only, unknown.
+WORDS = ["works", "written", "went", "better", "children", "monday", "ated", "tten", "zxqvs", "a"]
+
+
+def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossible() -> None:
+    wanted = [simplemma.lemmatize(word, lang="en").lower() for word in WORDS]
+    assert wanted[:5] == ["work", "write", "go", "good", "child"]
+    for state in ("written", "read", "damaged", "impossible"):
+        if state == "damaged":
+            (kept,) = cache_folder().glob("lemmas/*.arrays")
+            kept.write_bytes(b"TGRarr01 and then nonsense")
+        if state == "impossible":
+            (kept,) = cache_folder().glob("lemmas/*.arrays")
+            for each in kept.parent.iterdir():
+                each.unlink()
+            kept.parent.rmdir()
+            kept.parent.write_text("a file where the folder should be")
+        lemmas = Lemmas.open()
+        assert [lemmas.lemma(word) for word in WORDS] == wanted, state
+
+
+def test_words_that_the_dictionary_holds_need_no_simplemma() -> None:
+    Lemmas.open()
+    code = (
+        "import sys; from tiny_graph_rag.language.words import likeness, lemma;"
+        "print(lemma('written'), likeness('works', 'located'), 'simplemma' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["write", "0", "False"]
+
+
+def test_of_what_the_dictionary_lacks_the_lemma_begins_alike() -> None:
+    lemmas = Lemmas.open()
+    words = [word for word in list(lemmas.forms)[::500] if word.isascii() and word.isalpha()]
+    ends = {word.lower()[place:] for word in words for place in range(3, len(word) - 3)}
+    lacking = [end for end in ends if not lemmas.holds(end)]
+    assert len(lacking) > 500
+    assert all(lemmas.lemma(end)[0] == end[0] for end in lacking)

@@ -1,0 +1,70 @@
+"""The published example of two queries, and the oracle of the K-RAG tutorial, by hand arithmetic."""
+
+from __future__ import annotations
+
+from math import log2
+
+import numpy as np
+import pytest
+
+from tests.measures.test_judged import judgments_of, run_of
+from tiny_graph_rag.measures import judge, means, parse_measures, score, weights
+
+# doc1 … doc6 are 1 … 6.
+GOLD = ([[1], [2], [5]], [[3], [4]])
+RETRIEVED = ([1, 2, 5], [6, 4, 5])
+
+
+def averaged(run, gold, text: str) -> list[float]:
+    measures = parse_measures(text)
+    judged = judge(run_of(*run), judgments_of(*gold))
+    columns = score(judged, measures)
+    return [each.mean for each in means(columns, weights=weights(judged, measures)).values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "published"),
+    [
+        ("precision@3,recall@3,f1@3", [0.67, 0.75, 0.70]),
+        ("micro_precision@3,micro_recall@3,micro_f1@3", [0.67, 0.80, 0.73]),
+        ("all_hit@{1,2,3}", [0, 0, 0.5]),
+        ("mrr@{1,2,3}", [0.5, 0.75, 0.75]),
+        ("map@{1,2,3}", [0.167, 0.458, 0.625]),
+        ("ndcg_retrieved@{1,2,3}", [0.5, 0.815, 0.815]),
+    ],
+)
+def test_the_published_figures(text: str, published: list[float]) -> None:
+    assert averaged(RETRIEVED, GOLD, text) == pytest.approx(published, abs=0.005)
+
+
+def test_the_standard_ndcg_beside_it() -> None:
+    # First query: perfect at every k. Second: doc4 at rank 2 of two relevant.
+    second = [0.0, (1 / log2(3)) / (1 + 1 / log2(3)), (1 / log2(3)) / (1 + 1 / log2(3))]
+    expected = [(1 + each) / 2 for each in second]  # .5, .693, .693: the tutorial's .815 flatters
+    assert averaged(RETRIEVED, GOLD, "ndcg@{1,2,3}") == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_oracle_of_the_tutorial() -> None:
+    found = averaged(
+        [[6, 4, 5]],
+        [[[3], [4]]],
+        "hit@2,mrr@2,micro_precision@2,micro_recall@2,micro_f1@2,map@2,ndcg_retrieved@2",
+    )
+    assert found == pytest.approx([1, 0.5, 0.5, 0.5, 0.5, 0.25, 1 / log2(3)], abs=1e-9)
+    assert 1 / log2(3) == pytest.approx(0.63093, abs=5e-6)
+
+
+def test_the_contest_rule_by_hand() -> None:
+    # 1: hits at ranks 1 and 3: (1 + 2/3) / 2. 2: submitted twice, so a hit twice: (1 + 1) / 2.
+    # 3: gold empty, something retrieved: 0. 4: gold empty, nothing retrieved: 1. 5: no prediction: left out.
+    run = run_of([1, 7, 2], [1, 1, 7], [4], [], [])
+    gold = judgments_of([[1], [2]], [[1]], [], [], [[1]])
+    answered = np.array([True, True, True, True, False])
+    (measure,) = parse_measures("contest_map@3")
+    found = measure.compute(judge(run, gold, answered=answered))
+    np.testing.assert_allclose(found, [5 / 6, 1, 0, 1, np.nan], atol=1e-12)
+
+
+def test_map_over_hits_forgets_what_was_not_found() -> None:
+    # Hits at ranks 1 and 4 of four relevant: (1 + 2/4) / 2 = .75 over hits, (1 + 2/4) / 4 over relevant.
+    assert averaged([[1, 8, 9, 2]], [[[1], [2], [3], [4]]], "map_hits@4,map@4") == [0.75, 0.375]

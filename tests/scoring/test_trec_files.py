@@ -1,0 +1,135 @@
+"""The quick way through large TREC files gives what the careful readers give."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tiny_graph_rag.scoring import opening, trec_files
+
+MEASURES = "ndcg@5,precision@5,recall@{1,10},mrr,map,bpref,rprec,micro_f1@3,contest_map@3,judged_bad@5"
+
+
+def write_files(folder: Path, chance: random.Random, *, scattered: bool, ties: bool) -> None:
+    """Long and short ids, Hangul, questions that only one file has, duplicates, judged 0, equal scores."""
+    documents = [f"d{n}" for n in range(30)] + [f"문서-{n}-with-a-long-name" for n in range(30)] + ["a%20b"]
+    lines, qrels = [], []
+    for number in range(120):
+        question = f"q{number}" if number % 3 else f"question-{number:06d}"
+        if number % 10:
+            judged = chance.sample(documents, chance.randint(1, 8))
+            qrels += [f"{question} 0 {each} {chance.randint(0, 2)}\n" for each in judged]
+        if number % 7:
+            ranking = [chance.choice(documents) for _ in range(chance.randint(1, 40))]
+            scores = [chance.choice((1, 2.5, -3)) if ties else chance.uniform(-9, 9) for _ in ranking]
+            if not scattered:
+                scores.sort(reverse=True)
+            lines += [
+                f"{question} Q0 {each} 1 {score} x\n" for each, score in zip(ranking, scores, strict=True)
+            ]
+    if scattered:
+        chance.shuffle(lines)
+    (folder / "run").write_text("".join(lines), encoding="utf-8")
+    (folder / "gold").write_text("".join(qrels), encoding="utf-8")
+
+
+def results(run_cli, *more: str) -> tuple[dict, list[str]]:
+    done = run_cli("score", "--run", "run", "--gold", "gold", "--measures", MEASURES, "-o", "./o.json", *more)
+    assert done.exit_code == 0, done.output
+    document = json.loads(Path("o.json").read_text(encoding="utf-8"))
+    rows = {
+        each["id"]: (each["metrics"], each["tp"], each["fp"], sorted(each["fn"]))
+        for each in document["results"]
+    }
+    return {"rows": rows, "summary": document["summary"]}, sorted(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("scattered", [False, True])
+@pytest.mark.parametrize("ties", ["list", "trec"])
+def test_the_quick_way_equals_the_careful_one(
+    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch, seed: int, scattered: bool, ties: str
+) -> None:
+    write_files(own_folder, random.Random(seed), scattered=scattered, ties=seed % 2 == 0)
+    careful, said = results(run_cli, "--ties", ties)
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
+    monkeypatch.setattr(trec_files, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(trec_files, "WINDOW_BYTES", 32)
+    monkeypatch.setattr(trec_files, "LINES_A_PASS", 1000)
+    monkeypatch.setattr(opening, "open_run", None)  # it must not be needed
+    quick, said_too = results(run_cli, "--ties", ties)
+    assert quick["rows"] == careful["rows"]
+    for name, each in careful["summary"]["measures"].items():
+        assert quick["summary"]["measures"][name] == pytest.approx(each, nan_ok=True)
+    assert [each.split("(such as")[0] for each in said_too] == [each.split("(such as")[0] for each in said]
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        ("q1 Q0 d1 1 2 x\nq1 Q0 d2 2 nan x\n", "run:2: the score must be a number, got 'nan'"),
+        (
+            "q1 Q0 d1 1 2 x\nq1 Q0 d2 2",
+            "run:2: wanted 6 fields (question Q0 document rank score tag), got 4; the",
+        ),
+    ],
+)
+def test_what_the_quick_way_cannot_read_the_careful_one_explains(
+    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch, run: str, expected: str
+) -> None:
+    (own_folder / "run").write_text(run)
+    (own_folder / "gold").write_text("q1 0 d1 1\n")
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
+    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./o.json")
+    assert done.exit_code == 2
+    assert expected in done.stderr
+    assert not Path("o.json").exists()
+
+
+def test_tabs_and_double_spaces_are_read_with_care(own_folder: Path, run_cli, monkeypatch) -> None:
+    (own_folder / "run").write_text("q1  Q0 d1 1 2 x\nq1\tQ0\td2\t2\t1\tx\r\n")
+    (own_folder / "gold").write_text("q1 0 d2 1\n")
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
+    found, _ = results(run_cli)
+    assert found["rows"]["q1"][0]["mrr"] == 0.5
+
+
+@pytest.mark.parametrize("window", [1, 8, 64, 1000])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["q1 a", "q1 b", "q2 c", "q2 d"], 2),
+        (["q1 a", "q2 c"], 1),
+        (["q1 a", "q12 c", "q12 d"], 1),
+        (["q12 a", "q1 c"], 1),
+        (["q1 a", "q1 b"], 0),
+        (["q1 a"], 0),
+    ],
+)
+def test_a_block_ends_where_its_last_question_begins(
+    monkeypatch: pytest.MonkeyPatch, window: int, lines: list[str], expected: int
+) -> None:
+    monkeypatch.setattr(trec_files, "WINDOW_BYTES", window)
+    text = "".join(f"{each}\n" for each in lines)
+    begins = len("".join(f"{each}\n" for each in lines[:expected]))
+    for rest in ("", "q", "q2 e"):
+        block = np.frombuffer((text + rest).encode(), dtype=np.uint8)
+        assert trec_files.last_begin(block, whole_questions=True) == begins
+        assert trec_files.last_begin(block, whole_questions=False) == len(text)
+
+
+def test_a_question_that_comes_back_later_is_scored_like_any_other(
+    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [f"q{n % 3} Q0 d{n} 1 {-n}.5 x\n" for n in range(60)]
+    (own_folder / "run").write_text("".join(sorted(lines[:30]) + lines[30:]))
+    (own_folder / "gold").write_text("".join(f"q{n % 3} 0 d{n} 1\n" for n in range(0, 60, 7)))
+    careful, _ = results(run_cli)
+    monkeypatch.setattr(opening, "LARGE_BYTES", 0)
+    monkeypatch.setattr(trec_files, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(opening, "open_run", None)
+    assert results(run_cli)[0]["rows"] == careful["rows"]

@@ -1,0 +1,72 @@
+"""Small graphs, gold and seeds straight from numbers, for tests of what comes after loading."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from hypothesis import strategies as st
+
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.gold.resolve import Judgments, Reference
+from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.linking import LinkedQuestion, Seed
+
+MOST = 9  # entities of a random graph: enough for three components with walks in them
+
+
+def graph_of(entities: int, edges: Sequence[tuple[int, int]]) -> KnowledgeGraph:
+    """Entities are called e0, e1, …; relations run from the first to the second of a pair."""
+    names = [f"e{row}" for row in range(entities)]
+    empty, lists = Strings.of([""] * entities), StringLists.of([[]] * entities)
+    blank, blanks = Strings.of([""] * len(edges)), StringLists.of([[]] * len(edges))
+    ends = np.array(edges, dtype=np.int32).reshape(-1, 2)
+    return KnowledgeGraph.of(
+        Entities(
+            Strings.of(names), Strings.of(names), Categories.of(["T"] * entities), empty, lists, lists, empty
+        ),
+        Relations(
+            Strings.of(f"r{row}" for row in range(len(edges))),
+            ends[:, 0],
+            ends[:, 1],
+            Categories.of(["R"] * len(edges)),
+            blank,
+            np.ones(len(edges)),
+            blanks,
+            blank,
+        ),
+    )
+
+
+def linked(*seeds: Sequence[int]) -> list[LinkedQuestion]:
+    return [
+        LinkedQuestion("?", tuple(Seed(entity, f"e{entity}", None, None, "name") for entity in each))
+        for each in seeds
+    ]
+
+
+def judgments_of(universe: int, *questions: Sequence[Sequence[int]]) -> Judgments:
+    """Each reference is the set of entities that bear its name; none: not in the graph."""
+    rows = []
+    for question in questions:
+        items: dict[object, int] = {}
+        row = []
+        for place, bearers in enumerate(question):
+            meaning: object = tuple(sorted(bearers)) or ("unresolved", place)
+            item = items.setdefault(meaning, len(items))
+            row.append(Reference(f"n{place}", 1, tuple(sorted(bearers)), "name" if bearers else None, item))
+        rows.append(tuple(row))
+    return Judgments.of(rows, universe)
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> tuple[int, list[tuple[int, int]], list[list[int]], list[list[list[int]]]]:
+    """(entities, edges, seeds of each question, references of each question as bearers)."""
+    entities = draw(st.integers(1, MOST))
+    one = st.integers(0, entities - 1)
+    edges = draw(st.lists(st.tuples(one, one), max_size=12))
+    questions = draw(st.integers(1, 3))
+    seeds = [draw(st.lists(one, max_size=2, unique=True)) for _ in range(questions)]
+    bearers = st.lists(one, max_size=2, unique=True)
+    references = [draw(st.lists(bearers, max_size=4)) for _ in range(questions)]
+    return entities, edges, seeds, references

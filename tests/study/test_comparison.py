@@ -1,0 +1,218 @@
+"""Systems against a baseline: figures by hand, refusals, flips, gates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from tests.report.test_schema import SCHEMA
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.study.gates import parse_drops, parse_floors
+
+
+def write_results(path, values, *, verdicts=None, k=5, sha="a" * 64, tags=None, measure="recall@5"):
+    """values: question id → the measure's value."""
+    rows = [
+        {
+            "id": each,
+            "query": f"{each}?",
+            "tags": (tags or {}).get(each, []),
+            "metrics": {measure: value},
+            "references": [{"name": "R", "verdict": (verdicts or {}).get(each)}],
+        }
+        for each, value in values.items()
+    ]
+    document = {
+        "schema_version": 1,
+        "kind": "eval",
+        "graph": {"name": "g", "sha256": "b" * 64},
+        "dataset": {"name": "d", "sha256": sha, "selection": None},
+        "summary": {"k": k, "measures": {measure: {"mean": 0, "n": 0}}},
+        "results": rows,
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def compared(run_cli, tmp_path, *arguments):
+    done = run_cli("compare", *arguments, "--quiet", "-o", "./c.json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))
+
+
+def test_figures_by_hand(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one-results.json", {"a": 0, "b": 0.5, "c": 1, "d": None})
+    two = write_results(tmp_path / "two-results.json", {"a": 1, "b": 1, "c": 1, "d": None})
+    document = compared(run_cli, tmp_path, one, two)
+    jsonschema.validate(document, SCHEMA)
+    assert document["dataset"]["name"] == "d"  # the gold set's, not the baseline's
+    baseline, other = document["measures"]["recall@5"]
+    assert (baseline["system"], baseline["mean"], baseline["difference"]) == ("one", 0.5, None)
+    assert (other["mean"], other["difference"], other["n"]) == (1.0, 0.5, 3)
+    assert (other["wins"], other["ties"], other["losses"]) == (2, 1, 0)
+    # Of the four sign patterns of +1 and +.5, two (++ and --) are as extreme.
+    assert other["p_randomisation"] == 0.5
+    assert 0 <= other["low"] < 0.5 < other["high"] <= 1
+
+
+def test_every_mean_has_its_interval(run_cli, tmp_path) -> None:
+    """hit@5 of 3 in 4 questions: Wilson's interval of 3/4, in any table .3006 to .9544."""
+    one = write_results(tmp_path / "a.json", dict(zip("pqrs", (1, 1, 1, 0), strict=True)), measure="hit@5")
+    two = write_results(tmp_path / "b.json", dict(zip("pqrs", (1, 1, 1, 1), strict=True)), measure="hit@5")
+    done = run_cli("compare", str(one), str(two), "-o", "./c.json")
+    rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["measures"]["hit@5"]
+    assert rows[0]["mean_low"] == pytest.approx(0.3006, abs=1e-4)
+    assert rows[0]["mean_high"] == pytest.approx(0.9544, abs=1e-4)
+    assert "0.750 .30–.95?" in done.stdout
+
+
+def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one.json", {f"q{row}": row / 50 for row in range(50)})
+    row = compared(run_cli, tmp_path, one, one)["measures"]["recall@5"][1]
+    assert (row["p_randomisation"], row["p_ttest"], row["p_holm"]) == (1.0, 1.0, 1.0)
+    assert (row["difference"], row["low"], row["high"]) == (0.0, 0.0, 0.0)
+
+
+def test_holm_counts_every_slice_and_system(run_cli, tmp_path) -> None:
+    tags = {"a": ["x"], "b": ["x"], "c": ["x"]}
+    one = write_results(tmp_path / "one.json", dict.fromkeys("abc", 0), tags=tags)
+    two = write_results(tmp_path / "two.json", dict.fromkeys("abc", 1), tags=tags)
+    three = write_results(tmp_path / "three.json", dict.fromkeys("abc", 0.5), tags=tags)
+    document = compared(run_cli, tmp_path, one, two, three)
+    # p = 2/8 each; overall and tag x, two systems: four tests.
+    rows = document["measures"]["recall@5"][1:] + document["by_tag"]["x"]["recall@5"][1:]
+    assert [row["p_randomisation"] for row in rows] == [0.25] * 4
+    assert [row["p_holm"] for row in rows] == [1.0] * 4
+
+
+def test_flips_tell_the_verdict_before_and_after(run_cli, tmp_path) -> None:
+    one = write_results(
+        tmp_path / "one.json", {"a": 0, "b": 1, "c": 1}, verdicts={"a": "beyond_hops", "b": "hit", "c": "hit"}
+    )
+    two = write_results(
+        tmp_path / "two.json",
+        {"a": 1, "b": 0, "c": 1},
+        verdicts={"a": "hit", "b": "ranked_below_k", "c": "hit"},
+    )
+    flips = compared(run_cli, tmp_path, one, two)["flips"]
+    assert [(each["id"], each["change"]) for each in flips] == [("a", "won"), ("b", "lost")]
+    assert flips[0]["references"] == [{"name": "R", "before": "beyond_hops", "after": "hit"}]
+    assert flips[1]["values"] == {"recall@5": [1.0, 0.0]}
+
+
+def test_without_verdicts_the_first_measure_tells_what_flipped(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
+    two = write_results(tmp_path / "two.json", {"a": 1, "b": 1})
+    flips = compared(run_cli, tmp_path, one, two)["flips"]
+    assert [(each["id"], each["change"]) for each in flips] == [("a", "won")]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sha": "c" * 64}, "different gold sets"),
+        ({"k": 10}, "cut at different ranks (k 10 and 5)"),
+        ({"values": {"a": 1, "z": 1}}, "different questions"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_unless_forced(run_cli, tmp_path, change, said) -> None:
+    one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
+    two = write_results(tmp_path / "two.json", **{"values": {"a": 1, "b": 1}, **change})
+    done = run_cli("compare", one, two)
+    assert done.exit_code == 2
+    assert said in done.stderr
+    assert "--force" in done.stderr
+    document = compared(run_cli, tmp_path, one, two, "--force")
+    assert said in document["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "wanted a results file"),
+        ("{", "wanted a results file"),
+        ('{"results": []}', "wanted a results file"),
+    ],
+)
+def test_what_is_no_results_file_is_said(run_cli, tmp_path, text, said) -> None:
+    (tmp_path / "bad.json").write_text(text)
+    done = run_cli("compare", "bad.json", "bad.json")
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema_version": 2}, "wanted schema_version 1, got the number 2"),
+        ({"kind": "sweep"}, "its 'kind' is 'sweep'"),
+        ({"results": [{"id": "a", "metrics": {}}] * 2}, "question 'a' stands in the file twice"),
+    ],
+)
+def test_what_another_version_or_command_wrote_is_not_compared(run_cli, tmp_path, change, said) -> None:
+    one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
+    other = tmp_path / "other.json"
+    other.write_text(json.dumps(json.loads(one.read_text()) | change))
+    done = run_cli("compare", one, other)
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_the_same_selection_is_the_same_however_it_is_written(run_cli, tmp_path) -> None:
+    """`eval` writes its head over several lines, `score` in one."""
+    paths = [write_results(tmp_path / f"{name}.json", {"a": 0, "b": 1}) for name in ("one", "two", "all")]
+    for path, indent in zip(paths, (2, None), strict=False):
+        document = json.loads(path.read_text())
+        document["dataset"]["selection"] = {"limit": 2, "tags": ["x", "y"], "ids": []}
+        path.write_text(json.dumps(document, indent=indent))
+    assert compared(run_cli, tmp_path, *paths[:2])["dataset"]["selection"]["limit"] == 2
+    refused = run_cli("compare", paths[2], paths[0])
+    assert refused.exit_code == 2
+    assert "(--limit 2 --tags x,y and all questions)" in refused.stderr
+
+
+def test_one_file_is_nothing_to_compare(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one.json", {"a": 0})
+    assert run_cli("compare", one).exit_code == 2
+    assert run_cli("compare", one, one, "--measures", "mrr").exit_code == 2
+
+
+def test_a_drop_beyond_the_gate_fails_and_is_in_the_junit_file(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one.json", dict.fromkeys("abcd", 1))
+    two = write_results(tmp_path / "two.json", {"a": 1, "b": 1, "c": 1, "d": 0})
+    gate = ("--max-drop", "recall@5=0.3", "--junit", "j.xml", "--quiet", "-o", "./c.json")
+    assert run_cli("compare", one, two, *gate).exit_code == 0  # it loses .25
+    done = run_cli("compare", one, two, *gate, "--gate-on", "interval")
+    assert done.exit_code == 1  # but may have lost .75
+    assert "FAILED" in done.stderr
+    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
+    assert "recall@5" in suite.find("testcase/failure").get("message")
+    assert run_cli("compare", two, one, *gate, "--gate-on", "interval").exit_code == 0  # a gain is no drop
+
+
+def test_an_undefined_figure_fails_its_gate(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one.json", {"a": None})
+    done = run_cli("compare", one, one, "--max-drop", "recall@5=0.3", "--quiet", "-o", "./c.json")
+    assert done.exit_code == 1
+    assert "undefined" in done.stderr
+
+
+@pytest.mark.parametrize("text", ["", ",", "recall@5", "recall@5=x", "recall@5=nan", "recal@5=.1", "=1"])
+def test_a_gate_that_is_none_is_refused(text) -> None:
+    with pytest.raises(UsageError):
+        parse_drops(text)
+    with pytest.raises(UsageError):
+        parse_floors(text.replace("=", ">=", 1))
+
+
+def test_gates_parse_and_print() -> None:
+    assert [str(each) for each in parse_floors("recall@5 >= 0.65, mrr>.75,recall@1<1")] == [
+        "recall@5>=0.65",
+        "mrr>0.75",
+        "recall@1<1",
+    ]

@@ -1,0 +1,129 @@
+"""What `eval` says beside its means: gold seeds, hop tags, evidence in the results file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import real, write_gold, write_kg
+from tiny_graph_rag.study.hops import hops_of_tag
+
+KG = "data/kg/tale-KG.json"
+GOLD = "data/eval/tale-eval.jsonl"
+
+
+def evaluated(run_cli, tmp_path, questions, *options):
+    # Anna knows Bert, Bert owns Rex, Rex bites Carl; Zoe stands alone.
+    write_kg(
+        tmp_path / KG,
+        ["Anna", "Bert", ("Rex", ["the dog"]), "Carl", "Zoe"],
+        [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex"), ("Rex", "BITES", "Carl")],
+    )
+    write_gold(tmp_path / GOLD, *questions)
+    done = run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "-o", "./r.json", *options)
+    assert done.exit_code == 0, done.stderr
+    return json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+
+
+def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> None:
+    document = evaluated(
+        run_cli,
+        tmp_path,
+        [
+            {
+                "query": "Whom does Anna know?",
+                "reference_entities": ["Anna", "the dog", "Carl", "Zoe", "Karl"],
+            },
+            {"query": "Who is Westphail’s sister? 누가 보았는가?", "reference_entities": ["Bert"]},
+        ],
+        *("--hops", "2", "--top-k", "2", "--retriever", "bfs-plain"),
+    )
+    first, second = document["results"]
+    assert [each["verdict"] for each in first["references"]] == [
+        "hit",
+        "ranked_below_k",
+        "beyond_hops",
+        "unreachable",
+        "not_in_graph",
+    ]
+    assert [each["hop"] for each in first["references"]] == [0, 2, 3, None, None]
+    assert [each["rank"] for each in first["references"]] == [1, 3, None, None, None]
+    assert first["references"][1]["matched"] == "the dog"
+    assert first["references"][1]["above"] == ["Bert"]  # Anna is a reference herself
+    assert first["references"][4]["nearest"] == ["Carl"]
+    assert second["references"][0]["verdict"] == "no_seed"
+    assert second["references"][0]["tried"] == ["Westphail", "sister", "보았는가"]
+    assert [each for each in first["references"] if "tried" in each] == []
+    assert document["summary"]["verdicts"] == {
+        "hit": 1,
+        "not_in_graph": 1,
+        "no_seed": 1,
+        "unreachable": 1,
+        "beyond_hops": 1,
+        "ranked_below_k": 1,
+    }
+    # Shares of the two questions: each of the first's five is worth .1, the second's one .5.
+    lost = {each["step"]: pytest.approx(each["loss"]) for each in document["summary"]["waterfall"]}
+    assert lost == {
+        "in graph": 0.1,
+        "reachable": 0.6,
+        "within hops": 0.1,
+        "within depth": 0.0,
+        "room in k": 0.0,
+        "recall@k": 0.1,
+    }
+    assert document["summary"]["waterfall"][-1]["recall"] == pytest.approx(
+        document["summary"]["mean_recall_at_k"]
+    )
+
+
+def test_gold_seeds_show_what_linking_loses(run_cli, tmp_path) -> None:
+    document = evaluated(
+        run_cli,
+        tmp_path,
+        [
+            {"query": "Whom does Anna know?", "reference_entities": ["Bert"], "seed_entities": ["Anna"]},
+            {"query": "What is hers?", "reference_entities": ["Rex"], "seed_entities": ["Bert", "Anna"]},
+        ],
+        *("--hops", "1", "--top-k", "5"),
+    )
+    summary = document["summary"]
+    assert summary["waterfall"][-1]["recall"] == 0.5
+    assert summary["waterfall_gold_seeds"][-1]["recall"] == 1.0
+    # The first question links to all of its gold seeds, the second to none; what was linked was right.
+    assert (summary["linking"]["seed_precision"], summary["linking"]["seed_recall"]) == (1.0, 0.5)
+
+
+def test_hop_tags_are_held_against_the_graph(run_cli, tmp_path) -> None:
+    document = evaluated(
+        run_cli,
+        tmp_path,
+        [
+            {"query": "Anna a", "reference_entities": ["Rex"], "tags": ["2-hop"]},
+            {"query": "Anna b", "reference_entities": ["Bert", "Carl"], "tags": ["2-hop"]},
+            {"query": "Anna c", "reference_entities": ["Zoe"], "tags": ["2-hop"]},
+        ],
+    )
+    assert document["summary"]["hop_tags"] == {
+        "2-hop": {"questions": 3, "agree": 1, "differ": 1, "unmeasured": 1, "measured": {"2": 1, "3": 1}}
+    }
+
+
+def test_tags_that_name_a_number_of_hops() -> None:
+    tags = ("2-hop", "3hop", "1-hops", "single-hop", "multi-hop", "hop", "12 hops")
+    assert [hops_of_tag(each) for each in tags] == [2, 3, 1, 1, None, None, 12]
+
+
+@pytest.mark.realdata
+def test_a_gold_set_for_another_graph_loses_under_not_in_graph(run_cli, tmp_path) -> None:
+    for folder, missing in (("kg-original", False), ("kg-resolved", True)):
+        lost = 0.0
+        for story in ("김유정-동백꽃", "이효석-모밀꽃-필-무렵"):
+            dataset = real("tiny-graph-rag", "eval", f"{story}-eval.jsonl")
+            graph = real("tiny-graph-rag", folder, f"{story}-KG.json")
+            done = run_cli("eval", "--dataset", dataset, "-g", graph, "--quiet", "-o", "./r.json")
+            assert done.exit_code == 0
+            document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+            lost += document["summary"]["waterfall"][0]["loss"]
+        assert (lost > 0) is missing

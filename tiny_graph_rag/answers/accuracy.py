@@ -1,0 +1,94 @@
+"""ACC: how much of the truth an answer states, and how near it comes to it in meaning.
+
+Source: GraphRAG-Bench, arXiv 2506.05690: .75 × factuality F1 + .25 × cosine similarity of answer and truth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tiny_graph_rag.answers.answering import without_citations
+from tiny_graph_rag.answers.judge import Judging
+from tiny_graph_rag.answers.records import Answer, Answers
+from tiny_graph_rag.answers.scores import has_answer
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome
+from tiny_graph_rag.llm.chat import Chat
+from tiny_graph_rag.llm.cost import Spent
+
+ACCURACY = "accuracy"
+OF_FACTS, OF_MEANING = 0.75, 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class Comparing:
+    """judging: what is judged, its answers with their scores of `factuality`. model: of embeddings."""
+
+    judging: Judging
+    model: str
+
+    def rows(self) -> Iterator[int]:
+        """The questions whose answer is held against a truth, by what it says apart from its citations."""
+        for row, answer in enumerate(self.judging.answers):
+            if answer.error is None and self.has_truth(row) and without_citations(answer.text):
+                yield row
+
+    def has_truth(self, row: int) -> bool:
+        example = self.judging.asked.examples[row]
+        return bool(example.ground_truth) and has_answer(example)
+
+    def calls(self) -> Iterator[Call]:
+        """One call embeds an answer and its truths, and is known from journal or cache like any other."""
+        for row in self.rows():
+            example = self.judging.asked.examples[row]
+            texts = (without_citations(self.judging.answers[row].text), *example.ground_truth)
+            yield Call(
+                "judging",
+                f"{example.id} {ACCURACY}",
+                self.model,
+                tuple(Message("user", text) for text in texts),
+                max_tokens=0,
+                embeds=True,
+            )
+
+
+def compare_all(
+    comparing: Comparing, chat: Chat, answers: Answers, done: Callable[[Outcome], None] = lambda outcome: None
+) -> Answers:
+    """The answers with `accuracy`: 0 where the question failed, undefined where it has no truth or a verdict
+    or an embedding could not be had."""
+    outcomes = chat.ask(comparing.calls(), done)
+    price = chat.price(comparing.model)
+    rows = [_scored(each, _without_words(comparing, row)) for row, each in enumerate(answers.rows)]
+    for row, outcome in zip(comparing.rows(), outcomes, strict=True):
+        answer = answers.rows[row]
+        verdict: dict[str, Any] = {"error": outcome.error}
+        value = math.nan
+        if outcome.error is None and outcome.reply is not None:
+            similarity = float(outcome.reply.text)
+            verdict = {"similarity": similarity}
+            value = accuracy(answer.scores["factuality"], similarity)
+        spent = answer.spent.get("judging", Spent()) + Spent.on(outcome, price)
+        rows[row] = replace(
+            _scored(answer, value, verdict),
+            spent=answer.spent | {"judging": spent},
+        )
+    asked = all(each.error != NOT_ASKED for each in outcomes)
+    return replace(answers, rows=tuple(rows), complete=answers.complete and asked)
+
+
+def accuracy(factuality: float, similarity: float) -> float:
+    """Both at most 1; similarity from -1, so accuracy from -.25. NaN where factuality is undefined."""
+    return OF_FACTS * factuality + OF_MEANING * similarity
+
+
+def _without_words(comparing: Comparing, row: int) -> float:
+    """Of a question that nothing is embedded for: a failed or wordless answer to a true one is worth 0."""
+    return 0.0 if comparing.has_truth(row) else math.nan
+
+
+def _scored(answer: Answer, value: float, verdict: dict[str, Any] | None = None) -> Answer:
+    verdicts = answer.verdicts if verdict is None else answer.verdicts | {ACCURACY: verdict}
+    return replace(answer, scores=answer.scores | {ACCURACY: value}, verdicts=verdicts)

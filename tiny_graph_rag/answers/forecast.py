@@ -1,0 +1,48 @@
+"""`--dry-run`: what a run would call and cost, without calling anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import repeat
+
+from tiny_graph_rag.llm.base import Call, Tokens
+from tiny_graph_rag.llm.cost import Price, TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """calls: to be made; known: of those asked for, already answered in journal or cache. most_completion:
+    tokens of the answers if each is as long as it may be."""
+
+    calls: int
+    known: int
+    prompt_tokens: int
+    most_prompt_tokens: int
+    most_completion_tokens: int
+    exact: bool
+
+    def cost_usd(self, price: Price | None) -> tuple[float, float] | None:
+        """From answers of no length to answers of the greatest; None where the price is unknown."""
+        if price is None:
+            return None
+        return (
+            price.cost(Tokens(self.prompt_tokens, 0)),
+            price.cost(Tokens(self.most_prompt_tokens, self.most_completion_tokens)),
+        )
+
+
+def forecast(
+    calls: Iterable[Call], counter: TokenCounter, known: Iterable[bool] | None = None, *, more_prompt: int = 0
+) -> Forecast:
+    """known: for each call, whether it is already answered and would not be made. more_prompt: tokens that
+    each prompt may have more than now (a judge's, of an answer that is not written yet)."""
+    count = answered = prompt = completion = 0
+    for call, is_known in zip(calls, repeat(False) if known is None else known, strict=False):
+        if is_known:
+            answered += 1
+            continue
+        count += 1
+        prompt += counter.prompt(call.messages)
+        completion += call.max_tokens
+    return Forecast(count, answered, prompt, prompt + count * more_prompt, completion, counter.exact)

@@ -1,0 +1,159 @@
+"""A model's verdict on answers and on what was retrieved, with its reason, paid and counted apart."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tiny_graph_rag.answers.answering import Asked, without_citations
+from tiny_graph_rag.answers.prompt import question_text
+from tiny_graph_rag.answers.records import Agreement, Answer, Answers
+from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
+from tiny_graph_rag.answers.scores import has_answer
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome
+from tiny_graph_rag.llm.chat import Chat
+from tiny_graph_rag.llm.cost import Spent
+from tiny_graph_rag.run import Run
+
+MOST_TOKENS = 2048  # of a verdict: the longest is statement by statement, with a reason each
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """What the judges are asked. answers: what they judge. cutoff: entities that `retrieval` grades."""
+
+    asked: Asked
+    answers: Sequence[Answer]
+    rubrics: tuple[Rubric, ...]
+    cutoff: int
+
+    def pairs(self) -> Iterator[tuple[int, Rubric]]:
+        """(question, judge) of every call, in the order of the questions."""
+        for row, answer in enumerate(self.answers):
+            for rubric in self.rubrics:
+                if self._applies(row, answer, rubric):
+                    yield row, rubric
+
+    def _applies(self, row: int, answer: Answer, rubric: Rubric) -> bool:
+        if rubric.needs_answer:
+            example = self.asked.examples[row]
+            truth = bool(example.ground_truth) and has_answer(example)
+            return answer.error is None and (truth or not rubric.needs_truth)
+        return bool(len(self._first(row)))
+
+    def calls(self) -> Iterator[Call]:
+        settings = self.asked.config.openai
+        for row, rubric in self.pairs():
+            yield Call(
+                "judging",
+                f"{self.asked.examples[row].id} {rubric.name}",
+                settings.judge_model or settings.model,
+                rubric.messages(self._values(row, rubric)),
+                MOST_TOKENS,
+                settings.temperature,
+                settings.seed,
+                rubric.name,
+                rubric.schema,
+                rubric.read,
+            )
+
+    def _values(self, row: int, rubric: Rubric) -> dict[str, str]:
+        example = self.asked.examples[row]
+        return {
+            "question": question_text(example),
+            "truth": " / ".join(example.ground_truth),
+            "answer": without_citations(self.answers[row].text),
+            "graph": self.asked.context(row).text if rubric.name == "faithfulness" else "",
+            "entities": self._entities(row) if rubric.name == "retrieval" else "",
+        }
+
+    def _first(self, row: int) -> list[int]:
+        run: Run = self.asked.run
+        return [int(entity) for entity in run.entities[run.rows(row)][: self.cutoff]]
+
+    def _entities(self, row: int) -> str:
+        texts = (self.asked.contexts.entity(entity) for entity in self._first(row))
+        return "\n".join(f"{place}. {text}" for place, text in enumerate(texts, 1))
+
+    def graded(self, row: int, outcome: Outcome, rubric: Rubric) -> list[tuple[bool, bool]]:
+        """For each graded entity: whether the judge and whether the gold set holds it relevant."""
+        if outcome.error is not None or outcome.reply is None:
+            return []
+        references = self.asked.references[row]
+        gold = {entity for reference in references for entity in reference.entities}
+        grades = entity_grades(rubric.read(outcome.reply.text))
+        first = self._first(row)
+        return [
+            (grade > 0, first[place - 1] in gold)
+            for place, grade in sorted(grades.items())
+            if 1 <= place <= len(first) and references
+        ]
+
+
+def judge_all(
+    judging: Judging, chat: Chat, answers: Answers, done: Callable[[Outcome], None] = lambda outcome: None
+) -> Answers:
+    """The answers with scores, verdicts and cost of the judges added.
+
+    A failed answer gets 0 wherever its question defines a score. A verdict that could not be had leaves its
+    scores undefined: that is the judge's failure, not the answer's.
+    """
+    outcomes = chat.ask(judging.calls(), done)
+    settings = judging.asked.config.openai
+    price = chat.price(settings.judge_model or settings.model)
+    names = [name for rubric in judging.rubrics for name in rubric.scores]
+    rows = [replace(each, scores=each.scores | dict.fromkeys(names, math.nan)) for each in answers.rows]
+    pairs: list[tuple[bool, bool]] = []
+    for (row, rubric), outcome in zip(judging.pairs(), outcomes, strict=True):
+        if rubric.name == "retrieval":
+            pairs += judging.graded(row, outcome, rubric)
+        rows[row] = _with_verdict(rows[row], rubric, outcome, Spent.on(outcome, price))
+    for row, answer in enumerate(rows):
+        if answer.error is not None:
+            rows[row] = replace(answer, scores=answer.scores | _zeros(judging, row))
+    return replace(
+        answers,
+        rows=tuple(rows),
+        complete=answers.complete and all(each.error != NOT_ASKED for each in outcomes),
+        agreement=Agreement(kappa(pairs), len(pairs)) if "judged_precision" in names else None,
+    )
+
+
+def _with_verdict(answer: Answer, rubric: Rubric, outcome: Outcome, spent: Spent) -> Answer:
+    verdict, scores = {"error": outcome.error}, dict.fromkeys(rubric.scores, math.nan)
+    if outcome.error is None and outcome.reply is not None:
+        verdict = rubric.read(outcome.reply.text)
+        scores = rubric.value(verdict)
+    return replace(
+        answer,
+        scores=answer.scores | scores,
+        verdicts=answer.verdicts | {rubric.name: verdict},
+        spent=answer.spent | {"judging": answer.spent.get("judging", Spent()) + spent},
+    )
+
+
+def _zeros(judging: Judging, row: int) -> dict[str, float]:
+    """The scores that a failed answer to this question has as 0: those that an answer would have."""
+    example = judging.asked.examples[row]
+    truth = bool(example.ground_truth) and has_answer(example)
+    return {
+        name: 0.0
+        for rubric in judging.rubrics
+        if rubric.needs_answer and (truth or not rubric.needs_truth)
+        for name in rubric.scores
+    }
+
+
+def kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
+    """Cohen's κ of two raters' yes or no; NaN without pairs or where chance alone would agree always.
+
+    Source: Cohen, A Coefficient of Agreement for Nominal Scales (1960).
+    """
+    n = len(pairs)
+    if not n:
+        return math.nan
+    observed = sum(one == other for one, other in pairs) / n
+    first, second = sum(one for one, _ in pairs) / n, sum(other for _, other in pairs) / n
+    chance = first * second + (1 - first) * (1 - second)
+    return (observed - chance) / (1 - chance) if chance < 1 else math.nan

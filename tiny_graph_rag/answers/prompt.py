@@ -1,0 +1,62 @@
+"""The prompt: a template with places for the graph's facts and the question."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.llm.base import Message
+
+PLACES = ("graph", "question")
+DIVIDER = "---"  # a line of its own: the system's part above, the user's below
+_PLACE = re.compile(r"\{(graph|question)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """system: "" for none. Only {graph} and {question} are places; other braces stand for themselves."""
+
+    system: str
+    user: str
+
+    @classmethod
+    def parse(cls, text: str, source: str) -> Template:
+        """Raises UsageError where a place is missing."""
+        for place in PLACES:
+            if f"{{{place}}}" not in text:
+                raise UsageError(f"{source}: a prompt needs {{{place}}} where the {place} is to stand")
+        above, divider, below = text.replace("\r\n", "\n").partition(f"\n{DIVIDER}\n")
+        return cls(above.strip(), below.strip()) if divider else cls("", text.strip())
+
+    @classmethod
+    def read(cls, file: str) -> Template:
+        """file: "" for the built-in one. Raises InputError or UsageError in words."""
+        if not file:
+            return cls.parse(
+                resources.files(__package__).joinpath("prompts/answer.txt").read_text("utf-8"), ""
+            )
+        path = Path(file).expanduser()
+        return cls.parse(decode_utf8(read_bytes(path), path), str(path))
+
+    def fill(self, graph: str, question: str) -> tuple[Message, ...]:
+        """The messages. Filled in one pass, so that a fact that says {question} stays as it is."""
+        values = {"graph": graph, "question": question}
+        parts = [("system", self.system), ("user", self.user)]
+        return tuple(
+            Message(
+                "system" if role == "system" else "user", _PLACE.sub(lambda found: values[found[1]], text)
+            )
+            for role, text in parts
+            if text
+        )
+
+
+def question_text(example: Example) -> str:
+    """The question, after the earlier turns that it may refer to."""
+    turns = "".join(f"Earlier question: {turn}\n" for turn in example.context)
+    return f"{turns}Question: {example.query}"

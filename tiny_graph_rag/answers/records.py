@@ -1,0 +1,69 @@
+"""What answering a gold set gives, and what it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiny_graph_rag.llm.base import PURPOSES, Purpose
+from tiny_graph_rag.llm.cost import Spent, total
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One question's answer.
+
+    error: why there is none, None otherwise. citations: entity rows that the cited facts speak of, in order
+    of citation; cited: the facts' numbers. scores: name → value, NaN where undefined. verdicts: what the
+    judge said, by judge. facts, context_tokens, left_out: the context that was sent.
+    """
+
+    text: str
+    error: str | None
+    abstained: bool = False
+    cited: tuple[int, ...] = ()
+    citations: tuple[int, ...] = ()
+    scores: dict[str, float] = field(default_factory=dict)
+    verdicts: dict[str, Any] = field(default_factory=dict)
+    spent: dict[Purpose, Spent] = field(default_factory=dict)
+    facts: int = 0
+    context_tokens: int = 0
+    left_out: bool = False
+
+    @property
+    def total(self) -> Spent:
+        return total(self.spent.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The judge of retrieval against the gold set: Cohen's κ over n graded entities."""
+
+    kappa: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """One answer a question, in order. complete: False where --max-cost left questions unasked.
+
+    notes: what counted the tokens and which prices were used, with their dates, for people.
+    """
+
+    rows: tuple[Answer, ...]
+    complete: bool = True
+    notes: tuple[str, ...] = ()
+    agreement: Agreement | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def failed(self) -> int:
+        return sum(each.error is not None for each in self.rows)
+
+    def spent(self, rows: Iterable[int] | None = None) -> dict[Purpose, Spent]:
+        """By purpose, over all questions or the given ones."""
+        chosen = self.rows if rows is None else [self.rows[row] for row in rows]
+        return {purpose: total(each.spent.get(purpose, Spent()) for each in chosen) for purpose in PURPOSES}

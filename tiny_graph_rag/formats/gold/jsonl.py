@@ -1,0 +1,161 @@
+"""Reading gold sets in the project's own JSONL: one object a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
+from tiny_graph_rag.language.folding import nfc
+
+_STRING_LISTS = (
+    "tags",
+    "highly_relevant_entities",
+    "irrelevant_entities",
+    "expected_types",
+    "reference_texts",
+    "seed_entities",
+    "context",
+)
+_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
+_KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relationships", *_STRING_LISTS}
+
+
+def read_eval_set(path: Path) -> EvalSet:
+    """Load a gold set. Raises DatasetError with every broken line (file, line, field, what came)."""
+    examples, problems = read_sound_lines(path)
+    if problems:
+        raise DatasetError(*problems)
+    return examples
+
+
+def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
+    """The lines that can be used, and what is wrong with the others (file, line, field, what came)."""
+    text = decode_utf8(read_bytes(path), path)
+    if _LIST_OF_OBJECTS.match(text):
+        raise DatasetError(
+            f"{path.name}:1: wanted one JSON object a line, got one JSON list of them. "
+            "`jq -c '.[]'` writes each on a line of its own"
+        )
+    problems: list[str] = []
+    examples: list[Example] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        place = f"{path.name}:{number}"
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            problems.append(f"{place}:{error.colno}: not JSON: {error.msg}")
+            continue
+        except RecursionError:
+            problems.append(f"{place}: nested too deeply")
+            continue
+        except ValueError:  # Python refuses to read integers of thousands of digits
+            problems.append(f"{place}: holds a number of too many digits")
+            continue
+        wrong = _wrong_fields(row) or _half_characters(line, row)
+        problems.extend(f"{place}: {each}" for each in wrong)
+        if not wrong:
+            examples.append(_example(row, number))
+    problems.extend(_duplicate_ids(examples, path))
+    if not examples and not problems:
+        problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
+    name = nfc(path.name).removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
+
+
+def _example(row: dict[str, Any], number: int) -> Example:
+    truth = row.get("ground_truth")
+    lists = {name: tuple(row[name]) for name in _STRING_LISTS if row.get(name) is not None}
+    return Example(
+        id=str(row["id"]) if row.get("id") is not None else f"line-{number}",
+        query=row["query"],
+        reference_entities=tuple(row["reference_entities"]),
+        ground_truth=(truth,) if isinstance(truth, str) else tuple(truth or ()),
+        reference_relationships=tuple(
+            ReferenceRelationship(each["source"], each["target"], each.get("type") or "")
+            for each in row.get("reference_relationships") or ()
+        ),
+        unknown={key: value for key, value in row.items() if key not in _KNOWN},
+        line=number,
+        **lists,
+    )
+
+
+def _wrong_fields(row: object) -> list[str]:
+    if not isinstance(row, dict):
+        return [f"wanted an object with 'query' and 'reference_entities', got {json_kind(row)}"]
+    wrong = [f"{name!r} is missing" for name in ("query", "reference_entities") if name not in row]
+    query = row.get("query")
+    if "query" in row and (not isinstance(query, str) or not query.strip()):
+        wrong.append(f"'query' must be a question in words, got {json_kind(query)}")
+    if ("id" in row and not isinstance(row["id"], str | int | None)) or isinstance(row.get("id"), bool):
+        wrong.append(f"'id' must be a string, got {json_kind(row['id'])}")
+    if row.get("id") == "":
+        wrong.append("'id' must not be empty; leave it out to get line-<n>")
+    for name in ("reference_entities", *_STRING_LISTS):
+        value = row.get(name)
+        if (
+            name in row
+            and not _is_string_list(value)
+            and not (value is None and name != "reference_entities")
+        ):
+            example = f'. Write ["{value}"] instead of "{value}"' if isinstance(value, str) else ""
+            wrong.append(f"{name!r} must be a list of strings, got {json_kind(value)}{example}")
+        elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
+            wrong.append(f"{name!r} holds an empty string")
+    truth = row.get("ground_truth")
+    if truth is not None and not isinstance(truth, str) and not _is_string_list(truth):
+        wrong.append(f"'ground_truth' must be a string or a list of strings, got {json_kind(truth)}")
+    wrong.extend(_wrong_relationships(row.get("reference_relationships")))
+    return wrong
+
+
+def _half_characters(line: str, row: object) -> list[str]:
+    """A lone surrogate (`\\ud83d` without its other half) is no text and can't be written to any file."""
+    if "\\ud" not in line and "\\uD" not in line:
+        return []
+    try:
+        json.dumps(row, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        half = str(error.object)[error.start]
+        return [f"holds half a character (\\u{ord(half):04x}); the text was cut in the middle of a sign"]
+    return []
+
+
+def _wrong_relationships(value: object) -> list[str]:
+    if value is None:
+        return []
+    wanted = '\'reference_relationships\' must be a list of {"source", "target", "type"} with strings'
+    if not isinstance(value, list):
+        return [f"{wanted}, got {json_kind(value)}"]
+    for each in value:
+        sound = (
+            isinstance(each, dict)
+            and isinstance(each.get("source"), str)
+            and isinstance(each.get("target"), str)
+        )
+        if not sound or not isinstance(each.get("type") or "", str):
+            return [f"{wanted}, got {json_kind(each)} in it"]
+    return []
+
+
+def _duplicate_ids(examples: list[Example], path: Path) -> list[str]:
+    first: dict[str, int] = {}
+    problems = []
+    for example in examples:
+        earlier = first.setdefault(example.id, example.line)
+        if earlier != example.line:
+            problems.append(
+                f"{path.name}:{example.line}: id {example.id!r} is used already in line {earlier}"
+            )
+    return problems
+
+
+def _is_string_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,237 @@
+"""Records → columns, piece by piece, so that a large file's records never exist all at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import compress
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
+from tiny_graph_rag.formats.graphs.kg_records import Entity, Extras, Relation
+from tiny_graph_rag.graph.model import (
+    DANGLING,
+    DEFAULT_WEIGHT,
+    Adjacency,
+    Entities,
+    KnowledgeGraph,
+    LoadNotes,
+    Relations,
+    rank_by_name,
+)
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.columns.hashed import IdTable
+
+UNKNOWN_TYPE = "OTHER"
+UNKNOWN_RELATION = "RELATED_TO"
+SHOWN_EXAMPLES = 3
+
+KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
+SHARED = "names borne by several entities"
+WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
+LOOPS = "self-loops (kept, never walked)"
+DUPLICATES = "duplicate relations (same ends and type; kept)"
+RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
+
+
+class Notes:
+    """Counts flaws and keeps the first examples of each kind, and the number of the first."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.examples: dict[str, list[str]] = {}
+        self.first: dict[str, int] = {}
+
+    def add(self, kind: str, numbers: Sequence[int], labels: Sequence[str]) -> None:
+        """numbers, labels: of the records with this flaw, in file order; labels at least as many as shown."""
+        if len(numbers):
+            self.counts[kind] = self.counts.get(kind, 0) + len(numbers)
+            kept = self.examples.setdefault(kind, [])
+            kept.extend(labels[: SHOWN_EXAMPLES - len(kept)])
+            self.first.setdefault(kind, int(numbers[0]))
+
+    def done(self, kinds: Sequence[str]) -> list[tuple[str, int, tuple[str, ...]]]:
+        """Those of `kinds` that were found, in the order in which the file shows them first."""
+        found = sorted((self.first[kind], kinds.index(kind), kind) for kind in kinds if kind in self.counts)
+        return [(kind, self.counts[kind], tuple(self.examples[kind])) for _, _, kind in found]
+
+
+class GraphColumns:
+    """Add all entities, then all relations, then ask for the graph.
+
+    rows: of ids, where they are known beforehand; otherwise an IdTable finds them.
+    """
+
+    def __init__(self, rows: Mapping[str, int] | None = None) -> None:
+        self.known = rows
+        self.entities = 0
+        self.notes = Notes()
+        self.ids, self.names, self.descriptions = StringsBuilder(), StringsBuilder(), StringsBuilder()
+        self.types, self.details = CategoriesBuilder(), StringsBuilder()
+        self.aliases, self.chunks = StringListsBuilder(), StringListsBuilder()
+        self.written = 0
+        self.relation_ids, self.relation_descriptions = StringsBuilder(), StringsBuilder()
+        self.relation_types, self.relation_details = CategoriesBuilder(), StringsBuilder()
+        self.relation_chunks = StringListsBuilder()
+        self.ends: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+        self.weights: list[NDArray[np.float64]] = []
+
+    def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:
+        """extras: by place in this piece."""
+        before = self.entities
+        self.entities += len(ids)
+        written = _column(rows, "entity_id")
+        other = [key for key, each in zip(ids, written, strict=True) if each is not None and each != key]
+        self.notes.add(KEYS, [before] * len(other), other)
+        self.ids.add(ids)
+        self.names.add(_column(rows, "name"))
+        self.types.add(_filled(_column(rows, "entity_type"), UNKNOWN_TYPE))
+        self.descriptions.add(_filled(_column(rows, "description"), ""))
+        self.aliases.add(_filled(_column(rows, "aliases"), ()))
+        self.chunks.add(_filled(_column(rows, "source_chunks"), ()))
+        self.details.add(_details(rows, extras))
+
+    def add_relations(self, rows: Sequence[Relation], extras: Extras) -> None:
+        """extras: by place in this piece. Raises RepeatedIdError where two entities have one id."""
+        first = self.written
+        self.written += len(rows)
+        labels = _column(rows, "relationship_id")
+        if not all(labels):
+            labels = [each or f"relationships[{number}]" for number, each in enumerate(labels, start=first)]
+        ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
+        sources, targets = ends[: len(rows)], ends[len(rows) :]
+        details = _details(rows, extras)
+        kept = (sources >= 0) & (targets >= 0)
+        numbers = np.arange(first, self.written)
+        if not kept.all():
+            self._note(DANGLING, ~kept, numbers, labels)
+            rows, labels = list(compress(rows, kept)), list(compress(labels, kept))
+            details = list(compress(details, kept))
+            sources, targets, numbers = sources[kept], targets[kept], numbers[kept]
+        written = _column(rows, "weight")
+        if None in written:
+            written = [DEFAULT_WEIGHT if each is None else each for each in written]
+        weights = np.array(written, dtype=np.float64)
+        wrong = ~(np.isfinite(weights) & (weights >= 0))
+        self._note(WEIGHTS, wrong, numbers, labels)
+        weights[wrong] = DEFAULT_WEIGHT
+        self._note(LOOPS, sources == targets, numbers, labels)
+        self.ends.append((sources, targets))
+        self.weights.append(weights)
+        self.relation_ids.add(labels)
+        self.relation_types.add(_filled(_column(rows, "relationship_type"), UNKNOWN_RELATION))
+        self.relation_descriptions.add(_filled(_column(rows, "description"), ""))
+        self.relation_chunks.add(_filled(_column(rows, "source_chunks"), ()))
+        self.relation_details.add(details)
+
+    @cached_property
+    def _id_column(self) -> Strings:
+        return self.ids.done()
+
+    @cached_property
+    def _rows(self) -> IdTable:
+        from tiny_graph_rag.columns.hashed import IdTable
+
+        return IdTable(self._id_column)
+
+    def _entities(self, ids: list[str]) -> NDArray[np.int32]:
+        """Rows of entities, -1 where an id is unknown."""
+        if self.known is not None:
+            return np.array([self.known.get(each, -1) for each in ids], dtype=np.int32)
+        return self._rows.rows(ids)
+
+    def _note(
+        self, kind: str, flawed: NDArray[np.bool_], numbers: NDArray[np.int64], labels: Sequence[str]
+    ) -> None:
+        places = np.flatnonzero(flawed)
+        shown = [labels[place] for place in places[:SHOWN_EXAMPLES].tolist()]
+        self.notes.add(kind, numbers[places].tolist(), shown)
+
+    def graph(self) -> KnowledgeGraph:
+        """The graph, without a name; the builder is used up."""
+        entities = Entities(
+            ids=self._id_column,
+            names=self.names.done(),
+            types=self.types.done(),
+            descriptions=self.descriptions.done(),
+            aliases=self.aliases.done(),
+            source_chunks=self.chunks.done(),
+            details=self.details.done(),
+        )
+        none = np.zeros(0, dtype=np.int32)
+        relations = Relations(
+            ids=self.relation_ids.done(),
+            sources=np.concatenate([none, *(sources for sources, _ in self.ends)]),
+            targets=np.concatenate([none, *(targets for _, targets in self.ends)]),
+            types=self.relation_types.done(),
+            descriptions=self.relation_descriptions.done(),
+            weights=np.concatenate([np.zeros(0), *self.weights]),
+            source_chunks=self.relation_chunks.done(),
+            details=self.relation_details.done(),
+        )
+        adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
+        names = list(entities.names)
+        rank, shared = rank_by_name(names, entities.ids)
+        borne = _borne_by_several(names, shared)
+        self.notes.add(SHARED, [self.entities] * len(borne), borne)
+        again = _duplicates(relations, adjacency).tolist()
+        self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
+        notes = [*self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        return KnowledgeGraph(entities, relations, adjacency, rank, notes=LoadNotes(tuple(notes)))
+
+
+def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:
+    """Quoted, in the order in which they first stand. shared: rows whose names are equal once composed."""
+    found = []
+    for rows in shared:
+        written: dict[str, list[int]] = {}
+        for row in sorted(rows):
+            written.setdefault(names[row], []).append(row)
+        found += [(places[0], name) for name, places in written.items() if len(places) > 1]
+    return [repr(name) for _, name in sorted(found)]
+
+
+def _duplicates(relations: Relations, adjacency: Adjacency) -> NDArray[np.int64]:
+    """Relations that repeat the ends and the type of an earlier one, ascending."""
+    again = adjacency.neighbours[1:] == adjacency.neighbours[:-1]
+    again &= adjacency.forward[1:]  # of one pair's slots the forward ones stand first
+    bounds = adjacency.indptr[1:-1]
+    again[bounds[(bounds > 0) & (bounds < len(adjacency.neighbours))] - 1] = False
+    later = np.flatnonzero(again)
+    sharing = np.concatenate([adjacency.relations[later], adjacency.relations[later + 1]])
+    loops = np.flatnonzero(relations.sources == relations.targets).astype(np.int32)
+    rows, _ = distinct(np.append(sharing, loops))
+    keys = (relations.sources[rows], relations.targets[rows], relations.types.codes[rows])
+    order = np.lexsort((rows, *keys))
+    same = np.ones(max(len(rows) - 1, 0), dtype=bool)
+    for key in keys:
+        same &= key[order[1:]] == key[order[:-1]]
+    found: NDArray[np.int64] = np.sort(rows[order[1:][same]]).astype(np.int64)
+    return found
+
+
+def _column(rows: Sequence[Entity | Relation], field: str) -> list[Any]:
+    return list(map(attrgetter(field), rows))
+
+
+def _filled(column: list[Any], missing: str | tuple[str, ...]) -> list[Any]:
+    """The column with `missing` where a value is null or empty."""
+    return column if all(column) else [each or missing for each in column]
+
+
+def _details(rows: Sequence[Entity | Relation], extras: Extras) -> list[str]:
+    attributes = _column(rows, "attributes")
+    if not extras and not any(attributes):
+        return [""] * len(rows)
+    found = []
+    for number, each in enumerate(attributes):
+        kept = {**({"attributes": each} if each else {}), **extras.get(number, {})}
+        found.append(json.dumps(kept, ensure_ascii=False) if kept else "")
+    return found

@@ -1,0 +1,70 @@
+"""What is wrong with a large KG JSON file that can't be cut into pieces, without reading it as a whole."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import mmap
+import re
+from pathlib import Path
+
+import msgspec
+
+from tiny_graph_rag.errors import GraphError, InputError, json_kind
+from tiny_graph_rag.files import COPIED_BYTES, check_utf8
+from tiny_graph_rag.formats.graphs.kg_pieces import BYTE_ORDER_MARK, NotPlainError, forget
+from tiny_graph_rag.formats.graphs.kg_records import SHAPE
+
+PARTS = {"entities": (b"{", "an object from id to entity"), "relationships": (b"[", "a list")}
+PLACE = re.compile(r"^(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?$")
+
+
+def refused(path: Path, buffer: mmap.mmap, error: NotPlainError) -> InputError:
+    """The mistake for which a file can't be taken, with its place. Raises InputError for wrong text."""
+    check_utf8(buffer, path)
+    mark = len(BYTE_ORDER_MARK) if buffer[:3] == BYTE_ORDER_MARK else 0
+    try:
+        parts = msgspec.json.decode(memoryview(buffer)[mark:], type=dict[str, msgspec.Raw])
+    except msgspec.ValidationError:
+        return GraphError(f"{path}: {SHAPE}, got {_kind(buffer[mark : mark + COPIED_BYTES])}")
+    except msgspec.DecodeError as found:
+        return _not_json(path, buffer, mark, str(found))
+    except RecursionError:
+        return GraphError(f"{path}: not a knowledge graph: nested too deeply")
+    missing = [key for key in PARTS if key not in parts]
+    if missing:
+        keys = ", ".join(map(repr, list(parts)[:5])) or "no keys"
+        return GraphError(f"{path}: {SHAPE}; missing: {' and '.join(map(repr, missing))} (it has {keys})")
+    starts = {key: bytes(memoryview(parts[key])[:COPIED_BYTES]) for key in PARTS}
+    problems = [
+        f"{path}: {key!r} must be {wanted}, got {_kind(starts[key])}"
+        for key, (opening, wanted) in PARTS.items()
+        if starts[key][:1] != opening
+    ]
+    return GraphError(*(problems or [f"{path}: can't be read as a knowledge graph: {error.__cause__}"]))
+
+
+def _kind(start: bytes) -> str:
+    opening = start.lstrip()[:1]
+    if opening in (b"{", b"["):
+        return "an object" if opening == b"{" else "a list"
+    try:
+        return json_kind(json.loads(start))
+    except ValueError:
+        return "a long string or number"
+
+
+def _not_json(path: Path, buffer: mmap.mmap, mark: int, message: str) -> GraphError:
+    found = PLACE.match(message)
+    what, byte = (found[1], found[2]) if found else (message, None)
+    end = len(buffer) if byte is None else mark + int(byte)
+    line, column = 1, 1
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(mark, end, COPIED_BYTES):
+        text = decoder.decode(buffer[start : min(start + COPIED_BYTES, end)])
+        line += text.count("\n")
+        column = len(text) - text.rindex("\n") if "\n" in text else column + len(text)
+    forget(buffer, len(buffer))
+    if byte is None:
+        what = "it ends too early and may be cut off"
+    return GraphError(f"{path}:{line}:{column}: not JSON: {what}")

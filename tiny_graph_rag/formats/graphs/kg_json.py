@@ -1,0 +1,133 @@
+"""KG JSON, the upstream tool's own format: `{"entities": {id: {…}}, "relationships": [{…}]}`.
+
+A file that is worth it is decoded piece by piece straight into columns, a small one as a whole by the
+standard library, which is loaded anyway. What can't be taken piece by piece is not JSON, has not the two
+parts, or has an id twice: where reading it as a whole would take five times its size, the first mistake is
+named from where the scan stopped; elsewhere it is read so, which loads it or says all that is wrong with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import mmap
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
+from tiny_graph_rag.formats.graphs import graph_format
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+
+IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
+
+# The modules that decode are imported where they are used: a graph from the cache needs none of them.
+
+
+@graph_format(".json", ".json.gz")
+def read_kg_json(path: Path) -> KnowledgeGraph:
+    """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
+    columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
+    if not columns.entities:
+        raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
+    return columns.graph()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it says what is wrong
+
+
+def _in_pieces(path: Path) -> GraphColumns | None:
+    """None where the file has to be read as a whole. Raises GraphError."""
+    from tiny_graph_rag.columns.hashed import RepeatedIdError
+    from tiny_graph_rag.formats.graphs import kg_faults
+    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+    from tiny_graph_rag.formats.graphs.kg_pieces import (
+        NotPlainError,
+        Pieces,
+        parts_beside_non_finite,
+        parts_of,
+    )
+
+    columns = GraphColumns()
+    buffer = mapped(path)
+    collecting = gc.isenabled()
+    gc.disable()  # a piece's records hold no cycles; looking for some doubles the time
+    try:
+        try:
+            parts = parts_of(buffer)
+        except NotPlainError:
+            private = mapped(path, private=True)
+            parts = parts_beside_non_finite(bytearray(private) if isinstance(private, bytes) else private)
+        pieces = Pieces(buffer, parts, path)
+        for entities in pieces.entities():
+            if not pieces.problems:
+                columns.add_entities(*entities)
+        for relations in pieces.relations():
+            if not pieces.problems:
+                columns.add_relations(*relations)
+    except NotPlainError as error:
+        if isinstance(buffer, mmap.mmap):
+            raise kg_faults.refused(path, buffer, error) from error
+        return None
+    except RepeatedIdError:
+        return None
+    finally:
+        if collecting:
+            gc.enable()
+    if pieces.problems:
+        raise GraphError(*pieces.problems)
+    return columns
+
+
+def _with_care(path: Path) -> GraphColumns:
+    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+    from tiny_graph_rag.formats.graphs.kg_records import SHAPE, Entity, Extras, Relation, made
+
+    text = decode_utf8(read_bytes(path), path)
+    if not text.strip():
+        raise GraphError(f"{path}: the file is empty; {SHAPE}")
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise GraphError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise GraphError(f"{path}: not a knowledge graph: nested too deeply") from error
+    except ValueError as error:  # Python refuses to read integers of thousands of digits
+        raise GraphError(f"{path}: not a knowledge graph: it holds a number of too many digits") from error
+    if not isinstance(document, dict):
+        raise GraphError(f"{path}: {SHAPE}, got {json_kind(document)}")
+    missing = [key for key in ("entities", "relationships") if key not in document]
+    if missing:
+        keys = ", ".join(map(repr, list(document)[:5])) or "no keys"
+        raise GraphError(f"{path}: {SHAPE}; missing: {' and '.join(map(repr, missing))} (it has {keys})")
+    entities, relationships = document["entities"], document["relationships"]
+    problems: list[str] = []
+    if not isinstance(entities, dict):
+        problems.append(f"{path}: 'entities' must be an object from id to entity, got {json_kind(entities)}")
+    if not isinstance(relationships, list):
+        problems.append(f"{path}: 'relationships' must be a list, got {json_kind(relationships)}")
+    if problems:
+        raise GraphError(*problems)
+    extras: Extras = {}
+    entity_rows = [
+        made(Entity, row, f"{path}: entities[{entity_id!r}]", problems, extras, number)
+        for number, (entity_id, row) in enumerate(entities.items())
+    ]
+    relation_extras: Extras = {}
+    relation_rows = [
+        made(Relation, row, f"{path}: relationships[{number}]", problems, relation_extras, number)
+        for number, row in enumerate(relationships)
+    ]
+    if problems:
+        raise GraphError(*problems)
+    columns = GraphColumns({entity_id: row for row, entity_id in enumerate(entities)})
+    columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
+    columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
+    return columns

@@ -1,0 +1,116 @@
+"""Writing a run so that every other program ranks it as we do."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.formats.tables import encoded
+from tiny_graph_rag.run import Run
+
+FORMS = ("trec", "jsonl", "csv", "parquet", "contest")
+TREC_TAG = "tiny-graph-rag"
+
+
+def form_of(path: Path, given: str | None) -> str:
+    """The form of --save-run: `given`, else by suffix. Raises UsageError."""
+    form = given or path.suffix.removeprefix(".").lower()
+    if form not in FORMS:
+        option = "--save-run-format" if given else "--save-run (by suffix; or name it with --save-run-format)"
+        hint = nearest(form, FORMS) or "."
+        raise UsageError(f"{option}: unknown form {form!r}{hint} Choices: {', '.join(FORMS)}")
+    if form == "parquet":
+        try:
+            import pyarrow.parquet  # noqa: F401 - asked for before the work, not after it
+        except ImportError as error:
+            raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from error
+    return form
+
+
+def ordered_scores(run: Run) -> NDArray[np.float64]:
+    """Scores that put the entities of each question into the run's order everywhere.
+
+    Other tools break ties by document id, and some compare in float32. A question whose scores fall strictly
+    in float32 keeps them; another one gets how many entities follow, plus one.
+    """
+    lengths = np.diff(run.offsets)
+    question = np.repeat(np.arange(len(run)), lengths)
+    single = run.scores.astype(np.float32)
+    level = (single[1:] >= single[:-1]) & (question[1:] == question[:-1])
+    tied = np.zeros(len(run), dtype=bool)
+    tied[question[1:][level]] = True
+    tied[question[~np.isfinite(single)]] = True
+    return np.where(
+        tied[question], np.repeat(run.offsets[1:], lengths) - np.arange(len(question)), run.scores
+    )
+
+
+def run_parts(
+    run: Run, questions: Sequence[str], ids: Sequence[str], names: Sequence[str], form: str
+) -> Iterator[bytes]:
+    """The file, piece by piece. ids, names: of entities, by row."""
+    scores = ordered_scores(run)
+    if form == "parquet":
+        yield _parquet(run, questions, ids, names, scores)
+        return
+    if form == "csv":
+        yield b"query_id,doc_id,rank,score,name\n"
+    for row, question in enumerate(questions):
+        start, stop = int(run.offsets[row]), int(run.offsets[row + 1])
+        entities = run.entities[start:stop].tolist()
+        pairs = zip(entities, scores[start:stop].tolist(), strict=True)
+        if form == "trec":
+            lines = [
+                f"{encoded(question)} Q0 {encoded(ids[entity])} {rank} {score!r} {TREC_TAG}\n"
+                for rank, (entity, score) in enumerate(pairs, start=1)
+            ]
+            yield "".join(lines).encode()
+        elif form == "jsonl":
+            places = [{"id": ids[entity], "name": names[entity], "score": score} for entity, score in pairs]
+            yield json.dumps({"id": question, "entities": places}, ensure_ascii=False).encode() + b"\n"
+        elif form == "contest":
+            topk = [ids[entity] for entity in entities]
+            yield json.dumps({"eval_id": question, "topk": topk}, ensure_ascii=False).encode() + b"\n"
+        else:
+            text = io.StringIO()
+            csv.writer(text, lineterminator="\n").writerows(
+                [question, ids[entity], rank, repr(score), names[entity]]
+                for rank, (entity, score) in enumerate(pairs, start=1)
+            )
+            yield text.getvalue().encode()
+
+
+def _parquet(
+    run: Run,
+    questions: Sequence[str],
+    ids: Sequence[str],
+    names: Sequence[str],
+    scores: NDArray[np.float64],
+) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    lengths = np.diff(run.offsets)
+    rank = np.arange(len(run.entities)) - np.repeat(run.offsets[:-1], lengths) + 1
+    entities = run.entities.tolist()
+    table = pyarrow.table(
+        {
+            "query_id": [
+                question for question, n in zip(questions, lengths.tolist(), strict=True) for _ in range(n)
+            ],
+            "doc_id": pyarrow.array([ids[entity] for entity in entities], pyarrow.string()),
+            "rank": rank,
+            "score": scores,
+            "name": pyarrow.array([names[entity] for entity in entities], pyarrow.string()),
+        }
+    )
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink)
+    return bytes(sink.getvalue())

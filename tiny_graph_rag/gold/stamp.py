@@ -1,0 +1,97 @@
+"""The sidecar of a gold set: which graph it was written for, and what its references meant there.
+
+`NAME-eval.jsonl` has `NAME-eval.meta.json` beside it: {"graph": {"name", "sha256"}, "gold_set": {"sha256"},
+"references": {name: [entity ids]}}.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from tiny_graph_rag.errors import DatasetError
+from tiny_graph_rag.files import read_bytes, write_atomically
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+ENDING = ".meta.json"
+
+
+class _Graph(msgspec.Struct):
+    name: str
+    sha256: str
+
+
+class _Gold(msgspec.Struct):
+    sha256: str
+
+
+class Stamp(msgspec.Struct):
+    """references: name → ids of the entities that it meant."""
+
+    graph: _Graph
+    gold_set: _Gold
+    references: dict[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What became of a gold set since it was stamped.
+
+    graph_changed, gold_changed: by SHA-256. lost: references that meant an entity and mean none now.
+    moved: references that mean other entities now.
+    """
+
+    stamped_for: str
+    graph_changed: bool
+    gold_changed: bool
+    lost: tuple[str, ...]
+    moved: tuple[str, ...]
+
+
+def stamp_path(examples: EvalSet) -> Path:
+    """Where the sidecar lies. examples: read from a file."""
+    if examples.path is None:
+        raise ValueError("a gold set that was not read from a file has no sidecar")
+    name = examples.path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    return examples.path.with_name(name + ENDING)
+
+
+def write_stamp(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -> Path:
+    """Record that the gold set fits this graph."""
+    ids = graph.entities.ids
+    references = {
+        each.name: [ids[entity] for entity in each.entities] for row in judgments.references for each in row
+    }
+    stamp = Stamp(_Graph(graph.name, graph.sha256), _Gold(examples.sha256), dict(sorted(references.items())))
+    path = stamp_path(examples)
+    write_atomically(path, [msgspec.json.format(msgspec.json.encode(stamp), indent=1), b"\n"])
+    return path
+
+
+def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -> Drift | None:
+    """None without a sidecar. Raises DatasetError for one that can't be read."""
+    path = stamp_path(examples)
+    if not path.exists():
+        return None
+    try:
+        stamp = msgspec.json.decode(read_bytes(path), type=Stamp)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DatasetError(
+            f"{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it"
+        ) from error
+    ids = graph.entities.ids
+    now = {
+        each.name: {ids[entity] for entity in each.entities} for row in judgments.references for each in row
+    }
+    both = [name for name in stamp.references if name in now]
+    return Drift(
+        stamped_for=stamp.graph.name,
+        graph_changed=stamp.graph.sha256 != graph.sha256,
+        gold_changed=stamp.gold_set.sha256 != examples.sha256,
+        lost=tuple(name for name in both if stamp.references[name] and not now[name]),
+        moved=tuple(name for name in both if now[name] and now[name] != set(stamp.references[name])),
+    )

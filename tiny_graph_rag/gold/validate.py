@@ -1,0 +1,81 @@
+"""Does a gold set fit its graph, and does it measure what it means to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiny_graph_rag.gold import checks
+from tiny_graph_rag.gold.checks import Finding, Severity
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.nearest import Near, NearestNames
+from tiny_graph_rag.gold.resolve import Judgments, resolve
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """ceiling: mean share of references that the graph has, NaN without gold: no retrieval recalls more.
+
+    references: as written; of them missing: resolve to nothing; by_alias: by an alias only; ambiguous: borne
+    by several; shared: mean the entity of another of the question. names_all: questions that name all
+    of their references. missing_names: different missing names → the nearest in the graph.
+    """
+
+    findings: tuple[Finding, ...]
+    questions: int
+    without_gold: int
+    references: int
+    missing: int
+    by_alias: int
+    ambiguous: int
+    shared: int
+    names_all: int
+    ceiling: float
+    missing_names: dict[str, tuple[Near, ...]]
+    judgments: Judgments
+
+    def count(self, severity: Severity) -> int:
+        return sum(each.severity == severity for each in self.findings)
+
+
+def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Validation:
+    """Everything that can be told from the gold set and the graph without linking or retrieving."""
+    judgments = resolve(examples, names, len(graph))
+    rows = judgments.references
+    flat = [each for row in rows for each in row]
+    missing_names = dict.fromkeys(each.name for each in flat if not each.entities)
+    nearest = NearestNames.of(graph.entities).of_all(missing_names) if missing_names else {}
+    names_all = [
+        bool(row) and all(checks.is_named(example.query, each, graph) for each in row)
+        for example, row in zip(examples, rows, strict=True)
+    ]
+    findings = [
+        *checks.check_missing(examples, rows, nearest),
+        *checks.check_doubtful(examples, rows, graph),
+        *checks.check_other_names(examples, names),
+        *checks.check_relationships(examples, graph, names),
+        *checks.check_duplicates(examples),
+        *checks.check_tags(examples),
+        *checks.check_naming(examples, names_all),
+    ]
+    found = [sum(bool(each.entities) for each in {one.item: one for one in row}.values()) for row in rows]
+    shares = [
+        hits / relevant for hits, relevant in zip(found, judgments.relevant.tolist(), strict=True) if relevant
+    ]
+    return Validation(
+        findings=tuple(sorted(findings, key=lambda each: (each.severity, each.line))),
+        questions=len(examples),
+        without_gold=int((judgments.relevant == 0).sum()),
+        references=len(flat),
+        missing=sum(not each.entities for each in flat),
+        by_alias=sum(each.resolved_by == "alias" for each in flat),
+        ambiguous=sum(each.is_ambiguous for each in flat),
+        shared=sum(each.shares_entity for each in flat),
+        names_all=sum(names_all),
+        ceiling=float(np.mean(shares)) if shares else float("nan"),
+        missing_names=nearest,
+        judgments=judgments,
+    )

@@ -1,0 +1,1 @@
+"""What the program knows of English and Korean, each list once: words, stems, particles, kinds, pronouns."""

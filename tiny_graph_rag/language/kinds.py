@@ -1,0 +1,58 @@
+"""What kind of thing an entity type speaks of, as far as the type's own words say it.
+
+Graphs name their types freely (PERSON, Character, 인물, LOC, film …). Only where a pronoun has to find its
+antecedent, or a title belongs to a person, does it matter which of a few kinds a type means.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.strings import Categories
+
+
+class Kind(IntEnum):
+    UNKNOWN = 0
+    PERSON = 1
+    PLACE = 2
+    THING = 3  # what one can touch: objects, animals, plants, food
+    GROUP = 4  # families, organisations
+    WORK = 5
+    OTHER = 6  # events, concepts, times: named by `it`, never by `he` or `there`
+
+
+_WORDS = {
+    Kind.PERSON: """person people human character individual actor actress director writer author artist
+        musician politician scientist player role per 인물 사람 등장인물 작가 배우 감독 가수 정치인""",
+    Kind.PLACE: """place location loc gpe city town village country state region area building room facility
+        site river mountain landmark address venue 장소 지역 도시 나라 국가 마을 지명 건물 위치""",
+    Kind.THING: """thing object item artifact artefact animal creature plant food product weapon tool vehicle
+        device material substance body clothing 사물 물건 동물 식물 음식 제품 도구 무기""",
+    Kind.GROUP: """group organization organisation org company team family band institution agency university
+        school party 단체 조직 기관 회사 가족 집단 기업 학교""",
+    Kind.WORK: """work film movie book novel story song album play poem game series show magazine newspaper
+        publication 작품 영화 책 소설 노래 시 잡지 신문 드라마""",
+    Kind.OTHER: """event concept idea time date year number language genre award war battle disease technology
+        method topic theory law religion 사건 개념 시간 날짜 연도 언어 장르 병 질병 기술""",
+}
+_KIND_OF_WORD = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+
+
+def kind_of_type(entity_type: str) -> Kind:
+    """The kind that a type's last known word speaks of (`FICTIONAL_CHARACTER` is a person)."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", entity_type)
+    for word in reversed(re.findall(r"[^\W_]+", spaced.casefold())):
+        kind = _KIND_OF_WORD.get(word) or _KIND_OF_WORD.get(word.removesuffix("s"))
+        if kind is not None:
+            return kind
+    return Kind.UNKNOWN
+
+
+def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
+    """The kind of each entity, as a column."""
+    table = np.array([kind_of_type(name) for name in types.names] or [Kind.UNKNOWN], dtype=np.uint8)
+    return table[types.codes]

@@ -1,0 +1,235 @@
+"""Words of questions, relation names and descriptions, and how two of them are the same word.
+
+English words are compared by lemma (simplemma, read when the first English word asks for it), then by a
+light stem (wrote → write ← written; actor → act); Korean words without their particles and endings. Lists
+here are closed classes of a language: question words, pronouns, prepositions, particles, endings. No list
+serves one graph.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from tiny_graph_rag.language.folding import nfc
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.language.lemmas import Lemmas
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+HANGUL = re.compile("[가-힣]")
+POSSESSIVE = re.compile(r"['’]s$")
+CACHED_WORDS = 1 << 16
+SHORTEST_STEM = 3  # letters that a light stem keeps
+SHARED_PREFIX = 4  # letters that two English words share at least to count as related
+KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
+
+
+def _in_order(words: str) -> tuple[str, ...]:
+    return tuple(words.split())
+
+
+def _set_of(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+ENGLISH_FUNCTION_WORDS = _set_of(
+    "a an the of in on at by to for from with as into onto upon about over under out up down off "
+    "after before behind between during through against within without and or but nor so because "
+    "while if then than is was were are be been being am has have had having do does did done "
+    "will would shall should can could may might must not no i me my we us our you your he him "
+    "his she her hers it its they them their theirs this that these those there here s who whom "
+    "whose what which when where how why one ones some any all each every both other others "
+    "another few more most much many own same such too very just now once again only got get gets "
+    "let lets"
+)
+KOREAN_FUNCTION_WORDS = _set_of(
+    "그 이 저 것 거 때 두 한 세 네 이런 그런 저런 것을 것은 것이 것이지 것인가 것이다 가운데 중 "
+    "등 및 또 더 안 못 못한 있는 있던 있어 있다 없던 없는 되어 된 되던 하러 할 하던 했던 하는 "
+    "이가 이의 이들"
+)
+ENGLISH_QUESTION_WORDS = _set_of("who whom whose what which when where how why")
+KOREAN_QUESTION_WORDS = (
+    "누구", "누가", "무엇", "뭐", "뭘", "무슨", "어디", "어느", "어떤", "언제", "왜", "몇", "얼마",
+)  # fmt: skip
+ENGLISH_RETURN_WORDS = _set_of("also same share shares shared sharing together co common")
+KOREAN_RETURN_WORDS = ("같은", "함께", "같이", "서로", "공통")
+NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
+
+KINDS = {
+    "who": _set_of("person people human character man woman family group organization 인물 사람"),
+    "where": _set_of("place location city town country region site address 장소 위치 곳 지역"),
+    "when": _set_of("time date year day month century period era 시간 날짜 연도 시기 때"),
+}
+ASKED_KIND = {
+    "who": "who", "whom": "who", "whose": "who", "누구": "who", "누가": "who",
+    "where": "where", "어디": "where", "when": "when", "언제": "when",
+}  # fmt: skip
+
+ENGLISH_SUFFIXES = _in_order(
+    "ments ment ions ion ings ing ress ers ors ies ied er or ed es en e s y"
+)  # longest first where one ends in another
+KOREAN_PARTICLES = _set_of(
+    "으로부터 에게서는 에게서 한테서 에게는 에서는 이라는 이라고 에게 한테 에서 으로 까지 부터 "
+    "마다 처럼 보다 이나 이랑 라는 라고 하고 은 는 이 가 을 를 와 과 의 에 로 도 만 랑 나 야 아 "
+    "께"
+)
+KOREAN_ENDINGS = _set_of(
+    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
+    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
+    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
+    "해 기 된 될 됨 음"
+)
+LONGEST_ENDING = max(map(len, KOREAN_PARTICLES | KOREAN_ENDINGS))
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text, folded, and its characters in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def words_of(text: str) -> list[Word]:
+    """The words of a text in order; `X's` is X."""
+    return [
+        Word(POSSESSIVE.sub("", folded_word(each.group())), each.start(), each.end())
+        for each in WORD.finditer(text)
+    ]
+
+
+def folded_word(word: str) -> str:
+    return nfc(nfc(word).casefold())
+
+
+def words_of_name(name: str) -> list[str]:
+    """The words of a type's name, the same for `place_of_birth`, `PlaceOfBirth` and `place of birth`."""
+    return [folded_word(word) for part in WORD.findall(name) for word in CAMEL_HUMP.split(part) if word]
+
+
+def is_korean(word: str) -> bool:
+    return not word.isascii() and HANGUL.search(word) is not None
+
+
+def is_function_word(word: str) -> bool:
+    return word in ENGLISH_FUNCTION_WORDS or word in KOREAN_FUNCTION_WORDS
+
+
+def is_question_word(word: str) -> bool:
+    return word in ENGLISH_QUESTION_WORDS or word.startswith(KOREAN_QUESTION_WORDS)
+
+
+def is_return_word(word: str) -> bool:
+    """Whether it says that a relation is walked there and back: the same director, 같은 감독."""
+    return word in ENGLISH_RETURN_WORDS or word.startswith(KOREAN_RETURN_WORDS)
+
+
+def asked_kind(word: str) -> frozenset[str]:
+    """What a question word asks for, in words that types may bear: `when` → time, date, year …"""
+    for start, kind in ASKED_KIND.items():
+        if word == start or (not start.isascii() and word.startswith(start)):
+            return KINDS[kind]
+    return frozenset()
+
+
+def singular(word: str) -> str:
+    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
+@cache
+def _lemmas() -> Lemmas:
+    from tiny_graph_rag.language.lemmas import Lemmas
+
+    return Lemmas.open()
+
+
+@lru_cache(CACHED_WORDS)
+def lemma(word: str) -> str:
+    """The dictionary form of an English word; any other word as it is."""
+    return _lemmas().lemma(word) if word.isascii() and word.isalpha() else word
+
+
+@lru_cache(CACHED_WORDS)
+def stem(word: str) -> str:
+    """What words of one family share, more or less: acted, actor → act; 사람은 → 사람."""
+    if is_korean(word):
+        return _korean_stem(word)
+    base = lemma(word)
+    for suffix in ENGLISH_SUFFIXES:
+        if base.endswith(suffix) and len(base) - len(suffix) >= SHORTEST_STEM:
+            base = base[: -len(suffix)]
+            break
+    doubled = len(base) > SHORTEST_STEM and base[-1] == base[-2] and base[-1] not in "aeiouls"
+    return base[:-1] if doubled else base
+
+
+def _korean_stem(word: str) -> str:
+    for endings in (KOREAN_PARTICLES, KOREAN_ENDINGS):
+        longest = min(LONGEST_ENDING, len(word) - KOREAN_STEM)
+        for size in range(longest, 0, -1):
+            if word[-size:] in endings:
+                word = word[:-size]
+                break
+    return word
+
+
+@lru_cache(CACHED_WORDS)
+def keys(word: str) -> tuple[str, ...]:
+    """Under which a description's words are looked up: stem, and in Korean its first two syllables."""
+    base = stem(word)
+    if is_korean(word) and len(base) >= KOREAN_STEM:
+        return (base, base[:KOREAN_STEM] + "*")
+    return (base,)
+
+
+SAME, SAME_STEM, RELATED, UNRELATED = 3, 2, 1, 0
+
+
+@lru_cache(CACHED_WORDS)
+def likeness(one: str, other: str) -> int:
+    """SAME word; SAME_STEM: lemma or light stem; RELATED: a long shared beginning or part of a compound."""
+    if one == other:
+        return SAME
+    if is_korean(one) or is_korean(other):
+        if not (is_korean(one) and is_korean(other)):
+            return UNRELATED
+        stems = stem(one), stem(other)
+        if stems[0] == stems[1]:
+            return SAME_STEM
+        return RELATED if _shared_start(*stems) >= KOREAN_STEM else UNRELATED
+    lemmas = lemma(one), lemma(other)
+    stems = stem(one), stem(other)
+    if lemmas[0] == lemmas[1] or (stems[0] == stems[1] and len(stems[0]) >= SHORTEST_STEM):
+        return SAME_STEM
+    shared = _shared_start(*lemmas)
+    if shared >= SHARED_PREFIX and 2 * shared >= max(map(len, lemmas)):
+        return RELATED
+    return RELATED if _is_part(one, stems[1]) or _is_part(other, stems[0]) else UNRELATED
+
+
+def _shared_start(one: str, other: str) -> int:
+    for place, (mine, theirs) in enumerate(zip(one, other, strict=False)):
+        if mine != theirs:
+            return place
+    return min(len(one), len(other))
+
+
+def _is_part(compound: str, part: str) -> bool:
+    """screenwriter ends in a word of write's stem; both parts are words of three letters or more."""
+    if len(part) < SHARED_PREFIX:
+        return False
+    ends = (compound[place:] for place in range(SHORTEST_STEM, len(compound) - SHORTEST_STEM))
+    return any(stem(end) == part for end in ends if end[0] == part[0] or _is_irregular(end))
+
+
+@lru_cache(CACHED_WORDS)
+def _is_irregular(word: str) -> bool:
+    """Whether the lemma may begin otherwise (went → go). Of what the dictionary lacks, simplemma changes the
+    ending alone: so it is for all 128,000 ends of its words; and `located` needs no simplemma for `ated`."""
+    return not (word.isascii() and word.isalpha()) or _lemmas().holds(word)

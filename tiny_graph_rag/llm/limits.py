@@ -1,0 +1,118 @@
+"""`--max-cost`: no call begins that could carry the run past its cap."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from tiny_graph_rag.llm.base import Tokens
+from tiny_graph_rag.llm.cost import Price
+
+
+class CapReached(Exception):  # noqa: N818 - an end in order, not an error
+    """The next call could pass the cap, and none is under way whose end would make room."""
+
+
+class Budget:
+    """Money of a run, in USD. Calls under way count at their worst, what may have been charged too.
+
+    cap_usd: None for no cap. spent_usd: what this run paid for, NaN-free; 0 for models without a price.
+    doubtful: attempts that ended without an answer but may have been charged.
+    """
+
+    def __init__(self, cap_usd: float | None, already_spent_usd: float = 0.0) -> None:
+        self.cap_usd = cap_usd
+        self.spent_usd = 0.0
+        self.doubtful = 0
+        self.doubtful_usd = 0.0
+        self._base_usd = already_spent_usd
+        self._reserved_usd = 0.0
+        self._open = 0
+        self._changed = asyncio.Condition()
+
+    def begin(self) -> None:
+        """Before each event loop: what waits belongs to one loop alone."""
+        self._changed = asyncio.Condition()
+
+    async def reserve(self, worst_usd: float) -> None:
+        """Wait until `worst_usd` more is sure to fit. Raises CapReached where it never will."""
+        async with self._changed:
+            while self.cap_usd is not None and not self._fits(worst_usd):
+                if not self._open:
+                    raise CapReached
+                await self._changed.wait()
+            self._open += 1
+            self._reserved_usd += worst_usd
+
+    def _fits(self, worst_usd: float) -> bool:
+        assert self.cap_usd is not None
+        committed = self._base_usd + self.spent_usd + self.doubtful_usd + self._reserved_usd
+        return committed + worst_usd <= self.cap_usd
+
+    async def settle(self, worst_usd: float, paid_usd: float, *, doubtful: bool = False) -> None:
+        """Give a reservation back and note what the call really cost, or that nobody knows."""
+        async with self._changed:
+            self._open -= 1
+            self._reserved_usd -= worst_usd
+            self.spent_usd += paid_usd
+            if doubtful:
+                self.doubtful += 1
+                self.doubtful_usd += worst_usd
+            self._changed.notify_all()
+
+
+def worst_cost(price: Price | None, prompt_at_most: int, max_tokens: int) -> float:
+    """USD of a call whose answer is as long as it may be; 0.0 without a price (a cap needs one)."""
+    return 0.0 if price is None else price.cost(Tokens(prompt_at_most, max_tokens))
+
+
+BACK_OFF = 0.5  # what a rate limit leaves of the concurrency
+RECOVER = 0.1  # what a success adds to it: ten good calls win back one place
+
+
+class Pace:
+    """Additive increase, multiplicative decrease (Chiu & Jain 1989) below `most`, never under one call."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.allowed = float(most)
+        self.under_way = 0
+        self._resume_at = 0.0
+        self._cut_at = -1.0
+        self._room = asyncio.Condition()
+
+    async def enter(self) -> None:
+        """Wait until there is room and no rate limit asks to wait."""
+        async with self._room:
+            while True:
+                wait = self._resume_at - time.monotonic()
+                if wait <= 0 and self.under_way < int(self.allowed):
+                    self.under_way += 1
+                    return
+                if wait > 0:
+                    self._room.release()
+                    try:
+                        await asyncio.sleep(wait)
+                    finally:
+                        await self._room.acquire()
+                else:
+                    await self._room.wait()
+
+    async def leave(self, *, succeeded: bool) -> None:
+        async with self._room:
+            self.under_way -= 1
+            if succeeded:
+                self.allowed = min(self.most, self.allowed + RECOVER)
+            self._room.notify(2 if succeeded else 1)
+
+    def slow_down(self, seconds: float, sent_at: float) -> None:
+        """Obey a rate limit: nobody starts for `seconds`, and fewer calls run from then on.
+
+        sent_at: when the refused call was sent (monotonic). Calls that were already under way at the last
+        cut tell nothing new about the rate and don't cut it again.
+        """
+        now = time.monotonic()
+        self._resume_at = max(self._resume_at, now + seconds)
+        if sent_at > self._cut_at:
+            self.allowed = max(1.0, self.allowed * BACK_OFF)
+            self._cut_at = now

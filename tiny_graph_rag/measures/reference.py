@@ -1,0 +1,64 @@
+"""docs/measures.md, made from the registry by `python -m tiny_graph_rag.measures.reference`."""
+
+from __future__ import annotations
+
+import math
+
+from tiny_graph_rag.measures import KINDS
+from tiny_graph_rag.measures.base import MeasureKind
+
+# (name, range, definition, source) of what `eval` reports unasked; `--measures` takes none of them.
+BESIDE = (
+    (
+        "latency",
+        "0–∞ ↓",
+        "Seconds a question for linking and retrieval: mean, p50 and p95 over at most --latency-sample "
+        "questions, run singly and outside the batch; of a foreign run what it says itself.",
+        "always reported",
+    ),
+    ("throughput", "0–∞", "Questions a second of the whole batch (questions_per_second).", "always reported"),
+)
+
+
+def listed() -> list[tuple[str, str, str, str]]:
+    """(spelling, range, definition, source) of every measure, then of what is reported beside them."""
+    kinds = [(spelling(each), span(each), each.definition, each.source) for each in KINDS.values()]
+    return [*kinds, *BESIDE]
+
+
+def spelling(kind: MeasureKind) -> str:
+    """`ndcg@k`, `mrr[@k]` where the cutoff may be left out, `rprec` where there is none."""
+    return kind.name + {"required": "@k", "optional": "[@k]", "none": ""}[kind.cutoff]
+
+
+def span(kind: MeasureKind) -> str:
+    """`0–1`, with ↓ where less is better."""
+    high = "∞" if math.isinf(kind.high) else f"{kind.high:g}"
+    return f"{kind.low:g}–{high}{'' if kind.higher_is_better else ' ↓'}"
+
+
+def reference() -> str:
+    """docs/measures.md: `python -m tiny_graph_rag.measures.reference > docs/measures.md`."""
+    lines = [
+        "# Measures",
+        "",
+        "Made from the registry by `uv run python -m tiny_graph_rag.measures.reference`; `measures` lists",
+        'the same, `--measures "ndcg@5,recall@{1,3,5,10},mrr"` chooses. [@k] may be left out.',
+        "",
+        "A question without gold is undefined (null in files, in no mean) unless the definition says else;",
+        "one that retrieved nothing scores 0. Every mean has the number of questions behind it and a 95 %",
+        "interval: Wilson's where all values are 0 or 1, else the percentiles of a seeded bootstrap over",
+        "questions (above 1,000 of them from mean, spread and skewness: what the bootstrap tends to). Below",
+        "30 questions it is marked: it can't be relied on.",
+        "",
+        "| measure | definition | range | source |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| `{name}` | {meaning} | {its_span} | {source} |" for name, its_span, meaning, source in listed()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

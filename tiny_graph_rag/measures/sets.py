@@ -1,0 +1,58 @@
+"""Measures of sets: pooled counts, what should not have been there, questions without an answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tiny_graph_rag.measures.base import Column, defined, divided, hits, measure, returned
+from tiny_graph_rag.measures.judged import Judged
+
+POOLED = "Manning, Raghavan & Schütze (2008), 13.6"
+
+
+def _returned(judged: Judged, cutoff: int | None) -> Column:
+    return defined(judged, returned(judged, cutoff))
+
+
+def _relevant(judged: Judged, cutoff: int | None) -> Column:
+    return defined(judged, judged.relevant.astype(np.float64))
+
+
+def _both(judged: Judged, cutoff: int | None) -> Column:
+    return _returned(judged, cutoff) + _relevant(judged, cutoff)
+
+
+@measure("micro_precision", source=POOLED, weight=_returned)
+def micro_precision(judged: Judged, cutoff: int | None) -> Column:
+    """TP / (TP + FP) in the first k, TP and FP added up over the questions; undefined where nothing returned.
+
+    Of one question: its own share, which weighs as much as it returned.
+    """
+    count = returned(judged, cutoff)
+    return np.where(count > 0, defined(judged, divided(hits(judged, cutoff), count)), np.nan)
+
+
+@measure("micro_recall", source=POOLED, weight=_relevant)
+def micro_recall(judged: Judged, cutoff: int | None) -> Column:
+    """TP / (TP + FN) in the first k, TP and FN added up over the questions."""
+    return defined(judged, divided(hits(judged, cutoff), judged.relevant))
+
+
+@measure("micro_f1", source=POOLED, weight=_both)
+def micro_f1(judged: Judged, cutoff: int | None) -> Column:
+    """2 TP / (2 TP + FP + FN) in the first k, all three added up over the questions."""
+    return defined(judged, divided(2 * hits(judged, cutoff), returned(judged, cutoff) + judged.relevant))
+
+
+@measure("judged_bad", source="graded RAG gold sets (irrelevant_chunk_ids)", higher_is_better=False)
+def judged_bad(judged: Judged, cutoff: int | None) -> Column:
+    """Entities among the first k that the gold set marks as irrelevant, divided by k; undefined without."""
+    assert cutoff is not None
+    found = judged.irrelevant[:, :cutoff].sum(axis=1, dtype=np.float64) / cutoff
+    return np.where(judged.judged_irrelevant > 0, found, np.nan)
+
+
+@measure("no_answer_accuracy", cutoff="none", source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval")
+def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
+    """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold."""
+    return np.where(judged.relevant == 0, (judged.retrieved == 0).astype(np.float64), np.nan)

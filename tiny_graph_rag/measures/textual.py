@@ -1,0 +1,75 @@
+"""Whether a retrieved text is a reference, for whoever has no ids.
+
+Source: the K-RAG tutorial's evaluators (ROUGE-1, -2, -L on F1 with a threshold). Words are letters and digits
+of any script in lower case; Hangul counts by the syllable, so that a particle (점순이 / 점순이가) costs one
+syllable and not the word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.tokens import tokens
+
+MATCHES = ("name", "id", "text", "rouge1", "rouge2", "rougeL")
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """kind: one of MATCHES. threshold: of ROUGE's F1, in [0, 1]; reached is enough."""
+
+    kind: str
+    threshold: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.kind not in MATCHES:
+            hint = nearest(self.kind, MATCHES) or "."
+            raise UsageError(f"unknown --match {self.kind!r}{hint} Choices: {', '.join(MATCHES)}")
+        if not 0 < self.threshold <= 1:
+            raise UsageError(f"--rouge-threshold must be above 0 and at most 1, got {self.threshold}")
+
+    @property
+    def by_text(self) -> bool:
+        return self.kind not in ("name", "id")
+
+
+class Tokenizer:
+    """Words and Hangul syllables, as rouge-score wants a tokenizer."""
+
+    def tokenize(self, text: str) -> list[str]:
+        return tokens(text)
+
+
+def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: TextMatch) -> list[int | None]:
+    """For each reference the place (from 0) of the retrieved text that fills it, or None.
+
+    In rank order, each retrieved text fills the open reference that it is most like, if it reaches the
+    threshold; so one text fills one reference, and duplicates never push recall above 1.
+    """
+    filled: list[int | None] = [None] * len(references)
+    if not references:
+        return filled
+    likeness = _likeness(match)
+    for place, text in enumerate(retrieved):
+        open_ones = [item for item, by in enumerate(filled) if by is None]
+        if not open_ones:
+            break
+        values = [likeness(text, references[item]) for item in open_ones]
+        best = max(range(len(values)), key=values.__getitem__)
+        if values[best] >= (match.threshold if match.kind != "text" else 1.0):
+            filled[open_ones[best]] = place
+    return filled
+
+
+def _likeness(match: TextMatch):  # type: ignore[no-untyped-def]
+    if match.kind == "text":
+        return lambda text, reference: float(fold(text) == fold(reference))
+    try:
+        from rouge_score.rouge_scorer import RougeScorer
+    except ImportError as error:
+        raise MissingExtraError(f"--match {match.kind}", "rouge-score", "rouge") from error
+    scorer = RougeScorer([match.kind], tokenizer=Tokenizer())
+    return lambda text, reference: scorer.score(reference, text)[match.kind].fmeasure

@@ -1,0 +1,130 @@
+"""The data inside a page: a results document in columns, without what it says twice.
+
+`page/data.js` puts it together again, question by question, when somebody looks.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+Json = dict[str, Any]
+
+PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+
+def page_data(document: Json, others: list[Json]) -> Json:
+    """document: what the page shows. others: sweeps and comparisons that are shown with it."""
+    packer = Packer()
+    names = {entity: each["name"] for entity, each in document.get("entities", {}).items()}
+    head = {key: value for key, value in document.items() if key not in ("results", "entities")}
+    rows = [_thin(each, names) for each in document.get("results", [])]
+    entities = document.get("entities", {})
+    return {
+        "head": head,
+        "others": others,
+        "questions": len(rows),
+        "results": packer.pack(rows),
+        "entities": packer.pack([{"id": key, **value} for key, value in entities.items()]),
+        "entityCount": len(entities),
+        "strings": packer.strings,
+    }
+
+
+def _thin(question: Json, names: dict[str, str]) -> Json:
+    """Without names that stand in `entities`, and with walks as a start and its steps."""
+    thin = {**question}
+    for field in ("linked", "ranked"):
+        thin[field] = [_without_known_name(each, names) for each in question[field]]
+    thin["ranked"] = [_with_short_walk(each, "walk") for each in thin["ranked"]]
+    thin["references"] = [_with_short_walk(each, "path") for each in question["references"]]
+    return thin
+
+
+def _without_known_name(each: Json, names: dict[str, str]) -> Json:
+    if names.get(each["id"]) != each["name"]:
+        return each
+    return {field: value for field, value in each.items() if field != "name"}
+
+
+def _with_short_walk(each: Json, field: str) -> Json:
+    """Each step starts where the one before it ended; only the first start is kept."""
+    steps = each.get(field)
+    if not steps or any(one["to"] != other["from"] for one, other in pairwise(steps)):
+        return each
+    short = {
+        "start": steps[0]["from"],
+        "steps": [{key: value for key, value in step.items() if key != "from"} for step in steps],
+    }
+    return {**each, field: short}
+
+
+def script_json(data: Json) -> tuple[str, str]:
+    """(type, text) of the script element that holds the data; no `</script>` can stand in the text."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    # A lone surrogate can't be written as UTF-8; it is shown as the sign for a broken character.
+    text = text.encode("utf-8", "replace").decode()
+    if len(text) <= PLAIN_UP_TO:
+        for sign, code in _UNSAFE.items():
+            text = text.replace(sign, code)
+        return "application/json", text
+    packed = base64.b64encode(zlib.compress(text.encode(), 9))
+    return "text/plain", packed.decode()
+
+
+SIGNIFICANT_DIGITS = 7  # more than any screen shows, and half the bytes of full precision
+
+_MISSING = object()
+
+
+class Packer:
+    """Packs columns that share one table of strings (`strings`, in order of first appearance)."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    @property
+    def strings(self) -> list[str]:
+        return list(self._places)
+
+    def pack(self, rows: Sequence[Any]) -> list[Any]:
+        """The column of `rows`: anything that JSON can hold."""
+        absent = [each is None or each is _MISSING for each in rows]
+        if any(absent) and not all(each is None for each in rows):
+            present = [each for each, gone in zip(rows, absent, strict=True) if not gone]
+            if not all(isinstance(each, int | float) for each in present) or _MISSING in rows:
+                digits = "".join("1" if row is None else "2" if row is _MISSING else "0" for row in rows)
+                return ["?", digits, self.pack(present)]
+        kinds = {type(each) for each in rows}
+        if len(kinds) == 1:
+            kind = next(iter(kinds))
+            if kind is str:
+                places = [self._places.setdefault(each, len(self._places)) for each in rows]
+                return ["c", rows[0]] if len(set(places)) == 1 else ["s", places]
+            if kind is list:
+                return [
+                    "l",
+                    [len(each) for each in rows],
+                    self.pack([item for each in rows for item in each]),
+                ]
+            if kind is dict:
+                fields = dict.fromkeys(field for each in rows for field in each)
+                columns = [[name, self.pack([each.get(name, _MISSING) for each in rows])] for name in fields]
+                return ["o", columns]
+        if kinds <= {int, float, bool, type(None)}:
+            numbers = [_short(each) for each in rows]
+            same = len(kinds) == 1 and all(each == numbers[0] for each in numbers)
+            return ["c", numbers[0]] if same else ["n", numbers]
+        return ["j", list(rows)]
+
+
+def _short(value: float | None) -> float | int | None:
+    if not isinstance(value, float):
+        return value
+    short = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    return int(short) if short.is_integer() and abs(short) < 2**53 else short

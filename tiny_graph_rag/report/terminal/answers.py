@@ -1,0 +1,62 @@
+"""Answers in the terminal: scores and what they cost, overall and by tag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiny_graph_rag.answers.forecast import Forecast
+from tiny_graph_rag.answers.records import Answers
+from tiny_graph_rag.llm.cost import total
+from tiny_graph_rag.report.terminal import Console, Table, escape
+from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
+
+
+def money(usd: float | None, *, estimated: bool = False) -> str:
+    """Unknown is said, never 0; an estimate carries its sign."""
+    return "unknown" if usd is None else f"{'≈ ' if estimated else ''}${usd:.4f}"
+
+
+def print_answers(answered: Answered, console: Console) -> None:
+    """One row for all and one a tag: scores, answers, tokens, cost."""
+    from tiny_graph_rag.report.terminal.summary import shown
+
+    table = Table()
+    table.add_column("answers")
+    for name in answered.overall.scores:
+        table.add_column(name.replace("_", " "), justify="right")
+    for name in ("failed", "abstained", "tokens", "cost"):
+        table.add_column(name, justify="right")
+    by_tag = sorted(answered.by_tag.items(), key=lambda item: (-len(item[1].rows), item[0]))
+    for label, part in (("all", answered.overall), *((f"  {escape(tag)}", part) for tag, part in by_tag)):
+        scores = [shown(mean.mean) for mean in part.scores.values()]
+        table.add_row(label, *scores, *_spent(answered.answers, part), style="bold" if label == "all" else "")
+    console.print(table)
+    found = answered.answers.agreement
+    if found is not None:
+        console.print(f"judge and gold set on {found.n:,} retrieved entities: Cohen's κ {shown(found.kappa)}")
+
+
+def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:
+    whole = total(answers.spent(part.rows).values())
+    sign = "≈ " if whole.estimated else ""
+    return (
+        f"{part.failed:,}",
+        f"{part.abstained:,}",
+        f"{sign}{whole.tokens.total:,}",
+        money(whole.cost_usd, estimated=whole.estimated),
+    )
+
+
+def print_forecast(
+    rows: Sequence[tuple[str, Forecast, tuple[float, float] | None]], console: Console
+) -> None:
+    """What a run would call: by purpose, prompts counted, answers and so the cost from least to most."""
+    for what, found, cost in rows:
+        sign = "" if found.exact else "≈ "
+        console.print(f"{what}: {found.calls:,} calls ({found.known:,} more are answered already)")
+        more = f" to {found.most_prompt_tokens:,}" if found.most_prompt_tokens > found.prompt_tokens else ""
+        console.print(f"  prompt tokens: {sign}{found.prompt_tokens:,}{more}")
+        console.print(f"  answer tokens: at most {found.most_completion_tokens:,}")
+        shown = "unknown" if cost is None else f"{sign}${cost[0]:.4f} to {sign}${cost[1]:.4f}"
+        console.print(f"  cost: {shown}")
+    console.print("nothing was called and nothing written")

@@ -1,0 +1,86 @@
+"""Means in the terminal."""
+
+from __future__ import annotations
+
+import math
+
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
+from tiny_graph_rag.measures.summary import Slice, Summary
+from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.terminal import Console, Table, escape
+
+BESIDE = 5  # measures with their intervals that fit into a terminal's width
+
+
+def shown(value: float) -> str:
+    """The one place that rounds for people: three digits, – where undefined."""
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def interval(mean: Mean) -> str:
+    """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where too few questions stand behind it."""
+    if math.isnan(mean.mean):
+        return shown(mean.mean)
+    if math.isnan(mean.low):  # one value tells nothing of the others
+        return f"{shown(mean.mean)} [dim]?[/dim]"
+    ends = "–".join(f"{end:.2f}".removeprefix("0") for end in (mean.low, mean.high))
+    return f"{shown(mean.mean)} [dim]{ends}{' ' if mean.reliable else '?'}[/dim]"
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
+    overall = summary.overall
+    if len(overall.measures) > BESIDE:
+        table = Table()
+        for column in ("measure", "all questions", "n"):
+            table.add_column(column, justify="left" if column == "measure" else "right")
+        for each, mean in overall.measures.items():
+            table.add_row(str(each), interval(mean), f"{mean.n:,}")
+        console.print(table)
+        if summary.by_tag:
+            console.print(f"by tag ({len(summary.by_tag)}): in the results file")
+    else:
+        console.print(_beside(summary))
+    means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
+    if not all(mean.reliable for mean in means):
+        console.print(
+            f"means with their 95 % interval; ?: fewer than {RELIABLE_FROM} questions, not to be relied on"
+        )
+    if overall.without_gold:
+        console.print(
+            amount(
+                overall.without_gold,
+                "question has no reference and is",
+                "questions have no reference and are",
+            )
+            + " in no mean (n counts the others)"
+        )
+    if overall.nothing_retrieved:
+        console.print(
+            amount(
+                overall.nothing_retrieved,
+                "question retrieved nothing; with a reference it scores 0",
+                "questions retrieved nothing; with a reference they score 0",
+            )
+        )
+
+
+def _beside(summary: Summary) -> Table:
+    overall = summary.overall
+    table = Table()
+    table.add_column("questions")
+    for each in overall.measures:
+        table.add_column(str(each), justify="right")
+    table.add_column("n", justify="right")
+    _add(table, "all", overall, style="bold")
+    by_tag = sorted(summary.by_tag.items(), key=lambda item: (-item[1].questions, item[0]))
+    for tag, part in by_tag:
+        _add(table, f"  {escape(one_line(tag, 40))}", part)
+    return table
+
+
+def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
+    counted = [mean.n for mean in part.measures.values()]
+    n = f"{min(counted):,}" if len(set(counted)) == 1 else f"{min(counted):,}–{max(counted):,}"
+    table.add_row(label, *(interval(mean) for mean in part.measures.values()), n, style=style)

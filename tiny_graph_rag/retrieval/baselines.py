@@ -1,0 +1,205 @@
+"""The plainest baseline: what a naive walk gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import ClassVar, Self
+
+import numpy as np
+
+from tiny_graph_rag.errors import RunError, UsageError
+from tiny_graph_rag.files import find_input
+from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
+
+
+class PlainBfsRetriever(Retriever):
+    """Hop, then name. The score is 1 / (1 + hop), in (0, 1]."""
+
+    name: ClassVar[str] = "bfs-plain"
+
+    def __init__(self, task: Task) -> None:
+        self.candidates = Candidates(task)
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        return cls(task)
+
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        parts = []
+        for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
+            hops = reached.hops
+            scores: np.ndarray = 1.0 / (1.0 + hops)
+            run = self.candidates.ranked(question, reached.entities, scores, hops)
+            parts.append(replace(run, walks=self.candidates.walks(reached, run.entities)))
+        return Run.concatenated(parts)
+
+    def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
+        """Nearest first: what lies within fewer hops stands in front."""
+        deepest = self.retrieve(questions)
+        return (deepest.where(deepest.hops <= each) for each in hops)
+
+
+class OracleRetriever(Retriever):
+    """The gold set's references first, highest grade first, then hop and name; all within the hops.
+
+    Looks at the gold set: a ceiling for rankings, no method. With `--linker gold` (or where a question has
+    no `seed_entities`, its linked ones) it walks from the seeds that the gold set names. The score is
+    (1 + grade) / (1 + highest grade), for the others 1 / (1 + highest grade) / (1 + hop).
+    """
+
+    name: ClassVar[str] = "oracle"
+
+    def __init__(self, task: Task, examples: EvalSet, judgments: Judgments) -> None:
+        self.candidates = Candidates(task)
+        self.grades: dict[str, dict[int, int]] = {}
+        for example, references in zip(examples, judgments.references, strict=True):
+            grades = self.grades.setdefault(example.id, {})
+            for reference in references:
+                for entity in reference.entities:
+                    grades[entity] = max(grades.get(entity, 0), reference.grade)
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        if task.examples is None or task.judgments is None:
+            raise UsageError("--retriever oracle needs a gold set: it ranks by the references")
+        return cls(task, task.examples, task.judgments)
+
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        parts = []
+        for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
+            grades = self.grades.get(question.id, {})
+            highest = max(grades.values(), default=0)
+            hops = reached.hops
+            grade = np.array(
+                [grades.get(entity, 0) for entity in reached.entities.tolist()], dtype=np.float64
+            )
+            scores = np.where(grade > 0, 1 + grade, 1 / (1.0 + hops)) / (1 + highest)
+            run = self.candidates.ranked(question, reached.entities, scores, hops)
+            parts.append(replace(run, walks=self.candidates.walks(reached, run.entities)))
+        return Run.concatenated(parts)
+
+
+RANK_OFFSET = 60  # the constant of the paper; damps how much the very first ranks count
+
+
+class HybridRetriever(Retriever):
+    """Reciprocal rank fusion: the sum of 1 / (60 + rank) over the retrievers that return an entity.
+
+    Divided by what first place everywhere would give, so that scores lie in (0, 1]. Hop and walk are those
+    of the first retriever that walked to the entity.
+    Source: Cormack, Clarke & Büttcher, Reciprocal rank fusion (SIGIR 2009).
+    """
+
+    name: ClassVar[str] = "hybrid"
+    argument: ClassVar[str] = "NAME+NAME"
+
+    def __init__(self, task: Task, parts: Sequence[Retriever]) -> None:
+        self.candidates, self.parts = Candidates(task), parts
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        from tiny_graph_rag.retrieval import make_retriever
+
+        names = [name.strip() for name in task.argument.split("+")]
+        if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
+            raise UsageError(
+                f"--retriever hybrid wants different retrievers, as in hybrid:bfs+bm25; got {task.argument!r}"
+            )
+        # What is below --min-score is so after fusing, not before.
+        config = task.config
+        each = [
+            replace(config, retrieval=replace(config.retrieval, retriever=name, min_score=0.0))
+            for name in names
+        ]
+        return cls(task, [make_retriever(task.graph, one, task.examples, task.judgments) for one in each])
+
+    def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
+        for part in self.parts:
+            part.prepare(linked)
+
+    def notes(self) -> list[str]:
+        return [line for part in self.parts for line in part.notes()]
+
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        runs = [part.retrieve(questions) for part in self.parts]
+        return Run.concatenated([self._fused(question, row, runs) for row, question in enumerate(questions)])
+
+    def _fused(self, question: LinkedQuestion, row: int, runs: Sequence[Run]) -> Run:
+        shares: dict[int, list[float]] = {}
+        hop_of: dict[int, int] = {}
+        walk_of: dict[int, np.ndarray] = {}
+        for run in runs:
+            place = run.rows(row)
+            for rank, entity in enumerate(run.entities[place].tolist(), start=1):
+                shares.setdefault(entity, []).append(1 / (RANK_OFFSET + rank))
+                at = place.start + rank - 1
+                if run.hops[at] != NO_HOP and entity not in hop_of:
+                    hop_of[entity] = int(run.hops[at])
+                    if run.walks is not None:
+                        walk_of[entity] = run.walks[at]
+        best = len(runs) / (RANK_OFFSET + 1)
+        entities = np.array(list(shares), dtype=np.int32)
+        # Added from the smallest up: the order of the retrievers must not decide between equal sums.
+        scores = np.array([min(sum(sorted(each)) / best, 1.0) for each in shares.values()], dtype=np.float64)
+        hops = np.array([hop_of.get(entity, NO_HOP) for entity in shares], dtype=np.int32)
+        run = self.candidates.ranked(question, entities, scores, hops)
+        walks = np.full((len(run.entities), self.candidates.settings.hops), NO_STEP, dtype=np.int32)
+        for at, entity in enumerate(run.entities.tolist()):
+            if entity in walk_of:
+                walks[at, : len(walk_of[entity])] = walk_of[entity]
+        return replace(run, walks=walks)
+
+
+class RunFileRetriever(Retriever):
+    """A foreign run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
+
+    Questions are found by their ids; one that the run does not have retrieves nothing. Places that the
+    graph does not have are refused, for leaving them out would move the others up; `score` counts them.
+    """
+
+    name: ClassVar[str] = "run"
+    argument: ClassVar[str] = "FILE"
+    walks: ClassVar[bool] = False
+
+    def __init__(self, task: Task) -> None:
+        self.candidates = Candidates(task)
+        path = find_input(task.argument, Path(task.config.storage.results_dir), "run")
+        rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
+        index = NameIndex.of(task.graph)
+        self.rankings: dict[str, list[int]] = {}
+        strangers: dict[str, None] = {}
+        for question, places in read_run(path).rankings.items():
+            ranking = self.rankings.setdefault(question, [])
+            for place in places:
+                row = rows.get(place.id)
+                found = index.resolve(place.name or place.id)[0] if row is None else (row,)
+                if found:
+                    ranking.append(found[0])
+                else:
+                    strangers[place.key] = None
+        if strangers:
+            shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
+            raise RunError(
+                f"{path}: {len(strangers):,} of its entities are not in the graph ({shown}). "
+                "Use the graph that the run was made on, or `score`, which counts them as wrong"
+            )
+
+    @classmethod
+    def of(cls, task: Task) -> Self:
+        return cls(task)
+
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        parts = []
+        for question in questions:
+            ranking = np.array(list(dict.fromkeys(self.rankings.get(question.id, []))), dtype=np.int32)
+            parts.append(self.candidates.ranked(question, ranking, 1.0 / np.arange(1, len(ranking) + 1)))
+        return Run.concatenated(parts)

@@ -1,0 +1,302 @@
+"""A graph made ready for the kernel, and the kernel's memory.
+
+Small graphs are walked interpreted over lists, large ones over the arrays' memory; compiled where that is
+worth the start-up. The result is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.compiled import compiled
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.retrieval import kernel
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.reading import Reading
+from tiny_graph_rag.retrieval.typed_adjacency import Runs
+
+LISTS_UP_TO = 50_000  # slots and entities; below, lists are read three times as fast as arrays
+FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose pages cost nothing unused
+MOST_SLOTS = 8
+MENTIONS = 8  # that count singly; more of them are taken as one
+LAST_TICK = (1 << 30) - (1 << 20)  # marks are int32; long before that they are wiped
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """Seeds that one mention names, each with its share of the mention."""
+
+    seeds: tuple[int, ...]
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
+    walks: (rows, hops) relations from a seed, filled up with -1."""
+
+    entities: NDArray[np.int32]
+    hops: NDArray[np.int32]
+    keys: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    walks: NDArray[np.int32]
+
+
+class Walker:
+    """Ranks entities of one graph, question by question; one a thread, since it works in its own memory."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        runs: Runs,
+        filters: Filters,
+        prices: Sequence[int],
+        *,
+        hops: int,
+        depth: int,
+        exclude_seeds: bool,
+        fast: bool,
+    ) -> None:
+        self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
+        self.prices = tuple(prices)
+        entities, relations = len(graph), len(graph.relations)
+        self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
+        self.near_first = entities > 2 * depth  # else everything is looked at anyhow
+        flags = np.zeros(entities, dtype=np.int8)
+        if filters.returned is not None:
+            flags[~filters.returned] |= kernel.NOT_RETURNED
+        if filters.crossed is not None:
+            flags[~filters.crossed] |= kernel.NOT_CROSSED
+        arrays = (
+            runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength,
+            runs.units, graph.name_rank,
+        )  # fmt: skip
+        self._graph = (*map(self._given, arrays), runs.symmetric)
+        self._flags = self._given(flags)
+        self._evidence = (
+            self._zeros(len(graph.relations.types.names) + 1, np.int64),
+            self._zeros(relations, np.int32),
+            self._zeros(relations, np.int32),
+            self._zeros(entities, np.int32),
+            self._zeros(entities, np.int32),
+            self._given(graph.entities.types.codes),
+            self._zeros(len(graph.entities.types.names) + 1, np.int64),
+        )
+        self._marks = self._zeros(kernel.M_ROW * entities, np.int32)
+        self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(7))
+        self._clock = self._zeros(7, np.int64)
+        self._found = (
+            *(self._zeros(depth, np.int64) for _ in range(4)),
+            self._zeros(depth * hops, np.int32),
+        )
+        self._tables: dict[int, Prepared] = {}
+        self._room(FIRST_STATES[not self.lists])
+
+    def rank(self, mentions: Sequence[Mention], reading: Reading) -> Ranked:
+        """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
+        pointers, seeds, masses = _packed(mentions)
+        if 2 * len(seeds) + self.depth > self._capacity:
+            self._room(4 * len(seeds) + self.depth)
+        prepared = self._prepared(reading)
+        others = (len(pointers) - 2) * self.prices[kernel.OTHER_SEED]
+        theta = min(kernel.FAR, prepared.start + others)
+        question = (self._row(pointers), self._row(seeds), self._row(masses), prepared.slots)
+        rank = compiled_rank() if self.fast else kernel.rank
+        rows = kernel.OVERFLOW
+        while rows == kernel.OVERFLOW:
+            self._mark(reading)
+            scratch = (self._states, self._records, self._marks, self._temp, self._clock)
+            out = (*self._found, *self._candidates)
+            rows = rank(
+                self._graph, self._flags, question, self._evidence, prepared.price, scratch, out,
+                self.hops, self.depth, theta,
+            )  # fmt: skip
+            if rows == kernel.OVERFLOW:
+                self._room(4 * self._capacity)
+        self._unmark(reading)
+        prepared.ended(self._clock[6] - others)
+        entities, hops, keys, masks, walks = self._found
+        return Ranked(
+            np.array(entities[:rows], dtype=np.int32),
+            np.array(hops[:rows], dtype=np.int32),
+            np.array(keys[:rows], dtype=np.int64),
+            np.array(masks[:rows], dtype=np.int64),
+            np.array(walks[: rows * self.hops], dtype=np.int32).reshape(rows, self.hops),
+        )
+
+    def _prepared(self, reading: Reading) -> Prepared:
+        """The reading as the kernel takes it, kept while questions repeat it."""
+        kept = self._tables.get(id(reading))
+        if kept is None or kept.reading is not reading:
+            if len(self._tables) >= KEPT_TABLES:
+                self._tables.clear()
+            kept = self._tables[id(reading)] = Prepared.of(
+                reading,
+                self.prices,
+                self._row,
+                self.hops,
+                exclude_seeds=self.exclude_seeds,
+                near_first=self.near_first,
+            )
+        return kept
+
+    def _mark(self, reading: Reading) -> None:
+        """Write the slots that types, relations and entities fill where the kernel reads them."""
+        clock = self._clock
+        if max(clock[0], clock[1], clock[5]) > LAST_TICK:
+            for marks in (self._marks, *self._evidence[1:5]):
+                marks[:] = self._zeros(len(marks), np.int32)
+            clock[0] = clock[1] = clock[5] = 0
+        clock[0] += 1
+        base = clock[0]
+        types, relation_mark, relation_slots, entity_mark, entity_slots, _, entity_types = self._evidence
+        for place, slot in enumerate(reading.slots):
+            bit = 1 << place
+            for each in slot.types:
+                types[each] |= bit
+            for each in slot.found.entity_types:
+                entity_types[each] |= bit
+            _add(slot.found.relations, bit, base, relation_mark, relation_slots)
+            _add(slot.found.entities, bit, base, entity_mark, entity_slots)
+
+    def _unmark(self, reading: Reading) -> None:
+        for slot in reading.slots:
+            for each in slot.types:
+                self._evidence[0][each] = 0
+            for each in slot.found.entity_types:
+                self._evidence[6][each] = 0
+
+    def _room(self, states: int) -> None:
+        self._capacity = states
+        self._states = self._zeros(kernel.S_ROW * states, np.int64)
+        self._records = self._zeros(kernel.R_ROW * states, np.int64)
+        self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
+
+    def _given(self, array: Any) -> Any:
+        """What the kernel only reads: marked so, as mapped arrays are, that one compiled form serves both."""
+        given = array.view()
+        given.flags.writeable = False
+        return array.tolist() if self.lists else self._readable(given)
+
+    def _zeros(self, length: int, kind: type) -> Any:
+        return [0] * length if self.lists else self._readable(np.zeros(length, dtype=kind))
+
+    def _row(self, values: Sequence[int]) -> Any:
+        return np.array(values, dtype=np.int64) if self.fast else list(values)
+
+    def _readable(self, array: NDArray[Any]) -> Any:
+        """An array's memory as the kernel reads it best: interpreted, whole numbers instead of numpy's."""
+        return array if self.fast else memoryview(array)  # type: ignore[arg-type]
+
+
+def _add(rows: Iterable[int], bit: int, base: int, marks: Any, slots: Any) -> None:
+    for row in rows:
+        if marks[row] != base:
+            marks[row] = base
+            slots[row] = 0
+        slots[row] |= bit
+
+
+def _packed(mentions: Sequence[Mention]) -> tuple[list[int], list[int], list[int]]:
+    """Pointers into seeds, one a mention; seeds; their masses. The last of too many mentions are one."""
+    pointers, seeds, masses = [0], list[int](), list[int]()
+    for place, each in enumerate(mentions):
+        seeds += each.seeds
+        masses += [int(kernel.MASS * share) for share in each.shares]
+        if place < MENTIONS - 1 or place == len(mentions) - 1:
+            pointers.append(len(seeds))
+    return pointers, seeds, masses
+
+
+@cache
+def compiled_rank() -> Callable[..., int]:
+    """`kernel.rank` as machine code, and with it every kernel that it calls."""
+    from numba.extending import register_jitable
+
+    for each in kernel.CALLED:
+        register_jitable(each)
+    return compiled(kernel.rank)
+
+
+NEAR = 200  # thousandths added to the price of a straight way: the first bound of the search
+KEPT_TABLES = 1 << 12
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A reading as the kernel takes it. start: the bound that the next question begins with, at least `near`.
+
+    Questions of one reading tend to end at one bound. The next begins a little below the last one's, so that
+    it seldom walks more than it must; what it finds is the same for any start.
+    """
+
+    reading: Reading
+    slots: tuple[Any, ...]
+    price: Any
+    near: int
+    start: int
+
+    @classmethod
+    def of(
+        cls,
+        reading: Reading,
+        prices: Sequence[int],
+        row: Callable[[Sequence[int]], Any],
+        hops: int,
+        *,
+        exclude_seeds: bool,
+        near_first: bool,
+    ) -> Prepared:
+        """row: makes a column of whole numbers as the kernel reads it best. near_first: raise the bound from
+        near things on; without, everything is searched at once."""
+        weights = tuple(slot.weight for slot in reading.slots)
+        words = sum(1 << place for place, slot in enumerate(reading.slots) if not slot.types)
+        near = hops * prices[kernel.STEP] + NEAR if near_first else kernel.FAR
+        least = least_left(weights, words, hops) if near_first else (0,) * (hops << len(weights))
+        price = list(prices)
+        price[kernel.UNEXPLAINED] = reading.unexplained
+        back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
+        tables = tuple(map(row, (left_empty(weights), least, filled(weights))))
+        flags = (reading.focus, reading.head, back, bool(words), exclude_seeds, reading.asks)
+        return cls(reading, (*tables, *flags), row(price), near, near)
+
+    def ended(self, bound: int) -> None:
+        """Learn from a question's last bound: fall at once, rise a step at a time."""
+        wider = min(self.start + kernel.WIDER, bound - kernel.WIDER)
+        self.start = max(self.near, wider)
+
+
+@lru_cache(KEPT_TABLES)
+def left_empty(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """What stays unexplained, by mask of slots filled."""
+    total = sum(weights)
+    return tuple(total - each for each in filled(weights))
+
+
+@lru_cache(KEPT_TABLES)
+def filled(weights: tuple[int, ...]) -> tuple[int, ...]:
+    """The weight of a mask's slots, by mask."""
+    sums = [0]
+    for weight in weights:
+        sums += [weight + each for each in sums]
+    return tuple(sums)
+
+
+@lru_cache(KEPT_TABLES)
+def least_left(weights: tuple[int, ...], words: int, steps: int) -> tuple[int, ...]:
+    """What must stay unexplained whatever comes, by (steps to go, mask), fewer than `steps` to go.
+
+    A step fills one slot of a type at most; slots of words (bits of `words`) might all be filled by one.
+    """
+    table = []
+    for more in range(steps):
+        for mask in range(1 << len(weights)):
+            empty = sorted(weight for place, weight in enumerate(weights) if not (mask | words) >> place & 1)
+            table.append(sum(empty[: max(0, len(empty) - more)]))
+    return tuple(table)

@@ -1,0 +1,228 @@
+"""Which relations and entities the words of a question speak for.
+
+A word speaks for a relation type by the type's name or the owner's vocabulary, for single relations and
+entities by their descriptions, for entities also by their type, name and aliases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.words import (
+    RELATED,
+    SAME,
+    SAME_STEM,
+    UNRELATED,
+    asked_kind,
+    folded_word,
+    is_function_word,
+    is_korean,
+    keys,
+    likeness,
+    singular,
+    stem,
+    words_of,
+    words_of_name,
+)
+
+DESCRIPTIONS_READ = 200_000  # texts; an index over more would cost more memory than the graph
+NO_PLACE = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
+
+
+def milli(value: float) -> int:
+    """A price in thousandths: rankings add whole numbers only."""
+    return round(value * 1000)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A word speaks for a type. weight: in thousandths; place: the word of its name that it stands for."""
+
+    type: int
+    weight: int
+    place: int
+
+
+class TypeNames:
+    """Relation types by the words of their names."""
+
+    def __init__(
+        self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: Ranking
+    ) -> None:
+        self.names = tuple(names)
+        self.words = [[word for word in words_of_name(name) if not is_function_word(word)] for name in names]
+        self._korean = [[is_korean(word) for word in words] for words in self.words]
+        self._weight = {
+            SAME: 1000,
+            SAME_STEM: milli(ranking.same_stem),
+            RELATED: milli(ranking.related_word),
+        }
+        self._other_name = milli(ranking.vocabulary_word)
+        self._owner: dict[str, set[int]] = {}
+        self._owner_stems: dict[str, set[int]] | None = None
+        for place, name in enumerate(names):
+            for word in vocabulary.get(name, ()):
+                self._owner.setdefault(folded_word(word), set()).add(place)
+        self._known: dict[str, tuple[Claim, ...]] = {}
+
+    def claims(self, word: str) -> tuple[Claim, ...]:
+        """The types that a word speaks for, at most once each, in the order of their names."""
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = self._claims(word)
+        return found
+
+    def _claims(self, word: str) -> tuple[Claim, ...]:
+        best: dict[int, Claim] = {}
+        if not is_function_word(word):
+            korean = is_korean(word)  # words of two scripts are never alike
+            for type_, (words, scripts) in enumerate(zip(self.words, self._korean, strict=True)):
+                for place, other in enumerate(words):
+                    grade = likeness(word, other) if scripts[place] == korean else UNRELATED
+                    if grade != UNRELATED:
+                        _keep(best, Claim(type_, self._weight[grade], place))
+        kinds = asked_kind(word)
+        if kinds:
+            for type_, words in enumerate(self.words):
+                for place, other in enumerate(words):
+                    if other in kinds or singular(other) in kinds:
+                        _keep(best, Claim(type_, self._other_name, place))
+        for type_ in self._by_owner(word):
+            _keep(best, Claim(type_, self._other_name, NO_PLACE))
+        return tuple(best[type_] for type_ in sorted(best))
+
+    def _by_owner(self, word: str) -> set[int]:
+        if not self._owner:
+            return set()
+        if self._owner_stems is None:
+            self._owner_stems = {}
+            for other, types in self._owner.items():
+                self._owner_stems.setdefault(stem(other), set()).update(types)
+        return self._owner.get(word, set()) | self._owner_stems.get(stem(word), set())
+
+
+def _keep(best: dict[int, Claim], claim: Claim) -> None:
+    if claim.type not in best or claim.weight > best[claim.type].weight:
+        best[claim.type] = claim
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where a word stands in the graph's texts; weight in thousandths, higher where it is rarer."""
+
+    weight: int
+    relations: frozenset[int] = frozenset()
+    entities: frozenset[int] = frozenset()
+    entity_types: frozenset[int] = frozenset()
+
+
+class Texts:
+    """Words of descriptions, entity names, aliases and types by stem; read at the first question."""
+
+    def __init__(
+        self, graph: KnowledgeGraph, vocabulary: Mapping[str, Sequence[str]], ranking: Ranking
+    ) -> None:
+        self.graph = graph
+        self._price_relation = milli(ranking.description_word)
+        self._price_entity = milli(ranking.entity_word)
+        types = graph.entities.types
+        self._types: dict[str, set[int]] = {}
+        self._kinds = [frozenset(words_of_name(name)) for name in types.names]
+        for place, name in enumerate(types.names):
+            owners = [folded_word(word) for word in vocabulary.get(name, ())]
+            for word in (*self._kinds[place], *owners):
+                if not is_function_word(word):
+                    self._types.setdefault(word, set()).add(place)
+        self._type_keys: dict[bool, dict[str, set[int]]] = {}
+        self._bearers = np.bincount(types.codes, minlength=len(types.names)).tolist()
+        self._relations: dict[str, set[int]] | None = None
+        self._entities: dict[str, set[int]] = {}
+        self._known: dict[str, Found] = {}
+
+    def find(self, word: str) -> Found:
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = self._find(word)
+        return found
+
+    def asked_for(self, word: str) -> Found:
+        """The entities of the kind that a question word asks for, by their types: who → PERSON."""
+        kinds = asked_kind(word)
+        types = frozenset(place for place, words in enumerate(self._kinds) if words & kinds)
+        weight = self._weight(self._price_entity, self._count(types), len(self.graph))
+        return Found(weight if types else 0, entity_types=types)
+
+    def _find(self, word: str) -> Found:
+        if self._relations is None:
+            self._read()
+        assert self._relations is not None
+        relations: set[int] = set()
+        entities: set[int] = set()
+        types: set[int] = set()
+        for key in keys(word):
+            relations |= self._relations.get(key, set())
+            entities |= self._entities.get(key, set())
+            types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
+        codes = self.graph.entities.types.codes
+        bearers = self._count(types) + sum(int(codes[row]) not in types for row in entities)
+        weight = max(
+            self._weight(self._price_relation, len(relations), len(self.graph.relations)),
+            self._weight(self._price_entity, bearers, len(self.graph)),
+        )
+        return Found(weight, frozenset(relations), frozenset(entities), frozenset(types))
+
+    def _keys_of_types(self, *, korean: bool) -> dict[str, set[int]]:
+        """Each language's own when it is first asked for: English ones need the lemmatiser, a slow import."""
+        if korean not in self._type_keys:
+            found = self._type_keys[korean] = {}
+            for word, types in self._types.items():
+                for key in keys(word) if is_korean(word) == korean else ():
+                    found.setdefault(key, set()).update(types)
+        return self._type_keys[korean]
+
+    def _count(self, types: Iterable[int]) -> int:
+        return sum(self._bearers[place] for place in types)
+
+    @staticmethod
+    def _weight(price: int, bearers: int, total: int) -> int:
+        """price where one of many bears the word, 0 where all do (or none)."""
+        if not bearers:
+            return 0
+        return int(price * (1 - math.log(1 + bearers) / math.log(1 + total)))
+
+    def _read(self) -> None:
+        graph = self.graph
+        self._relations = {}
+        told = graph.relations.descriptions
+        known = graph.entities.descriptions
+        rows = graph.derived("described", lambda: _described(graph))
+        for row in rows["relations"].tolist():
+            _index(self._relations, told[row], row)
+        for row in rows["entities"].tolist():
+            names = (graph.entities.names[row], *graph.entities.aliases[row])
+            _index(self._entities, " ".join((known[row], *names)), row)
+
+
+def _described(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
+    """The relations and entities with a description; none of either where they are too many to read."""
+    rows = {
+        "relations": np.flatnonzero(np.diff(graph.relations.descriptions.offsets)),
+        "entities": np.flatnonzero(np.diff(graph.entities.descriptions.offsets)),
+    }
+    if sum(map(len, rows.values())) > DESCRIPTIONS_READ:
+        return dict.fromkeys(rows, np.zeros(0, dtype=np.int64))
+    return rows
+
+
+def _index(postings: dict[str, set[int]], text: str, row: int) -> None:
+    for word in {each.text for each in words_of(text)}:
+        if not is_function_word(word):
+            for key in keys(word):
+                postings.setdefault(key, set()).add(row)

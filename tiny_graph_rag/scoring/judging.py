@@ -1,0 +1,194 @@
+"""Anyone's run against anyone's gold set: both become numbers, question by question, and are judged.
+
+A run may be larger than memory, so it is scored in stretches of questions; only columns of scores stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tiny_graph_rag.formats.gold import GoldQuestion
+from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.resolve import Judgments, Reference, resolve_references
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.measures import judge
+from tiny_graph_rag.measures.facts import Facts, RelationReference, graph_facts
+from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.run import NO_HOP, Run
+from tiny_graph_rag.scoring.stretches import Stretch, counted
+
+
+def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool = False) -> list[str]:
+    """What a reader of the scores should know of the run, as counted warnings.
+
+    selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
+    """
+    known = {each.id for each in questions}
+    unknown = [key for key in run.rankings if key not in known and not selected]
+    missing = [each.id for each in questions if each.id not in run.rankings]
+    twice = sum(
+        len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
+    )
+    return counted(unknown, len(missing), missing[:3], twice)
+
+
+def stretches(
+    questions: Sequence[GoldQuestion],
+    run: WrittenRun,
+    graph: KnowledgeGraph | None = None,
+    match: TextMatch | None = None,
+    at_once: int = 4096,
+) -> Iterator[Stretch]:
+    """The questions of a gold set with what the run has for them, some at a time.
+
+    graph: names (or ids) become entities, aliases count; without one, ids and names are plain strings.
+    match: how a retrieved text is held to be a reference instead.
+    """
+    index = NameIndex.of(graph) if graph is not None else None
+    rows = {key: row for row, key in enumerate(graph.entities.ids)} if graph is not None else {}
+    for start in range(0, len(questions), at_once):
+        part = questions[start : start + at_once]
+        if graph is not None and index is not None:
+            yield _on_graph(part, run, graph, index, rows)
+        else:
+            yield _as_strings(part, run, match)
+
+
+def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextMatch | None) -> Stretch:
+    codes: dict[str, int] = {}
+    references: list[tuple[Reference, ...]] = []
+    irrelevant: list[list[int]] = []
+    rankings: list[list[int]] = []
+    for question in questions:
+        places = run.rankings.get(question.id, [])
+        if match is not None and match.by_text:
+            # Every place is an entity of its own; which reference it fills, the texts decide.
+            filled = filled_by_text([each.text or each.name for each in places], question.texts, match)
+            mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
+            references.append(
+                tuple(
+                    Reference(text, 1, tuple(mine[at] for at in (place,) if at is not None), "text", item)
+                    for item, (text, place) in enumerate(zip(question.texts, filled, strict=True))
+                )
+            )
+            irrelevant.append([])
+            rankings.append(mine)
+            continue
+        good = {name: grade for name, grade in question.grades.items() if grade > 0}
+        references.append(
+            tuple(
+                Reference(name, grade, (codes.setdefault(name, len(codes)),), "id", item)
+                for item, (name, grade) in enumerate(good.items())
+            )
+        )
+        irrelevant.append(
+            [codes.setdefault(name, len(codes)) for name, grade in question.grades.items() if grade == 0]
+        )
+        rankings.append([codes.setdefault(_key(each, question, match), len(codes)) for each in places])
+    judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
+    names = list(codes)
+    return _stretch(questions, run, rankings, judgments, lambda code: (names[code].split("\0")[0],) * 2)
+
+
+def _key(place: Retrieved, question: GoldQuestion, match: TextMatch | None) -> str:
+    if match is not None:
+        return place.name or place.id if match.kind == "name" else place.key
+    return place.name if place.id not in question.grades and place.name in question.grades else place.key
+
+
+def _on_graph(
+    questions: Sequence[GoldQuestion],
+    run: WrittenRun,
+    graph: KnowledgeGraph,
+    index: NameIndex,
+    rows: Mapping[str, int],
+) -> Stretch:
+    strangers: dict[str, int] = {}
+    known: dict[Retrieved, int] = {}
+
+    def entity(place: Retrieved) -> int:
+        bare = Retrieved(place.name, place.id)
+        if bare not in known:
+            by_id = rows.get(place.id)
+            found = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
+            known[bare] = found[0] if found else len(graph) + strangers.setdefault(place.key, len(strangers))
+        return known[bare]
+
+    references, irrelevant = [], []
+    for question in questions:
+        graded = {name: grade for name, grade in question.grades.items() if grade > 0}
+        example = Example(question.id, question.query, tuple(graded))
+        references.append(
+            tuple(replace(each, grade=graded[each.name]) for each in resolve_references(example, index))
+        )
+        irrelevant.append(
+            [e for name, grade in question.grades.items() if grade == 0 for e in index.resolve(name)[0]]
+        )
+    rankings = [[entity(place) for place in run.rankings.get(each.id, [])] for each in questions]
+    judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
+    extra = list(strangers)
+
+    def label(code: int) -> tuple[str, str]:
+        if code >= len(graph):
+            return extra[code - len(graph)], extra[code - len(graph)]
+        return graph.entities.ids[code], graph.entities.names[code]
+
+    def facts(table: Run) -> Facts:
+        return graph_facts(
+            graph,
+            table,
+            judgments,
+            seeds=[frozenset(e for name in each.seeds for e in index.resolve(name)[0]) for each in questions],
+            expected_types=[each.expected_types for each in questions],
+            relationships=[
+                [RelationReference.of(*each, index) for each in question.relationships]
+                for question in questions
+            ],
+        )
+
+    return _stretch(questions, run, rankings, judgments, label, facts)
+
+
+def _stretch(
+    questions: Sequence[GoldQuestion],
+    run: WrittenRun,
+    rankings: list[list[int]],
+    judgments: Judgments,
+    label: Callable[[int], tuple[str, str]],
+    facts: Callable[[Run], Facts] | None = None,
+) -> Stretch:
+    entities = np.fromiter((code for row in rankings for code in row), dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
+    places = [place for each in questions for place in run.rankings.get(each.id, [])]
+    scores = np.array([0.0 if each.score is None else each.score for each in places])
+    answered = np.array([each.id in run.rankings for each in questions])
+    table = Run(offsets, entities, scores, np.full(len(entities), NO_HOP, dtype=np.int32))
+    # Without a graph, types and sources are what the run says of each place.
+    written = Facts(
+        [frozenset(map(fold, each.expected_types)) for each in questions],
+        lambda row: fold(places[row].type),
+        lambda row: (places[row].source,) if places[row].source else (),
+    )
+    return Stretch(
+        ids=[each.id for each in questions],
+        judged=judge(table, judgments, answered=answered, facts=facts(table) if facts else written),
+        labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
+        references=[
+            [
+                (each.name, each.grade, [label(e)[0] for e in each.entities], each.resolved_by, each.item)
+                for each in row
+            ]
+            for row in judgments.references
+        ],
+        queries=[each.query for each in questions],
+        tags=[each.tags for each in questions],
+        latency_seconds={
+            each.id: run.latency_seconds[each.id] for each in questions if each.id in run.latency_seconds
+        },
+    )

@@ -1,0 +1,154 @@
+"""Opening a run and a gold set of other makers for scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiny_graph_rag.errors import DatasetError, UsageError, nearest
+from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.scoring.stretches import Stretch, counted
+from tiny_graph_rag.scoring.trec_files import TrecRun
+from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
+
+if TYPE_CHECKING:  # the quick way loads none of these
+    from tiny_graph_rag.formats.gold import GoldQuestion, GoldSet
+    from tiny_graph_rag.formats.runs import WrittenRun
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.measures.textual import TextMatch
+
+LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
+TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """run_format, gold_format: None finds them by content. limit, tags, ids: which questions."""
+
+    run: Path
+    gold: Path
+    run_format: str | None = None
+    gold_format: str | None = None
+    split: str | None = None
+    ties: str = "list"
+    limit: int | None = None
+    tags: tuple[str, ...] = ()
+    ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """stretches: to be taken once. notes: warnings, known once they were."""
+
+    stretches: Iterable[Stretch]
+    gold_name: str
+    run_format: str
+    selection: dict[str, Any] | None = None
+    usage: dict[str, int] = field(default_factory=dict)
+    notes: Callable[[], list[str]] = list
+
+
+def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Iterator[Opened]:
+    """The ways to read the files, quickest first: take the next where one raises AnotherWay.
+
+    Raises RunError or DatasetError for what can't be read, UsageError for what doesn't go together.
+    """
+    if graph is None and match is None and _is_large_trec(request):
+        gold: GoldTable | None
+        try:
+            gold = GoldTable.of(read_bytes(request.gold))
+        except AnotherWay:
+            gold = None
+        for scattered in (False, True):
+            if gold is None:
+                break
+            run = TrecRun(request.run, gold, request.ties)
+            yield Opened(
+                run.stretches(scattered=scattered),
+                bare_name(request.gold),
+                "trec",
+                notes=partial(_notes, run),
+            )
+    yield open_run(request, graph, match)
+
+
+def _is_large_trec(request: Request) -> bool:
+    if request.limit is not None or request.tags or request.ids or request.split is not None:
+        return False
+    if request.run_format not in (None, "trec") or request.gold_format not in (None, "trec"):
+        return False
+    if request.run.stat().st_size < LARGE_BYTES:
+        return False
+    for path, fields in ((request.run, 6), (request.gold, 4)):
+        with path.open("rb") as stream:
+            line = stream.readline(1 << 16)
+        if len(line.split()) != fields or line[:1] in b"{[":
+            return False
+    return True
+
+
+def _notes(run: TrecRun) -> list[str]:
+    missing = np.flatnonzero(~run.answered)
+    few = [run.gold.ids[row] for row in missing[:3].tolist()]
+    return counted(list(run.unknown), len(missing), few, run.duplicates)
+
+
+def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
+    """The careful way, for all formats; everything is in memory."""
+    from tiny_graph_rag.formats.gold import read_gold
+    from tiny_graph_rag.formats.runs import read_run
+    from tiny_graph_rag.scoring.judging import notes, stretches
+
+    gold = read_gold(request.gold, request.gold_format, request.split)
+    questions, selection = _selected(gold, request)
+    if match is not None and match.by_text and not any(each.texts for each in questions):
+        raise DatasetError(
+            f"{request.gold.name}: --match {match.kind} compares texts, and no question has 'reference_texts'"
+        )
+    run = read_run(request.run, request.run_format, ties=request.ties)
+    return Opened(
+        stretches(questions, run, graph, match),
+        gold.name,
+        run.format,
+        selection,
+        _usage(run),
+        lambda: notes(run, questions, selected=selection is not None),
+    )
+
+
+def _selected(gold: GoldSet, request: Request) -> tuple[tuple[GoldQuestion, ...], dict[str, Any] | None]:
+    tags, ids = request.tags, request.ids
+    if request.limit is None and not tags and not ids:
+        return gold.questions, None
+    known_tags = list(dict.fromkeys(tag for each in gold.questions for tag in each.tags))
+    known_ids = [each.id for each in gold.questions]
+    for wanted, known, what in ((tags, known_tags, "tag"), (ids, known_ids, "id")):
+        for one in wanted:
+            if one not in known:
+                raise UsageError(f"no question has the {what} {one!r}{nearest(one, known)}")
+    if request.limit is not None and request.limit < 1:
+        raise UsageError(f"--limit must be 1 or more, got {request.limit}")
+    kept = tuple(
+        each
+        for each in gold.questions
+        if (not tags or set(tags) & set(each.tags)) and (not ids or each.id in ids)
+    )[: request.limit]
+    if not kept:
+        raise UsageError("no question has one of these tags and one of these ids")
+    return kept, {"limit": request.limit, "tags": list(tags), "ids": list(ids)}
+
+
+def _usage(run: WrittenRun) -> dict[str, int]:
+    """Tokens as the run reports them, added up; {} where it reports none."""
+    if not run.usage:
+        return {}
+    total = {
+        name: sum(int(each[name]) for each in run.usage.values() if isinstance(each.get(name), int))
+        for name in TOKENS
+    }
+    return total if total["total_tokens"] else {**total, "total_tokens": sum(total.values())}

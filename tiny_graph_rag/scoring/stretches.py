@@ -1,0 +1,125 @@
+"""Stretches of judged questions, and the columns of scores that are gathered while they pass by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.measures import Judged, Measure, score, weights
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.summary import Counts, Summary, slices
+
+Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """Of large runs, whose results say neither rankings nor references: names where one is asked for.
+
+    retrieved: rows of the run's table → names. wanted: items (rows of all references) → names.
+    """
+
+    retrieved: Callable[[NDArray[np.int64]], list[str]]
+    wanted: Callable[[NDArray[np.int64]], list[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stretch:
+    """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
+
+    order: the place of each question in the gold set, where stretches come in another order.
+    duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
+    entities that fill it, level, item) a reference. names: in place of labels and references.
+    """
+
+    ids: Sequence[str]
+    judged: Judged
+    labels: Labels = lambda rows: []
+    references: Sequence[Sequence[tuple[str, int, list[str], str | None, int]]] = ()
+    queries: Sequence[str] = ()
+    tags: Sequence[Sequence[str]] = ()
+    latency_seconds: Mapping[str, float] = field(default_factory=dict)
+    order: NDArray[np.int64] | None = None
+    duplicates: int = 0
+    names: Names | None = None
+
+
+class Collected:
+    """Columns of scores, gathered while stretches pass by."""
+
+    def __init__(self, measures: Sequence[Measure]) -> None:
+        self.measures = measures
+        self.tags: list[Sequence[str]] = []
+        self.latencies: list[float] = []
+        self._scores: list[dict[Measure, Column]] = []
+        self._weights: list[dict[Measure, Column]] = []
+        self._relevant: list[NDArray[np.int64]] = []
+        self._retrieved: list[NDArray[np.int64]] = []
+        self._order: list[NDArray[np.int64]] = []
+        self._summary: Summary | None = None
+
+    def add(self, stretch: Stretch) -> dict[Measure, Column]:
+        columns = score(stretch.judged, self.measures)
+        self._scores.append(columns)
+        self._weights.append(weights(stretch.judged, self.measures))
+        if stretch.order is not None:
+            self._order.append(stretch.order)
+        self._relevant.append(stretch.judged.relevant)
+        self._retrieved.append(stretch.judged.retrieved)
+        self.tags.extend(stretch.tags or [()] * len(stretch.ids))
+        self.latencies.extend(stretch.latency_seconds.values())
+        return columns
+
+    def columns(self) -> dict[Measure, Column]:
+        return _joined(self._scores)
+
+    def found(self, seed: int) -> Summary:
+        """Means and intervals, computed once and kept."""
+        if self._summary is None:
+            self._summary = self._summarised(seed)
+        return self._summary
+
+    def _summarised(self, seed: int) -> Summary:
+        relevant, retrieved = np.concatenate(self._relevant), np.concatenate(self._retrieved)
+        columns, weighing = self.columns(), _joined(self._weights)
+        if self._order:  # so that the same questions give the same draws, however the run was sorted
+            order = np.argsort(np.concatenate(self._order))
+            relevant, retrieved = relevant[order], retrieved[order]
+            columns = {each: column[order] for each, column in columns.items()}
+            weighing = {each: column[order] for each, column in weighing.items()}
+        return slices(columns, weighing, Counts(relevant, retrieved), self.tags, seed=seed)
+
+
+def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
+    return {each: np.concatenate([part[each] for part in parts]) for each in parts[0]} if parts else {}
+
+
+def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:
+    """The warnings in words, for what there is of them."""
+    ignored = "of the run {} not in the gold set and {} ignored"
+    absent = "of the gold set {} not in the run and {} as nothing retrieved"
+    dropped = "in rankings {} dropped after the first"
+    found: tuple[tuple[int, str, str, Sequence[str]], ...] = (
+        (
+            len(unknown),
+            f"question {ignored.format('is', 'is')}",
+            f"questions {ignored.format('are', 'are')}",
+            unknown,
+        ),
+        (
+            missing,
+            f"question {absent.format('is', 'counts')}",
+            f"questions {absent.format('are', 'count')}",
+            few_missing,
+        ),
+        (duplicates, f"duplicate {dropped.format('is')}", f"duplicates {dropped.format('are')}", []),
+    )
+    return [
+        amount(count, one, many) + (f" (such as {', '.join(some[:3])})" if some else "")
+        for count, one, many, some in found
+        if count
+    ]

@@ -1,0 +1,266 @@
+"""Is it really better: systems against a baseline on the same questions, measure by measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.measures import Measure, means
+from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
+from tiny_graph_rag.measures.summary import rows_by_tag
+from tiny_graph_rag.study.results_file import System
+
+HIT = "hit"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One system on one measure and slice, over the n questions that define the measure for every system.
+
+    mean_low, mean_high: the mean's 95 % interval. difference: mean - the baseline's, with low and high of its
+    95 % interval; the baseline itself has NaN in these and in every p. wins, losses: questions that are
+    better or worse, whichever way the measure runs.
+    """
+
+    system: str
+    n: int
+    mean: float
+    mean_low: float
+    mean_high: float
+    difference: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    p_randomisation: float = math.nan
+    p_ttest: float = math.nan
+    p_holm: float = math.nan
+    wins: int | None = None
+    ties: int | None = None
+    losses: int | None = None
+
+
+Rows = dict[str, tuple[Compared, ...]]  # measure → the baseline, then the others
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A question that a system answers otherwise than the baseline.
+
+    values: measure → (before, after). references: (name, verdict before, verdict after) of those that were
+    found by one and missed by the other. change: "won", "lost", or "mixed" where some were gained, some lost.
+    """
+
+    system: str
+    id: str
+    query: str
+    tags: tuple[str, ...]
+    change: str
+    values: dict[str, tuple[float, float]]
+    references: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """systems: the baseline first. notes: what a reader must know about the files' differences."""
+
+    systems: tuple[System, ...]
+    overall: Rows
+    by_tag: dict[str, Rows]
+    flips: tuple[Flip, ...]
+    notes: tuple[str, ...]
+
+
+def compare(
+    systems: Sequence[System], *, measures: Sequence[str] = (), seed: int = 0, force: bool = False
+) -> Comparison:
+    """The first system is the baseline. measures: all that every file holds, unless named.
+
+    Raises UsageError, with every reason, for what cannot be compared; `force` compares what is common.
+    """
+    reasons = incomparable(systems)
+    if reasons and not force:
+        raise UsageError(
+            "these results can't be compared:\n  "
+            + "\n  ".join(reasons)
+            + "\n--force compares the questions that all of them have"
+        )
+    aligned = align(systems)
+    chosen = measures_in_common(aligned, measures)
+    every = np.arange(len(aligned[0].ids))
+    by_tag = rows_by_tag(aligned[0].tags)
+    parts = {"": every, **by_tag}
+    found = {tag: {each: _rows(aligned, each, rows, seed) for each in chosen} for tag, rows in parts.items()}
+    found = _adjusted(found)
+    overall = found.pop("")
+    notes = list(reasons)
+    if len({each.graph_sha256 for each in systems}) > 1:
+        notes.append("the systems ran on different graphs: what differs may be the graph, not the retrieval")
+    flips = tuple(chain.from_iterable(_flips(aligned[0], each, chosen) for each in aligned[1:]))
+    return Comparison(tuple(aligned), overall, found, flips, tuple(notes))
+
+
+def _rows(
+    systems: Sequence[System], measure: str, rows: NDArray[np.int64], seed: int
+) -> tuple[Compared, ...]:
+    columns = [system.columns[measure][rows] for system in systems]
+    defined = ~np.isnan(np.stack(columns)).any(axis=0)
+    columns = [column[defined] for column in columns]
+    kind = Measure.parse(measure)
+    n, sign = int(defined.sum()), 1 if kind.kind.higher_is_better else -1
+    of_each = dict(enumerate(columns))
+    own = list(means(of_each, shares=set(of_each) if kind.is_share else set(), seed=seed).values())
+    found = [Compared(systems[0].name, n, own[0].mean, own[0].low, own[0].high)]
+    for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
+        change = column - columns[0]
+        change = np.where(np.abs(change) <= EQUAL, 0.0, change)
+        low, high = interval(change, seed=seed)
+        found.append(
+            Compared(
+                system.name,
+                n,
+                mean.mean,
+                mean.low,
+                mean.high,
+                difference=mean.mean - own[0].mean,
+                low=low,
+                high=high,
+                p_randomisation=randomisation_p(change, seed=seed),
+                p_ttest=t_test_p(change),
+                wins=int((sign * change > 0).sum()),
+                ties=int((change == 0).sum()),
+                losses=int((sign * change < 0).sum()),
+            )
+        )
+    return tuple(found)
+
+
+def _adjusted(found: dict[str, Rows]) -> dict[str, Rows]:
+    """Holm over every randomisation p of the comparison: what is shown is what was looked at."""
+    flat = [row.p_randomisation for rows in found.values() for each in rows.values() for row in each]
+    adjusted = iter(holm(flat))
+    return {
+        tag: {
+            measure: tuple(replace(row, p_holm=next(adjusted)) for row in each)
+            for measure, each in rows.items()
+        }
+        for tag, rows in found.items()
+    }
+
+
+def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Flip]:
+    """Questions with a reference found by one and missed by the other; without verdicts, those whose first
+    measure changed."""
+    flips = []
+    for row, question in enumerate(baseline.ids):
+        before, after = baseline.verdicts[row], other.verdicts[row]
+        changed = tuple(
+            (name, verdict, after[name])
+            for name, verdict in before.items()
+            if name in after and (verdict == HIT) != (after[name] == HIT)
+        )
+        values = {
+            each: (float(baseline.columns[each][row]), float(other.columns[each][row])) for each in measures
+        }
+        gained = {verdict != HIT for _, verdict, _ in changed}
+        if not before or not after:
+            was, now = values[measures[0]]
+            if math.isnan(was) or math.isnan(now) or abs(now - was) <= EQUAL:
+                continue
+            gained = {(now > was) == Measure.parse(measures[0]).kind.higher_is_better}
+        elif not changed:
+            continue
+        change = "mixed" if len(gained) > 1 else "won" if gained.pop() else "lost"
+        flips.append(
+            Flip(other.name, question, baseline.queries[row], baseline.tags[row], change, values, changed)
+        )
+    return flips
+
+
+def incomparable(systems: Sequence[System]) -> list[str]:
+    """Why the files do not speak of the same thing; empty where they do."""
+    if len(systems) < 2:
+        raise UsageError("wanted two results files or more; the first is the baseline")
+    first, reasons = systems[0], []
+    for other in systems[1:]:
+        pair = f"{other.path.name} and {first.path.name}"
+        if other.dataset_sha256 != first.dataset_sha256:
+            reasons.append(
+                f"{pair} were scored against different gold sets (SHA-256 "
+                f"{_short(other.dataset_sha256)} and {_short(first.dataset_sha256)})"
+            )
+        elif other.selection != first.selection:
+            reasons.append(
+                f"{pair} hold different selections of the gold set "
+                f"({_selected(other.selection)} and {_selected(first.selection)})"
+            )
+        elif set(other.ids) != set(first.ids):
+            reasons.append(f"{pair} hold different questions")
+        if other.k != first.k:
+            reasons.append(f"{pair} cut at different ranks (k {other.k} and {first.k})")
+    return reasons
+
+
+def _selected(selection: dict[str, Any] | None) -> str:
+    """`--limit 1`, `--tags a,b`; `all questions` where none was made."""
+    given = [
+        f"--{name} {','.join(map(str, value)) if isinstance(value, list) else value}"
+        for name, value in (selection or {}).items()
+        if value
+    ]
+    return " ".join(given) or "all questions"
+
+
+def _short(sha256: str) -> str:
+    return f"{sha256[:8]}…" if sha256 else "none"
+
+
+def align(systems: Sequence[System]) -> list[System]:
+    """The questions that all have, in the first one's order. Raises UsageError where there are none."""
+    places = [{each: row for row, each in enumerate(system.ids)} for system in systems]
+    ids = [each for each in systems[0].ids if all(each in place for place in places)]
+    if not ids:
+        raise UsageError("the results files have no question (id) in common")
+    aligned = []
+    names: dict[str, int] = {}
+    for system, place in zip(systems, places, strict=True):
+        rows = [place[each] for each in ids]
+        names[system.name] = names.get(system.name, 0) + 1
+        name = system.name if names[system.name] == 1 else f"{system.name} ({names[system.name]})"
+        aligned.append(
+            replace(
+                system,
+                name=name,
+                ids=tuple(ids),
+                queries=tuple(system.queries[row] for row in rows),
+                tags=tuple(system.tags[row] for row in rows),
+                columns={measure: column[rows] for measure, column in system.columns.items()},
+                verdicts=tuple(system.verdicts[row] for row in rows),
+            )
+        )
+    return aligned
+
+
+def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list[str]:
+    """Those wanted, else all that every file holds. Raises UsageError for what can't be compared."""
+    common = [each for each in systems[0].columns if all(each in system.columns for system in systems)]
+    for each in wanted:
+        if Measure.parse(each).kind.weight is not None:
+            raise UsageError(
+                f"measure {each!r} pools its counts over questions and can't be compared by question"
+            )
+    common = [each for each in common if Measure.parse(each).kind.weight is None]
+    for each in wanted:
+        if each not in common:
+            raise UsageError(
+                f"measure {each!r} is not in every results file{nearest(each, common)}. "
+                f"They have in common: {', '.join(common) or 'none'}. Run eval with --measures {each}"
+            )
+    if not common:
+        raise UsageError("the results files have no measure in common; run eval with the same --measures")
+    return list(wanted) or common

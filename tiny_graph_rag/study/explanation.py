@@ -1,0 +1,165 @@
+"""Everything that says why an evaluation's numbers are what they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.nearest import Near, NearestNames
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.graph.distances import shortest_walks
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.measures import Judged, Measure
+from tiny_graph_rag.measures.summary import rows_by_tag
+from tiny_graph_rag.retrieval import Retriever
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.run import Run
+from tiny_graph_rag.study.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
+from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags
+from tiny_graph_rag.study.ties import Ties, ties
+from tiny_graph_rag.study.verdicts import Diagnosis, Limits, Step, Verdict, diagnose, waterfall
+
+NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Explanation:
+    """verdicts: of references as written. gold_seeds: None where the gold set names no seeds, or the
+    retriever needs none. nearest: name that the graph lacks → the names most like it. missed: row of the
+    diagnosis → the relations of a walk that would have reached it."""
+
+    diagnosis: Diagnosis
+    verdicts: dict[str, int]
+    waterfall: tuple[Step, ...]
+    waterfall_by_tag: dict[str, tuple[Step, ...]]
+    gold_seeds: GoldSeeds | None
+    hop_tags: dict[str, HopTag]
+    ties: Ties
+    nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
+    missed: dict[int, list[int]] = field(default_factory=dict)
+
+
+def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Limits:
+    """What the retriever was allowed, for telling what it could not have found."""
+    settings = config.retrieval
+    filters = Filters.of(graph, settings) if retriever.walks else Filters()
+    first, onward = filters.slots(graph), None
+    if filters.crossed is not None:  # a seed may always be left, whatever its degree
+        onward = filters.passable(graph)
+        first = np.ones(len(graph.adjacency.neighbours), dtype=bool) if first is None else first
+    return Limits(
+        walks=retriever.walks,
+        hops=settings.hops,
+        passable=first,
+        onward=onward,
+        returnable=filters.returned,
+        excludes_seeds=settings.exclude_seeds,
+        scores_cut=settings.min_score > 0,
+    )
+
+
+def explain(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    names: NameIndex,
+    linked: Sequence[LinkedQuestion],
+    run: Run,
+    judgments: Judgments,
+    judged: Judged,
+    retriever: Retriever,
+    config: Config,
+    measures: Sequence[Measure],
+) -> Explanation:
+    """All in the same question order; `retriever` is asked again for questions whose gold seeds differ."""
+    cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
+    distances = FreeHops(graph.adjacency, judgments)
+    by_tag = rows_by_tag([example.tags for example in examples])
+    relevant = judgments.relevant
+    gold, given = gold_links(examples.examples, names), [each.seed_entities is not None for each in examples]
+    ideal = [one if is_given else other for one, other, is_given in zip(gold, linked, given, strict=True)]
+    # Gold seeds first: where linking found the same, the last diagnosis has nothing left to search.
+    tags = hop_tags(examples.examples, judgments, ideal, distances)
+    gold_seeds = None
+    if limits.walks:
+        gold_seeds = with_gold_seeds(
+            graph,
+            examples.examples,
+            linked,
+            gold,
+            run,
+            judgments,
+            retriever,
+            limits,
+            cutoff,
+            distances,
+        )
+    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
+    if gold_seeds is not None:
+        linked_steps = waterfall(found, relevant, np.flatnonzero(given))
+        gold_seeds = replace(gold_seeds, linked_waterfall=linked_steps)
+    return Explanation(
+        diagnosis=found,
+        verdicts=_reference_verdicts(found, judgments),
+        waterfall=waterfall(found, relevant, np.arange(len(relevant))),
+        waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
+        gold_seeds=gold_seeds,
+        hop_tags=tags,
+        ties=ties(run, judgments, measures, cutoff),
+        nearest=_nearest(graph, judgments),
+        missed=missed_walks(graph, linked, found) if limits.walks else {},
+    )
+
+
+def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int]:
+    """Verdict → references that have it, found first, then in the order of loss; those that occur."""
+    offsets = judgments.item_offsets.tolist()
+    verdicts = found.verdicts.tolist()
+    counted = Counter(
+        verdicts[offsets[question] + reference.item]
+        for question, row in enumerate(judgments.references)
+        for reference in row
+    )
+    order = (Verdict.HIT, *(each for each in Verdict if each is not Verdict.HIT))
+    return {str(each): counted[each] for each in order if counted[each]}
+
+
+def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:
+    missing = dict.fromkeys(
+        reference.name for row in judgments.references for reference in row if not reference.entities
+    )
+    if not missing:
+        return {}
+    return NearestNames.of(graph.entities).of_all(list(missing)[:NEAREST_SOUGHT])
+
+
+QUESTIONS_WALKED = 200  # a search over a large graph takes milliseconds; nobody looks at more pictures
+SHOWN = (Verdict.BEYOND_HOPS, Verdict.BELOW_DEPTH)
+
+
+def missed_walks(
+    graph: KnowledgeGraph, linked: Sequence[LinkedQuestion], found: Diagnosis
+) -> dict[int, list[int]]:
+    """Row of a relevant item (as in the diagnosis) → the relations of a shortest walk to its entity.
+
+    Of the first 200 questions that miss something within reach. A walk that filters lengthen is left out:
+    the shortest one isn't the one that was closed to retrieval.
+    """
+    missed = np.flatnonzero(np.isin(found.verdicts, SHOWN))
+    walks: dict[int, list[int]] = {}
+    for question in distinct(found.questions[missed])[0][:QUESTIONS_WALKED].tolist():
+        items = missed[found.questions[missed] == question].tolist()
+        seeds = [seed.entity for seed in linked[question].seeds]
+        mine = shortest_walks(graph.adjacency, seeds, {int(found.entities[item]) for item in items})
+        for item in items:
+            walk = mine.get(int(found.entities[item]))
+            if walk is not None and len(walk) == found.hops[item]:
+                walks[item] = walk
+    return walks

@@ -1,0 +1,173 @@
+"""Gates: what a mean must reach, or may lose, for a run to pass."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.measures import Measure
+
+MEAN, INTERVAL = "mean", "interval"
+_SIGNS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+_FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
+_DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+class HasMean(Protocol):
+    """A mean with its interval, NaN where undefined."""
+
+    @property
+    def mean(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+class HasDifference(Protocol):
+    """A difference to the baseline with its interval."""
+
+    @property
+    def difference(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """`recall@5>=0.65`: the measure, how its figure must stand to `limit`."""
+
+    measure: Measure
+    sign: str
+    limit: float
+
+    def __str__(self) -> str:
+        return f"{self.measure}{self.sign}{self.limit:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """gate: as people wrote it. message: one line that says what came and whether it passed."""
+
+    gate: str
+    passed: bool
+    message: str
+
+
+def parse_floors(text: str) -> tuple[Gate, ...]:
+    """`--fail-under "recall@5>=0.65,mrr>=0.75"`. Raises UsageError for what is no such list."""
+    return tuple(
+        _gate(part, _FLOOR, "--fail-under", "recall@5>=0.65") for part in _parts(text, "--fail-under")
+    )
+
+
+def parse_drops(text: str) -> tuple[Gate, ...]:
+    """`--max-drop "ndcg@5=0.02"`: how much the measure may lose against the baseline."""
+    return tuple(_gate(part, _DROP, "--max-drop", "ndcg@5=0.02") for part in _parts(text, "--max-drop"))
+
+
+def check_basis(basis: str) -> str:
+    """`mean` or `interval`. Raises UsageError for anything else."""
+    if basis not in (MEAN, INTERVAL):
+        raise UsageError(f"--gate-on must be {MEAN} or {INTERVAL}, got {basis!r}")
+    return basis
+
+
+def hold_floors(gates: Iterable[Gate], means: Mapping[Measure, HasMean], basis: str) -> list[Outcome]:
+    """basis: `mean`, or `interval` for its end on the failing side. An undefined figure fails."""
+    outcomes = []
+    for gate in gates:
+        found = means[gate.measure]
+        ends = {">": found.low, "<": found.high}
+        figure = found.mean if basis == MEAN else ends[gate.sign[0]]
+        said = "mean" if basis == MEAN else "end of the 95 % interval"
+        passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
+        outcomes.append(
+            Outcome(str(gate), passed, f"gate {gate}: {said} {_said(figure)}, {_verdict(passed)}")
+        )
+    return outcomes
+
+
+def hold_drops(
+    gates: Iterable[Gate], system: str, differences: Mapping[str, HasDifference], basis: str
+) -> list[Outcome]:
+    """differences: measure as spelled → system - baseline. A drop is a change for the worse."""
+    outcomes = []
+    for gate in gates:
+        found = differences[str(gate.measure)]
+        higher = gate.measure.kind.higher_is_better
+        worst = found.low if higher else found.high
+        change = found.difference if basis == MEAN else worst
+        drop = -change if higher else change
+        passed = not math.isnan(drop) and drop <= gate.limit
+        said = "mean drop" if basis == MEAN else "drop at the end of the 95 % interval"
+        outcomes.append(
+            Outcome(
+                f"{system}: {gate.measure}={gate.limit:g}",
+                passed,
+                f"gate {gate.measure} may drop by {gate.limit:g}: {system} has a {said} of {_said(drop)}, "
+                f"{_verdict(passed)}",
+            )
+        )
+    return outcomes
+
+
+def junit_xml(outcomes: Iterable[Outcome], suite: str) -> bytes:
+    """A JUnit report with one test case a gate, as CI systems read it."""
+    from xml.etree import ElementTree
+
+    cases = list(outcomes)
+    failed = sum(not each.passed for each in cases)
+    root = ElementTree.Element(
+        "testsuite", name=_xml(suite), tests=str(len(cases)), failures=str(failed), errors="0", skipped="0"
+    )
+    for each in cases:
+        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(each.gate))
+        if not each.passed:
+            ElementTree.SubElement(case, "failure", message=_xml(each.message))
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
+
+
+def _parts(text: str, option: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise UsageError(f"{option}: no gate named")
+    return parts
+
+
+def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
+    found = form.fullmatch(part)
+    if not found:
+        raise UsageError(f"{option}: wanted a gate such as {example}, got {part!r}")
+    try:
+        limit = float(found["number"])
+    except ValueError:
+        limit = math.nan
+    if not math.isfinite(limit):
+        raise UsageError(f"{option}: {found['number'].strip()!r} in {part!r} is no number")
+    return Gate(Measure.parse(found["measure"]), found.groupdict().get("sign") or "=", limit)
+
+
+def _said(figure: float) -> str:
+    return "undefined" if math.isnan(figure) else f"{figure:.4f}"
+
+
+def _verdict(passed: bool) -> str:
+    return "passed" if passed else "FAILED"
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\ufffd", text)

@@ -1,0 +1,145 @@
+"""Distances from seeds to references, searched once however many tables are made from them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.graph.distances import NOT_REACHED, Columns, hops_between
+from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.linking import LinkedQuestion
+
+_UNKNOWN = -2
+
+
+class FreeHops:
+    """Hops without any filter, for pairs of the judgments; asked again under other seeds, it searches again.
+
+    So verdicts, gold seeds and hop tags share one search where the linked seeds are the gold ones.
+    """
+
+    def __init__(self, adjacency: Adjacency, judgments: Judgments) -> None:
+        self.adjacency, self.judgments = adjacency, judgments
+        self._hops = np.full(len(judgments.pair_keys), _UNKNOWN, dtype=np.int32)
+        self._seeds: list[frozenset[int] | None] = [None] * len(judgments)
+
+    def of(
+        self, linked: Sequence[LinkedQuestion], question: NDArray[np.int64], entity: NDArray[np.int64]
+    ) -> NDArray[np.int32]:
+        """For each pair the fewest relations from a seed of its question; NOT_REACHED where no walk leads."""
+        keys, universe = self.judgments.pair_keys, self.judgments.universe
+        pairs = np.searchsorted(keys, question * universe + entity)
+        asked = distinct(question)[0]
+        bounds = np.searchsorted(keys, np.stack([asked, asked + 1]) * universe).T.tolist()
+        for row, (low, high) in zip(asked.tolist(), bounds, strict=True):
+            seeds = frozenset(seed.entity for seed in linked[row].seeds)
+            if seeds != self._seeds[row]:
+                self._seeds[row] = seeds
+                self._hops[low:high] = _UNKNOWN
+        new = self._hops[pairs] == _UNKNOWN
+        if new.any():
+            wanted = (question[new], entity[new])
+            self._hops[pairs[new]] = hops_between(self.adjacency, seed_columns(linked), wanted)
+        return self._hops[pairs]
+
+
+def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:
+    """(question, entity) of every seed, questions ascending."""
+    pairs = [(row, seed.entity) for row, each in enumerate(linked) for seed in each.seeds]
+    table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return table[:, 0], table[:, 1]
+
+
+_HOP_TAG = re.compile(r"(\d{1,2})[-_ ]?hops?", re.IGNORECASE)
+_IN_WORDS = {"single-hop": 1, "one-hop": 1, "two-hop": 2, "three-hop": 3, "four-hop": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class HopTag:
+    """agree: questions whose farthest reference lies exactly `hops` from the nearest seed.
+
+    measured: that distance → questions, ascending; unmeasured: questions with a reference that the graph
+    lacks or that no walk reaches, and questions without seeds.
+    """
+
+    hops: int
+    questions: int
+    agree: int
+    differ: int
+    unmeasured: int
+    measured: dict[int, int]
+
+
+def hops_of_tag(tag: str) -> int | None:
+    """`2-hop`, `3hop`, `single-hop` → 2, 3, 1; None for a tag that names no number (`multi-hop`)."""
+    found = _HOP_TAG.fullmatch(tag)
+    return int(found[1]) if found else _IN_WORDS.get(tag.lower())
+
+
+def hop_tags(
+    examples: Sequence[Example],
+    judgments: Judgments,
+    linked: Sequence[LinkedQuestion],
+    distances: FreeHops,
+) -> dict[str, HopTag]:
+    """linked: with the gold seeds where they are given, else with what was linked."""
+    rows: dict[str, list[int]] = {}
+    for row, example in enumerate(examples):
+        for tag in dict.fromkeys(example.tags):
+            if hops_of_tag(tag) is not None:
+                rows.setdefault(tag, []).append(row)
+    if not rows:
+        return {}
+    asked = np.zeros(len(judgments), dtype=bool)
+    asked[[row for each in rows.values() for row in each]] = True
+    universe = max(judgments.universe, 1)
+    question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+    pairs = np.flatnonzero(asked[question])
+    hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
+    hops[pairs] = distances.of(linked, question[pairs], entity[pairs])
+    farthest = farthest_hops(judgments, nearest_hops(judgments, hops))
+    return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[each]) for tag, each in rows.items()}
+
+
+def nearest_hops(judgments: Judgments, hops: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(items,): hops of the nearest bearer, NOT_REACHED where none is reached. hops: (pairs,)."""
+    far = np.iinfo(np.int32).max
+    nearest = np.full(len(judgments.grades), far, dtype=np.int32)
+    np.minimum.at(nearest, judgments.pair_items, np.where(hops == NOT_REACHED, far, hops))
+    return np.where(nearest == far, NOT_REACHED, nearest).astype(np.int32)
+
+
+def farthest_hops(judgments: Judgments, items: NDArray[np.int32]) -> NDArray[np.int32]:
+    """(questions,): hops within which all references lie; NOT_REACHED where one doesn't, or there is none.
+
+    items: (items,) as nearest_hops has them.
+    """
+    farthest = np.full(len(judgments), NOT_REACHED, dtype=np.int32)
+    scored = np.flatnonzero(judgments.relevant > 0)
+    if not len(scored):
+        return farthest
+    starts = judgments.item_offsets[scored]  # questions without items lie between none of them
+    lost = np.minimum.reduceat(items, starts) == NOT_REACHED
+    farthest[scored] = np.where(lost, NOT_REACHED, np.maximum.reduceat(items, starts))
+    return farthest
+
+
+def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:
+    measured = farthest[farthest != NOT_REACHED]
+    agree = int((measured == hops).sum())
+    return HopTag(
+        hops,
+        questions=len(farthest),
+        agree=agree,
+        differ=len(measured) - agree,
+        unmeasured=len(farthest) - len(measured),
+        measured=dict(sorted(Counter(measured.tolist()).items())),
+    )

@@ -1,0 +1,118 @@
+"""Results files read back: what a comparison needs of each question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import RunError, json_kind
+from tiny_graph_rag.files import read_bytes
+from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.version import SCHEMA_VERSION
+
+ENDINGS = (".gz", ".json", "-results")
+
+
+class _Reference(msgspec.Struct):
+    name: str
+    verdict: str | None = None
+
+
+class _Question(msgspec.Struct):
+    id: str
+    metrics: dict[str, float | None]
+    query: str = ""
+    tags: list[str] = []
+    references: list[_Reference] = []
+
+
+class _File(msgspec.Struct):
+    name: str
+    sha256: str = ""
+    selection: dict[str, Any] | None = None
+
+
+class _Summary(msgspec.Struct):
+    k: int | None = None
+    measures: dict[str, msgspec.Raw] = {}
+
+
+class _Document(msgspec.Struct):
+    dataset: _File
+    summary: _Summary
+    results: list[_Question]
+    graph: _File | None = None
+    kind: str = "eval"
+    schema_version: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class System:
+    """One results file. columns: measure as spelled → float64 (questions,), NaN where undefined.
+
+    verdicts: of each question's references, name → verdict; empty where the file holds none.
+    """
+
+    name: str
+    path: Path
+    dataset_name: str
+    dataset_sha256: str
+    graph_sha256: str
+    selection: dict[str, Any] | None
+    k: int | None
+    ids: tuple[str, ...]
+    queries: tuple[str, ...]
+    tags: tuple[tuple[str, ...], ...]
+    columns: dict[str, NDArray[np.float64]]
+    verdicts: tuple[dict[str, str], ...]
+
+
+def read_system(path: Path) -> System:
+    """Raises RunError where the file is no results file of `eval` or `score`."""
+    try:
+        found = msgspec.json.decode(read_bytes(path), type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RunError(
+            f"{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read as one: {error}"
+        ) from error
+    if found.kind not in ("eval", "score"):
+        raise RunError(f"{path}: wanted what `eval` or `score` wrote; its 'kind' is {found.kind!r}")
+    if found.schema_version != SCHEMA_VERSION:
+        raise RunError(
+            f"{path}: wanted schema_version {SCHEMA_VERSION}, got {json_kind(found.schema_version)}; "
+            "make the file again with this version"
+        )
+    ids = [row.id for row in found.results]
+    if len(set(ids)) < len(ids):
+        twice = next(each for each in ids if ids.count(each) > 1)
+        raise RunError(f"{path}: question {twice!r} stands in the file twice")
+    name = nfc(path.name)
+    for ending in ENDINGS:
+        name = name.removesuffix(ending)
+    measures = list(found.summary.measures) or sorted({each for row in found.results for each in row.metrics})
+    return System(
+        name=name,
+        path=path,
+        dataset_name=found.dataset.name,
+        dataset_sha256=found.dataset.sha256,
+        graph_sha256=found.graph.sha256 if found.graph else "",
+        selection=found.dataset.selection,
+        k=found.summary.k,
+        ids=tuple(ids),
+        queries=tuple(row.query for row in found.results),
+        tags=tuple(tuple(row.tags) for row in found.results),
+        columns={each: _column(found.results, each) for each in measures},
+        verdicts=tuple(
+            {each.name: each.verdict for each in row.references if each.verdict} for row in found.results
+        ),
+    )
+
+
+def _column(rows: list[_Question], measure: str) -> NDArray[np.float64]:
+    values = (row.metrics.get(measure) for row in rows)
+    return np.array([np.nan if each is None else each for each in values], dtype=np.float64)

@@ -1,0 +1,347 @@
+"""Which --hops: every setting scored on the same linked questions, and the reach that limits each."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import ServiceError
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.resolve import Judgments, resolve
+from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
+from tiny_graph_rag.measures import Measure, score
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.paired import EQUAL, upper_bound
+from tiny_graph_rag.measures.statistics import RELIABLE_FROM
+from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
+from tiny_graph_rag.retrieval import Retriever, make_retriever
+from tiny_graph_rag.run import Run
+from tiny_graph_rag.study.evaluate import BATCH, Progress, judge_on_graph
+from tiny_graph_rag.study.explanation import limits_of
+from tiny_graph_rag.study.hops import nearest_hops, seed_columns
+from tiny_graph_rag.study.verdicts import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is swept. decide_by: the measure that recommends; tolerance: the loss in it that is no matter."""
+
+    hops: tuple[int, ...]
+    cutoffs: tuple[int, ...]
+    retrievers: tuple[str, ...]
+    measures: Callable[[int], tuple[Measure, ...]]
+    decide_by: Measure
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True)
+class SettingSlice:
+    questions: int
+    measures: dict[Measure, Mean]
+    reach: Reach
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setting:
+    """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
+
+    reached_mean, reached_p95: entities within the hops a question, before depth cuts. seconds: of retrieving
+    for all questions with this setting, linking and loading apart; shared by the cutoffs.
+    """
+
+    retriever: str
+    hops: int | None
+    top_k: int
+    overall: SettingSlice
+    by_tag: dict[str, SettingSlice]
+    reached_mean: float
+    reached_p95: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class HopFlips:
+    """Ids of the questions whose deciding measure rose or fell from one hop limit to the next one swept."""
+
+    retriever: str
+    before: int
+    after: int
+    won: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sweep:
+    """settings: by retriever, hops, cutoff. recommended: "" for the whole, then by tag."""
+
+    graph: KnowledgeGraph
+    examples: EvalSet
+    config: Config
+    plan: Plan
+    settings: tuple[Setting, ...]
+    recommended: dict[str, Recommendation]
+    flips: tuple[HopFlips, ...]
+    seconds: float
+
+
+def sweep(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    config: Config,
+    plan: Plan,
+    progress: Progress = lambda done: None,
+    linker_for: LinkerMaker = make_linker,
+) -> Sweep:
+    """Score every retriever at every hop limit and cutoff of the plan.
+
+    progress is told how many questions are done, over all runs. Raises ServiceError where a question could
+    not be linked: what is recommended on the rest would be worth little.
+    """
+    started = time.perf_counter()
+    names = NameIndex.of(graph)
+    judgments = resolve(examples, names, len(graph))
+    linker = linker_for(graph, names, config)
+    linker.check(examples.examples)
+    linked = linker.link(examples.examples)
+    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
+    if failed:
+        raise ServiceError(
+            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
+            "Run it again: what was answered is in the cache"
+        )
+    tags = [example.tags for example in examples]
+    by_tag = rows_by_tag(tags)
+    settings: list[Setting] = []
+    deciding: list[Column] = []
+    first_of: list[int] = []
+    for name in plan.retrievers:
+        deepest = config.override(retriever=name, hops=max(plan.hops))
+        retriever = make_retriever(graph, deepest, examples, judgments)
+        limits = limits_of(graph, retriever, deepest)
+
+        def remade(hops: int, config: Config = deepest) -> Retriever:
+            return make_retriever(graph, config.override(hops=hops), examples, judgments)
+
+        reach = Reaches.of(graph, judgments, linked, limits, plan.hops)
+        each_hops = plan.hops if limits.walks else (None,)
+        asked = [each for cutoff in plan.cutoffs for each in plan.measures(cutoff)]
+        for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
+            first_of.append(len(settings))
+            judged = judge_on_graph(
+                graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked]
+            )
+            deciding.append(plan.decide_by.compute(judged))
+            for cutoff in plan.cutoffs:
+                scores = score(judged, plan.measures(cutoff))
+                summary = summarise(scores, judged, tags, seed=config.evaluation.seed)
+                slices = {"": summary.overall, **summary.by_tag}
+                rows = {"": np.arange(len(judgments)), **by_tag}
+                parts = {
+                    tag: SettingSlice(each.questions, each.measures, reach.of_slice(hops, rows[tag]))
+                    for tag, each in slices.items()
+                }
+                mean, p95 = reach.reached(hops)
+                settings.append(Setting(name, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
+            progress(len(first_of) * len(linked))
+    recommended = {
+        tag: recommend(
+            [column[rows] for column in deciding],
+            [settings[each].hops for each in first_of],
+            first_of,
+            tolerance=plan.tolerance,
+            higher_is_better=plan.decide_by.kind.higher_is_better,
+            seed=config.evaluation.seed,
+        )
+        for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
+    }
+    labels = [(settings[each].retriever, settings[each].hops) for each in first_of]
+    ids = [example.id for example in examples]
+    flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
+    elapsed = time.perf_counter() - started
+    return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, elapsed)
+
+
+def _runs(
+    retriever: Retriever,
+    remade: Callable[[int], Retriever],
+    linked: Sequence[LinkedQuestion],
+    hops: Sequence[int | None],
+) -> Iterator[tuple[int | None, Run, float]]:
+    """Each hop limit with its run and the seconds that it took; work that limits share counts for the first.
+
+    Walks are not kept: nothing here shows them.
+    """
+    limited = [each for each in hops if each is not None]
+    others: dict[int, Retriever] = {}
+    parts: dict[int | None, list[Run]] = {each: [] for each in hops}
+    seconds = dict.fromkeys(hops, 0.0)
+    for start in range(0, len(linked), BATCH):
+        batch = linked[start : start + BATCH]
+        shared = retriever.retrieve_within(batch, limited) if limited else None
+        for each in hops:
+            before = time.perf_counter()
+            if shared is not None:
+                run = next(shared)
+            elif each is None:
+                run = retriever.retrieve(batch)
+            else:
+                if each not in others:
+                    others[each] = remade(each)
+                run = others[each].retrieve(batch)
+            parts[each].append(replace(run, walks=None))
+            seconds[each] += time.perf_counter() - before
+    for each in hops:
+        yield each, Run.concatenated(parts.pop(each)), seconds[each]
+
+
+def _flips(
+    labels: Sequence[tuple[str, int | None]], deciding: Sequence[Column], ids: Sequence[str], higher: bool
+) -> Iterator[HopFlips]:
+    for place in range(1, len(labels)):
+        (name, before), (other, after) = labels[place - 1], labels[place]
+        if name != other or before is None or after is None:
+            continue
+        change = deciding[place] - deciding[place - 1]
+        change = np.where(np.abs(change) <= EQUAL, 0.0, change if higher else -change)
+        yield HopFlips(
+            name,
+            before,
+            after,
+            tuple(ids[row] for row in np.flatnonzero(change > 0).tolist()),
+            tuple(ids[row] for row in np.flatnonzero(change < 0).tolist()),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What the hops allow over a slice; NaN without gold.
+
+    oracle_recall: mean share of references within them; oracle_all: share of questions all of whose are.
+    """
+
+    oracle_recall: float
+    oracle_all: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reaches:
+    """What one retriever's hops allow, question by question.
+
+    items: int32, hops to each relevant item, None where the retriever does not walk; sizes: (questions,
+    hops + 1) entities reached.
+    """
+
+    judgments: Judgments
+    items: NDArray[np.int32] | None
+    sizes: NDArray[np.int64] | None
+
+    @classmethod
+    def of(
+        cls,
+        graph: KnowledgeGraph,
+        judgments: Judgments,
+        linked: Sequence[LinkedQuestion],
+        limits: Limits,
+        hops: Sequence[int],
+    ) -> Reaches:
+        if not limits.walks:
+            return cls(judgments, None, None)
+        seeds, universe = seed_columns(linked), max(judgments.universe, 1)
+        pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
+        masks = (limits.passable, limits.onward)
+        return cls(
+            judgments,
+            nearest_hops(judgments, hops_between(graph.adjacency, seeds, pairs, *masks)),
+            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
+        )
+
+    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> Reach:
+        """rows: the questions of the slice; those without gold are left out."""
+        relevant = self.judgments.relevant
+        rows = rows[relevant[rows] > 0]
+        if hops is None or self.items is None or not len(rows):
+            return Reach(float("nan"), float("nan"))
+        near = (self.items != NOT_REACHED) & (self.items <= hops)
+        before = np.concatenate([[0], np.cumsum(near)])
+        offsets = self.judgments.item_offsets
+        found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
+        return Reach(float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean()))
+
+    def reached(self, hops: int | None) -> tuple[float, float]:
+        """Entities within the hops a question: mean and 95th percentile."""
+        if hops is None or self.sizes is None or not len(self.sizes):
+            return float("nan"), float("nan")
+        column = self.sizes[:, hops]
+        return float(column.mean()), float(np.quantile(column, 0.95))
+
+
+ERROR = 0.05  # of all bounds of a recommendation together
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """setting: row of the recommended setting, None where there are too few questions. best: the row with the
+    best mean. loss: the recommended setting's mean loss against it, upper: the bound that it must not exceed.
+    reason: the same in words."""
+
+    setting: int | None
+    best: int | None
+    loss: float
+    upper: float
+    questions: int
+    reason: str
+
+
+def rule(measure: str, tolerance: float) -> str:
+    """The rule in words."""
+    return (
+        f"the smallest hop count for which the 95 % upper bound of the loss in {measure} against the best "
+        f"setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at most "
+        f"{tolerance:g}; none below {RELIABLE_FROM} questions"
+    )
+
+
+def recommend(
+    columns: Sequence[Column],
+    hops: Sequence[int | None],
+    rows: Sequence[int],
+    *,
+    tolerance: float,
+    higher_is_better: bool,
+    seed: int,
+) -> Recommendation:
+    """columns: the deciding measure of each setting, one value a question; hops: None where it does not walk
+    (looked at last); rows: what a setting is called in the answer."""
+    table = np.stack(columns)
+    table = table[:, ~np.isnan(table).any(axis=0)]
+    questions = table.shape[1]
+    if questions < RELIABLE_FROM:
+        said = f"{questions} questions are too few to recommend by (fewer than {RELIABLE_FROM})"
+        return Recommendation(None, None, math.nan, math.nan, questions, said)
+    gains = table if higher_is_better else -table
+    means = gains.mean(axis=1)
+    order = sorted(
+        range(len(means)), key=lambda each: (hops[each] is None, hops[each] or 0, -means[each], each)
+    )
+    best = min(order, key=lambda each: -means[each])  # of equals the first in this order
+    error = ERROR / max(len(means) - 1, 1)
+    for each in order:
+        loss = gains[best] - gains[each]
+        upper = upper_bound(loss, seed=seed, error=error)
+        if each == best or upper <= tolerance:
+            said = (
+                "the best setting, and no smaller hop count is surely within the tolerance"
+                if each == best
+                else f"loses {loss.mean():.3f} against the best, surely at most {upper:.3f}"
+            )
+            return Recommendation(rows[each], rows[best], float(loss.mean()), upper, questions, said)
+    raise AssertionError("the best setting is always among them")

@@ -1,0 +1,287 @@
+"""Why each reference was found or missed: one verdict a relevant item, with its evidence.
+
+A reference gets lost at one place only. The places stand in the order in which retrieval passes them, and
+an item's verdict is the furthest place that any of its bearers came to. Relevant items are distinct: what
+two names of one entity share counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.measures.judged import NO_ITEM, Judged, matched_in_order
+from tiny_graph_rag.run import Run
+from tiny_graph_rag.study.hops import FreeHops, seed_columns
+
+NO_ENTITY = -1
+NO_RANK = 0
+
+
+class Verdict(IntEnum):
+    """Where a reference was lost, first place first; HIT where it was not."""
+
+    NOT_IN_GRAPH = 0
+    NO_SEED = 1
+    UNREACHABLE = 2
+    FILTERED = 3
+    BEYOND_HOPS = 4
+    BELOW_DEPTH = 5
+    RANKED_BELOW_K = 6
+    HIT = 7
+
+    def __str__(self) -> str:
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Limits:
+    """What a retriever was allowed. walks: from seeds along relations, at most `hops` of them (None: any).
+
+    passable: (slots,) and returnable: (entities,), False where a filter option keeps a walk from a slot or
+    an entity from the ranking; None without filters. onward: the same as passable for the steps after the
+    first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds aren't returned.
+    scores_cut: a list may be shorter than what was reached because of a least score.
+    """
+
+    walks: bool
+    hops: int | None
+    passable: NDArray[np.bool_] | None = None
+    onward: NDArray[np.bool_] | None = None
+    returnable: NDArray[np.bool_] | None = None
+    excludes_seeds: bool = False
+    scores_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosis:
+    """One row a relevant item (as Judgments.grades has them).
+
+    verdicts: int8, Verdict. ranks: int32, from 1, NO_RANK where not in the list. entities: int32, the bearer
+    that fills the item or came furthest, NO_ENTITY where none. hops: int32, the fewest relations from a seed
+    to it (with the filters where they let it through), NOT_REACHED where no walk leads or none was asked for.
+    rows: int64, its row in the run, -1 where not in the list. questions: int64, the question of each item.
+    """
+
+    cutoff: int
+    limits: Limits
+    verdicts: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+    entities: NDArray[np.int32]
+    hops: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    questions: NDArray[np.int64]
+
+    def counts(self) -> dict[str, int]:
+        """Items by verdict, found first, then in the order of loss."""
+        found = np.bincount(self.verdicts, minlength=len(Verdict)).tolist()
+        return {str(each): found[each] for each in (Verdict.HIT, *list(Verdict)[:-1])}
+
+
+def diagnose(
+    graph: KnowledgeGraph,
+    linked: Sequence[LinkedQuestion],
+    run: Run,
+    judgments: Judgments,
+    judged: Judged,
+    limits: Limits,
+    cutoff: int,
+    free: FreeHops | None = None,
+) -> Diagnosis:
+    """All in the same question order. cutoff: the k of hit. free: distances found so far."""
+    free = free or FreeHops(graph.adjacency, judgments)
+    places = _Places.of(graph, linked, run, judgments, limits, free)
+    items = len(judgments.grades)
+    questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
+    verdicts = np.full(items, Verdict.NOT_IN_GRAPH, dtype=np.int8)
+    best = _furthest(places, judgments, items)
+    has = best >= 0
+    verdicts[has] = places.verdicts[best[has]]
+    entities = np.where(has, np.append(places.entities, NO_ENTITY)[best], NO_ENTITY).astype(np.int32)
+    hops = np.where(has, np.append(places.hops, NOT_REACHED)[best], NOT_REACHED).astype(np.int32)
+    rows = np.where(has, np.append(places.rows, -1)[best], -1)
+    ranks = np.zeros(items, dtype=np.int32)
+    at_question, at_rank = np.nonzero(judged.items != NO_ITEM)
+    ranks[judged.items[at_question, at_rank]] = at_rank + 1
+    verdicts[(ranks > NO_RANK) & (ranks <= cutoff)] = Verdict.HIT
+    verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
+    return Diagnosis(cutoff, limits, verdicts, ranks, entities, hops, rows, questions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Places:
+    """How far each (question, entity) pair of the judgments came; in the order of Judgments.pair_keys."""
+
+    verdicts: NDArray[np.int8]
+    entities: NDArray[np.int32]
+    hops: NDArray[np.int32]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        graph: KnowledgeGraph,
+        linked: Sequence[LinkedQuestion],
+        run: Run,
+        judgments: Judgments,
+        limits: Limits,
+        free: FreeHops,
+    ) -> _Places:
+        universe = max(judgments.universe, 1)
+        question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+        rows = _rows_in_run(run, judgments)
+        listed = rows >= 0
+        verdicts = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)
+        hops = np.where(listed, np.append(run.hops, NOT_REACHED)[rows], NOT_REACHED).astype(np.int32)
+        missing = np.flatnonzero(~listed)
+        length = np.diff(run.offsets)
+        if limits.walks:
+            verdicts[missing], hops[missing] = _where_walks_end(
+                graph, linked, question[missing], entity[missing], limits, free
+            )
+        else:
+            verdicts[missing] = Verdict.BELOW_DEPTH
+            if limits.returnable is not None:
+                verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
+        if limits.scores_cut:
+            # Within reach, and the list has room left: its score was too low to be returned.
+            short = length[question] < length.max(initial=0)
+            verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.FILTERED
+        return cls(verdicts, entity.astype(np.int32), hops, rows)
+
+
+def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
+    """(pairs,): the row of the run that holds the pair's entity, -1 where none does."""
+    keys = np.repeat(np.arange(len(run)), np.diff(run.offsets)) * judgments.universe + run.entities
+    if not len(keys) or not len(judgments.pair_keys):
+        return np.full(len(judgments.pair_keys), -1, dtype=np.int64)
+    place = np.minimum(np.searchsorted(judgments.pair_keys, keys), len(judgments.pair_keys) - 1)
+    held = np.flatnonzero(judgments.pair_keys[place] == keys)[::-1]  # the first of duplicates is written last
+    first = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
+    first[place[held]] = held
+    return first[
+        np.searchsorted(judgments.pair_keys, judgments.pair_keys)
+    ]  # equal keys share the first place
+
+
+def _where_walks_end(
+    graph: KnowledgeGraph,
+    linked: Sequence[LinkedQuestion],
+    question: NDArray[np.int64],
+    entity: NDArray[np.int64],
+    limits: Limits,
+    distances: FreeHops,
+) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    """Verdict and hops of pairs that are not in the list of a retriever that walks."""
+    free = distances.of(linked, question, entity)
+    hops = free
+    if limits.passable is not None:
+        wanted = (question, entity)
+        hops = hops_between(graph.adjacency, seed_columns(linked), wanted, limits.passable, limits.onward)
+    most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
+    beyond = hops > most
+    kept_out = hops == NOT_REACHED
+    if limits.passable is not None:
+        kept_out |= beyond & (free <= most)
+    if limits.returnable is not None:
+        kept_out |= ~limits.returnable[entity]
+    if limits.excludes_seeds:
+        kept_out |= free == 0
+    seedless = np.array([not each.seeds for each in linked], dtype=bool)[question]
+    verdicts = np.select(
+        [seedless, free == NOT_REACHED, kept_out, beyond],
+        [Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.FILTERED, Verdict.BEYOND_HOPS],
+        Verdict.BELOW_DEPTH,
+    )
+    return verdicts.astype(np.int8), np.where(hops == NOT_REACHED, free, hops)
+
+
+def _furthest(places: _Places, judgments: Judgments, items: int) -> NDArray[np.int64]:
+    """(items,): the pair that fills the item or came furthest; -1 where it has none."""
+    pairs = np.arange(len(judgments.pair_keys))
+    row_order = np.where(places.rows >= 0, places.rows, np.iinfo(np.int64).max)
+    order = np.lexsort((pairs, places.hops, row_order, -places.verdicts.astype(np.int64)))
+    best = np.full(items, -1, dtype=np.int64)
+    best[judgments.pair_items[order[::-1]]] = order[::-1]
+    # Where one entity could fill several items, an item keeps only what no other item needs.
+    contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
+    for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
+        best[judgments.item_offsets[question] : judgments.item_offsets[question + 1]] = -1
+        low, high = np.searchsorted(
+            judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
+        )
+        mine = order[(order >= low) & (order < high)]
+        _, first = distinct(judgments.pair_keys[mine])
+        mine = mine[np.sort(first)]
+        filled = matched_in_order(judgments.pair_keys[mine], judgments)
+        for pair, item in zip(mine.tolist(), filled, strict=True):
+            if item != NO_ITEM:
+                best[item] = pair
+    return best
+
+
+ROOM = "room in k"
+
+# The verdicts that each step takes away. Steps that a retriever doesn't have are left out below.
+_STEPS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
+    ("in graph", (Verdict.NOT_IN_GRAPH,)),
+    ("reachable", (Verdict.NO_SEED, Verdict.UNREACHABLE)),
+    ("past filters", (Verdict.FILTERED,)),
+    ("within hops", (Verdict.BEYOND_HOPS,)),
+    ("within depth", (Verdict.BELOW_DEPTH,)),
+    (ROOM, ()),
+    ("recall@k", (Verdict.RANKED_BELOW_K,)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1]."""
+
+    name: str
+    recall: float
+    loss: float
+
+
+def waterfall(diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[Step, ...]:
+    """The steps over the questions `rows`. relevant: (questions,), relevant items of each.
+
+    "past filters" is there where a filter took something anywhere; "reachable" and "within hops" where the
+    retriever walks.
+    """
+    lost = losses(diagnosis, relevant)
+    scored = rows[relevant[rows] > 0]
+    before, steps = 1.0, []
+    for name, column in lost.items():
+        loss = float(column[scored].mean()) if len(scored) else float("nan")
+        before -= loss
+        steps.append(Step(name, min(max(before, 0.0), 1.0), loss))
+    return tuple(steps)
+
+
+def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
+    """Step → (questions,) share of the question's relevant items that it takes; 0 without gold."""
+    questions, width = len(relevant), len(Verdict)
+    table = np.bincount(diagnosis.questions * width + diagnosis.verdicts, minlength=questions * width)
+    counts = table.reshape(questions, width)
+    share = 1.0 / np.maximum(relevant, 1)
+    ranked = counts[:, Verdict.RANKED_BELOW_K] + counts[:, Verdict.HIT]
+    no_room = np.maximum(ranked - diagnosis.cutoff, 0)
+    found = {}
+    for name, verdicts in _STEPS:
+        if name in ("reachable", "within hops") and not diagnosis.limits.walks:
+            continue
+        taken = no_room if name == ROOM else counts[:, list(verdicts)].sum(axis=1)
+        if name == "past filters" and not taken.any():
+            continue
+        found[name] = (taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken) * share
+    return found
