@@ -28,7 +28,8 @@ class MeasureKind:
     """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
 
     low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
-    needs: what it must know beyond ranks and grades, "" for nothing.
+    needs: what it must know beyond ranks and grades, "" for nothing. ceiling: the best that each question
+    allows, where that is less than `high`.
     """
 
     name: str
@@ -41,6 +42,7 @@ class MeasureKind:
     source: str
     weight: Compute | None = None
     needs: Need = ""
+    ceiling: Compute | None = None
 
 
 KINDS: dict[str, MeasureKind] = {}
@@ -56,6 +58,7 @@ def measure(
     higher_is_better: bool = True,
     weight: Compute | None = None,
     needs: Need = "",
+    ceiling: Compute | None = None,
 ) -> Callable[[Compute], Compute]:
     """Register a measure; its definition is the first paragraph of its docstring."""
 
@@ -72,6 +75,7 @@ def measure(
             source,
             weight,
             needs,
+            ceiling,
         )
         return compute
 
@@ -93,9 +97,9 @@ class Measure:
         return KINDS[self.name]
 
     @property
-    def is_share(self) -> bool:
-        """Whether it cannot leave [0, 1]."""
-        return (self.kind.low, self.kind.high) == (0.0, 1.0)
+    def bounds(self) -> tuple[float, float]:
+        """Its range; infinite where it has no end."""
+        return self.kind.low, self.kind.high
 
     def compute(self, judged: Judged) -> Column:
         """One value a question, NaN where the question has no reference and the measure is undefined."""
@@ -145,6 +149,13 @@ def default_measures(cutoff: int) -> tuple[Measure, ...]:
 def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """Every measure's column. A question without gold is NaN; one without retrieval has its 0."""
     return {each: each.compute(judged) for each in measures}
+
+
+def ceilings(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
+    """For the measures that a question may keep below their range: the best that each question allows."""
+    return {
+        each: each.kind.ceiling(judged, each.cutoff) for each in measures if each.kind.ceiling is not None
+    }
 
 
 def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:

@@ -36,6 +36,12 @@ def returned(judged: Judged, cutoff: int | None) -> Column:
     return np.asarray(length, dtype=np.float64)
 
 
+def within_cutoff(judged: Judged, cutoff: int | None) -> Column:
+    """Relevant entities that the first k have room for."""
+    room = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    return np.asarray(room, dtype=np.float64)
+
+
 def added_up(values: NDArray[np.float64]) -> Column:
     """Row sums, added rank by rank, so that they don't depend on how the machine splits a sum."""
     if not values.shape[1]:

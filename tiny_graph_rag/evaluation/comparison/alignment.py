@@ -70,6 +70,7 @@ def align(systems: Sequence[System]) -> list[System]:
                 tags=tuple(system.tags[row] for row in rows),
                 columns={measure: column[rows] for measure, column in system.columns.items()},
                 verdicts=tuple(system.verdicts[row] for row in rows),
+                groups=tuple(system.groups[row] for row in rows),
             )
         )
     return aligned

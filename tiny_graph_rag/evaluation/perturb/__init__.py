@@ -12,6 +12,7 @@ import numpy as np
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.evaluation.perturb.noise import KINDS
 from tiny_graph_rag.evaluation.runner import judge_on_graph
+from tiny_graph_rag.evaluation.summary import numbered
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.metrics import Measure, score
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Drop:
     """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
-    its 95 % paired bootstrap interval. n: questions that define the measure."""
+    its 95 % paired interval. n: questions that define the measure."""
 
     mean: float
     drop: float
@@ -81,11 +82,15 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
             change = evaluation.scores[each] - column
             defined = ~np.isnan(change)
             change = np.where(np.abs(change) <= EQUAL, 0.0, change)[defined]
-            low, high = interval(change, seed=seed)
+            groups = numbered([one.group for one in evaluation.examples])
+            low, high = each.bounds
+            found_interval = interval(
+                change, span=high - low, groups=None if groups is None else groups[defined]
+            )
             mean, drop = (
                 float(part.mean()) if len(part) else float("nan") for part in (column[defined], change)
             )
-            drops[each] = Drop(mean, drop, low, high, len(change))
+            drops[each] = Drop(mean, drop, found_interval.low, found_interval.high, len(change))
         pairs = list(zip(examples, evaluation.examples, strict=True))
         found.append(
             Perturbed(

@@ -14,7 +14,7 @@ from tiny_graph_rag.dataset.resolve import resolve
 from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.evaluation.diagnosis import limits_of
 from tiny_graph_rag.evaluation.runner import BATCH, Progress, judge_on_graph
-from tiny_graph_rag.evaluation.summary import Mean, rows_by_tag, summarise
+from tiny_graph_rag.evaluation.summary import Mean, numbered, rows_by_tag, summarise
 from tiny_graph_rag.evaluation.sweep.reach import Reach, Reaches
 from tiny_graph_rag.evaluation.sweep.recommendation import Recommendation, recommend
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -114,6 +114,8 @@ def sweep(
             "Run it again: what was answered is in the cache"
         )
     tags = [example.tags for example in examples]
+    groups = [example.group for example in examples]
+    group_of = numbered(groups)
     by_tag = rows_by_tag(tags)
     settings: list[Setting] = []
     deciding: list[Column] = []
@@ -137,7 +139,7 @@ def sweep(
             deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:
                 scores = score(judged, plan.measures(cutoff))
-                summary = summarise(scores, judged, tags, seed=config.evaluation.seed)
+                summary = summarise(scores, judged, tags, groups)
                 slices = {"": summary.overall, **summary.by_tag}
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
@@ -154,7 +156,9 @@ def sweep(
             first_of,
             tolerance=plan.tolerance,
             higher_is_better=plan.decide_by.kind.higher_is_better,
+            bounds=plan.decide_by.bounds,
             seed=config.evaluation.seed,
+            groups=None if group_of is None else group_of[rows],
         )
         for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
     }

@@ -25,9 +25,13 @@ def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
         "questions": len(first.ids),
         "systems": [
             {"name": each.name, "file": each.path.name, "graph_sha256": each.graph_sha256, "k": each.k}
+            | ({"speed": each.speed} if each.speed else {})
             for each in found.systems
         ],
         "notes": list(found.notes),
+        "verdicts": list(found.verdicts()),
+        "differs": {name: list(values) for name, values in found.differs.items()},
+        **({"groups": found.groups} if found.groups is not None else {}),
         "measures": _rows(found.overall),
         "by_tag": {tag: _rows(rows) for tag, rows in found.by_tag.items()},
     }

@@ -79,7 +79,8 @@ def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
         "best": each.best,
         "best_hops": best.hops if best else None,
         "loss": number(each.loss),
-        "upper": number(each.upper),
+        "p": number(each.p),
+        "held_out": mean_fields(each.held_out),
         "questions": each.questions,
         "reason": each.reason,
     }
