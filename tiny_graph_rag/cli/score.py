@@ -139,7 +139,6 @@ def score(
             cutoff=cutoff,
             shown=config.evaluation.shown_ranks,
             usage=opened.usage,
-            seed=config.evaluation.seed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -149,9 +148,9 @@ def score(
         break
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
-    print_summary(collected.found(config.evaluation.seed), session.console)
+    print_summary(collected.found(), session.console)
     out.tell(session, results=target)
-    outcomes = gates.hold(collected.found(config.evaluation.seed).overall.measures)
+    outcomes = gates.hold(collected.found().overall.measures)
     gates.conclude(session, outcomes, "score")
 
 

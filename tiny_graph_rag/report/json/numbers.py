@@ -77,7 +77,9 @@ def slice_document(part: Slice) -> dict[str, Any]:
         "questions": part.questions,
         "scored": part.questions - part.without_gold,
         "without_gold": part.without_gold,
+        "rightly_empty": part.rightly_empty,
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
+        **({"groups": part.groups} if part.groups is not None else {}),
         "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }

@@ -121,6 +121,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
         "id": example.id,
         "query": example.query,
         "tags": list(example.tags),
+        **({"group": example.group} if example.group is not None else {}),
         "linked": linked_json(evaluation.linked[row], spelled),
         "ranked": ranked(evaluation, row, written, spelled),
         "references": [

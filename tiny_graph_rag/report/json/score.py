@@ -36,7 +36,6 @@ def document_parts(
     cutoff: int,
     shown: int,
     usage: dict[str, int],
-    seed: int,
 ) -> Iterator[bytes]:
     """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
     when all has passed by. cutoff: of tp, fp and fn.
@@ -66,7 +65,7 @@ def document_parts(
         known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
     found = {
         **sources(),
-        "summary": summary(collected, collected.found(seed), cutoff, usage),
+        "summary": summary(collected, collected.found(), cutoff, usage),
         "entities": known,
     }
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
@@ -166,6 +165,7 @@ def question_rows(
             "id": question,
             "query": stretch.queries[place] if stretch.queries else "",
             "tags": list(stretch.tags[place]) if stretch.tags else [],
+            **({"group": stretch.groups[place]} if stretch.groups and stretch.groups[place] else {}),
             "linked": [],
             "ranked": [
                 {"id": key, "name": name, "score": points if math.isfinite(points) else None, "hop": NO_HOP}

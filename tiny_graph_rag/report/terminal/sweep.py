@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown
-from tiny_graph_rag.study.sweep import rule
+from tiny_graph_rag.study.choosing import rule
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.sweep import Setting, Sweep
@@ -29,6 +29,10 @@ def print_sweep(found: Sweep, console: Console) -> None:
         console.print(_tags(found, rows))
     whole = found.recommended[""]
     console.print(f"recommended: {_said(found, '')} – {escape(whole.reason)}")
+    if whole.setting is not None:
+        console.print(
+            f"its {found.plan.decide_by} on questions that it was not chosen on: {interval(whole.held_out)}"
+        )
     console.print(f"rule: {rule(str(found.plan.decide_by), found.plan.tolerance)}", soft_wrap=True)
     for flip in found.flips:
         console.print(
