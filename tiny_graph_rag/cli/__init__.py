@@ -42,10 +42,13 @@ def root(
 # Each is a module of this folder that registers the command of its name.
 COMMANDS = (
     "compare",
+    "dataset",
     "eval",
+    "generate",
     "init",
     "measures",
     "query",
+    "recommend",
     "report",
     "score",
     "stats",

@@ -99,6 +99,8 @@ def _example(row: dict[str, Any], number: int) -> Example:
 def _wrong_fields(row: object) -> list[str]:
     if not isinstance(row, dict):
         return [f"wanted an object with 'query' and 'reference_entities', got {json_kind(row)}"]
+    if row.get("draft") is True and "reference_entities" not in row:
+        return ["this is a draft, which nobody has judged; `curate` makes it a gold set"]
     wrong = [f"{name!r} is missing" for name in ("query", "reference_entities") if name not in row]
     query = row.get("query")
     if "query" in row and (not isinstance(query, str) or not query.strip()):
