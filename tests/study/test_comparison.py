@@ -85,7 +85,7 @@ def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:
 
 
 def test_holm_corrects_within_a_slice_and_a_tag_that_all_carry_is_no_slice(run_cli, tmp_path) -> None:
-    tags = dict.fromkeys("abcd", ["x"]) | dict.fromkeys("ab", ["x", "y"])
+    tags = {"a": ["x", "y"], "b": ["x", "y"], "c": ["x"], "d": ["x"]}
     one = write_results(tmp_path / "one.json", dict.fromkeys("abcd", 0), tags=tags)
     two = write_results(tmp_path / "two.json", dict.fromkeys("abcd", 1), tags=tags)
     three = write_results(tmp_path / "three.json", dict.fromkeys("abcd", 0.5), tags=tags)

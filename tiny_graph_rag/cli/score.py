@@ -128,7 +128,7 @@ def score(
     )
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected = Collected(wanted)
+        collected = Collected(wanted, default_measures(cutoff))
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", graph=scored_on, config=config.as_dict()),

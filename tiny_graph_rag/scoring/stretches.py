@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures import Judged, Measure, ceilings, score, weights
 from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
 
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
@@ -52,8 +53,11 @@ class Stretch:
 class Collected:
     """Columns of scores, gathered while stretches pass by."""
 
-    def __init__(self, measures: Sequence[Measure]) -> None:
+    def __init__(self, measures: Sequence[Measure], also: Sequence[Measure] = ()) -> None:
+        """also: measures of which the mean alone is wanted."""
         self.measures = measures
+        self.also = [each for each in also if each not in measures]
+        self._also: list[dict[Measure, Column]] = []
         self.tags: list[Sequence[str]] = []
         self.latencies: list[float] = []
         self._scores: list[dict[Measure, Column]] = []
@@ -68,6 +72,7 @@ class Collected:
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
         columns = score(stretch.judged, self.measures)
         self._scores.append(columns)
+        self._also.append(score(stretch.judged, self.also))
         self._weights.append(weights(stretch.judged, self.measures))
         self._ceilings.append(ceilings(stretch.judged, self.measures))
         if stretch.order is not None:
@@ -78,6 +83,10 @@ class Collected:
         self.groups.extend(stretch.groups or [None] * len(stretch.ids))
         self.latencies.extend(stretch.latency_seconds.values())
         return columns
+
+    def mean(self, measure: Measure) -> float:
+        """Of a measure in `also`."""
+        return mean_of(np.concatenate([part[measure] for part in self._also])).mean
 
     def columns(self) -> dict[Measure, Column]:
         return _joined(self._scores)

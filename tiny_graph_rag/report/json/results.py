@@ -13,6 +13,7 @@ import msgspec
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -25,6 +26,7 @@ from tiny_graph_rag.report.json.numbers import (
     number,
     opened,
     slice_document,
+    token_fields,
 )
 from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
 from tiny_graph_rag.study.evaluate import Evaluation
@@ -102,8 +104,10 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     cutoff = evaluation.config.evaluation.top_k
     return {
         "k": cutoff,
-        **headline(overall.measures, cutoff),
-        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        **headline(
+            overall.measures, cutoff, lambda measure: mean_of(measure.compute(evaluation.judged)).mean
+        ),
+        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
         "estimated_cost_usd": 0.0,
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},

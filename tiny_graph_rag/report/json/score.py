@@ -17,7 +17,13 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.summary import Summary
-from tiny_graph_rag.report.json.numbers import headline, latency_document, number, slice_document
+from tiny_graph_rag.report.json.numbers import (
+    headline,
+    latency_document,
+    number,
+    slice_document,
+    token_fields,
+)
 from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
 
 if TYPE_CHECKING:
@@ -74,8 +80,8 @@ def document_parts(
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
     return {
         "k": cutoff,
-        **headline(found.overall.measures, cutoff),
-        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage},
+        **headline(found.overall.measures, cutoff, collected.mean),
+        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage}),
         "estimated_cost_usd": None if usage else 0.0,
         **slice_document(found.overall),
         "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},

@@ -57,7 +57,7 @@ function summarySection(data) {
 
 function intervalWords({ low, high, n, reliable }) {
   const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
-  return `${range}n = ${count(n)}${reliable === false && n ? " (few: unreliable)" : ""}`;
+  return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}`;
 }
 
 // The mean as a dot and its interval as a line, from 0 to 1.
@@ -72,14 +72,26 @@ function intervalBar({ mean, low, high }, title = "") {
     svg("circle", { class: "mean", cx: at(mean), cy: 6, r: 3.5 }));
 }
 
+// Questions without a reference are right to come back empty.
+function noGoldWords({ without_gold: all, rightly_empty: empty }) {
+  const known = empty !== undefined;
+  return `${count(all)} without a reference${known ? `: ${count(empty)} rightly left empty, ${count(all - empty)} answered with entities` : ""}`;
+}
+
+function missedWords({ nothing_retrieved: nothing, rightly_empty: empty }) {
+  const missed = nothing - (empty ?? 0);
+  return missed > 0 ? `${count(missed)} with a reference retrieved nothing (score 0)` : null;
+}
+
 function countWords(summary) {
   const { latency, total_token_usage: tokens } = summary;
   return [
     `${count(summary.scored)} scored`,
-    summary.without_gold ? `${count(summary.without_gold)} without gold (in no mean)` : null,
-    summary.nothing_retrieved ? `${count(summary.nothing_retrieved)} retrieved nothing` : null,
+    summary.groups ? `${plural(summary.groups, "group")} of questions, each one observation` : null,
+    summary.without_gold ? noGoldWords(summary) : null,
+    missedWords(summary),
     summary.failed ? `${count(summary.failed)} failed (score 0)` : null,
-    tokens?.total_tokens ? `${count(tokens.total_tokens)} tokens, ${dollars(summary.estimated_cost_usd)}` : null,
+    tokens ? `${count(tokens)} tokens, ${dollars(summary.estimated_cost_usd)}` : null,
     latency?.p95 ? `${(latency.p50 * 1000).toFixed(1)} ms a question (p95 ${(latency.p95 * 1000).toFixed(1)} ms)` : null,
     summary.questions_per_second ? `${count(Math.round(summary.questions_per_second))} questions a second` : null,
   ].filter(Boolean);
@@ -165,7 +177,7 @@ function tagSection(data, state) {
       measures.map((measure) => {
         const mean = part.measures[measure] ?? { mean: null, n: 0 };
         return el("td", { class: `number ${mean.reliable === false ? "unsure" : ""}` },
-          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? "no gold" : intervalWords(mean).replace(" (few: unreliable)", "")));
+          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? "no gold" : intervalWords(mean)));
       }));
   });
   state.listeners.push(() => { for (const [tag, button] of buttons) button.setAttribute("aria-pressed", String(state.tag === tag)); });
@@ -178,5 +190,5 @@ function tagSection(data, state) {
           el("th", { scope: "col" }, "tag"), el("th", { scope: "col", class: "number" }, "questions"),
           measures.map((measure) => el("th", { scope: "col", class: "number" }, measure)))),
         el("tbody", {}, rows))),
-    few && el("p", { class: "small" }, "Paler figures rest on fewer than 30 questions: their intervals are not reliable."));
+    few && el("p", { class: "small" }, "?: not to be relied on (fewer than 30 observations, or few that weigh or differ)."));
 }

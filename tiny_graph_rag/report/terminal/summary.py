@@ -12,9 +12,7 @@ from tiny_graph_rag.measures.summary import Slice, Summary
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.terminal import Console, Table, escape
 
-UNRELIABLE = (
-    f"?: not to be relied on (fewer than {RELIABLE_FROM} observations, or few that weigh or differ)"
-)
+UNRELIABLE = f"?: not to be relied on (fewer than {RELIABLE_FROM} observations, or few that weigh or differ)"
 BESIDE = 5  # measures with their intervals that fit into a terminal's width
 
 
@@ -62,9 +60,7 @@ def remarks(summary: Summary) -> list[str]:
             f"{overall.questions:,} questions in {amount(overall.groups, 'group')}: "
             "intervals take a group as one observation"
         )
-    lines += without_gold(
-        overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures)
-    )
+    lines += without_gold(overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures))
     missed = overall.nothing_retrieved - overall.rightly_empty
     if missed:
         lines.append(
