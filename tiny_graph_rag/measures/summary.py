@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.measures import Judged, Mean, Measure, ceilings, means, weights
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups
+from tiny_graph_rag.shown import short_repr
 
 __all__ = ["Beside", "Mean", "Slice", "Summary", "numbered", "rows_by_tag", "slices", "summarise"]
 
@@ -28,6 +29,8 @@ class Beside:
     weights: Mapping[Measure, Column] = field(default_factory=dict)
     ceilings: Mapping[Measure, Column] = field(default_factory=dict)
     groups: Groups | None = None
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
 HIT = "hit"
@@ -90,6 +91,8 @@ class Comparison:
     notes: tuple[str, ...]
     differs: dict[str, tuple[Any, ...]] = field(default_factory=dict)
     groups: int | None = None
+
+    __repr__ = short_repr
 
     def verdicts(self) -> tuple[str, ...]:
         """One sentence a system: better, worse, or not to be told apart, and by how much."""

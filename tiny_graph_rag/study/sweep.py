@@ -23,6 +23,7 @@ from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
 from tiny_graph_rag.retrieval import Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
 from tiny_graph_rag.study.evaluate import BATCH, Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
@@ -90,6 +91,8 @@ class Sweep:
     recommended: dict[str, Recommendation]
     flips: tuple[HopFlips, ...]
     seconds: float
+
+    __repr__ = short_repr
 
 
 def sweep(
