@@ -42,7 +42,9 @@ def root(
 # Each is a module of this folder that registers the command of its name.
 COMMANDS = (
     "compare",
+    "dataset",
     "eval",
+    "generate",
     "init",
     "measures",
     "query",

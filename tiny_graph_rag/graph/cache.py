@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.stamps import known_sha256
 from tiny_graph_rag.columns.stored import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.graph.model import Adjacency, Derived, Entities, KnowledgeGraph, LoadNotes, Relations
+from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
+from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Relations
 from tiny_graph_rag.version import __version__
 
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.model import DANGLING, KnowledgeGraph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import DANGLING
 from tiny_graph_rag.language.folding import nfc
 
 

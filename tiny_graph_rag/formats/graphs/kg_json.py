@@ -20,7 +20,7 @@ from tiny_graph_rag.formats.graphs import graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+    from tiny_graph_rag.graph.building import GraphColumns
 
 IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
@@ -33,7 +33,7 @@ def read_kg_json(path: Path) -> KnowledgeGraph:
     columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
     if not columns.entities:
         raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
-    return columns.graph()
+    return KnowledgeGraph.of_columns(columns)
 
 
 def _size(path: Path) -> int:
@@ -47,13 +47,13 @@ def _in_pieces(path: Path) -> GraphColumns | None:
     """None where the file has to be read as a whole. Raises GraphError."""
     from tiny_graph_rag.columns.hashed import RepeatedIdError
     from tiny_graph_rag.formats.graphs import kg_faults
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
         Pieces,
         parts_beside_non_finite,
         parts_of,
     )
+    from tiny_graph_rag.graph.building import GraphColumns
 
     columns = GraphColumns()
     buffer = mapped(path)
@@ -87,8 +87,8 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
-    from tiny_graph_rag.formats.graphs.kg_records import SHAPE, Entity, Extras, Relation, made
+    from tiny_graph_rag.graph.building import GraphColumns
+    from tiny_graph_rag.graph.records import SHAPE, Entity, Extras, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():

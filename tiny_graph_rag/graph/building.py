@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
-from tiny_graph_rag.formats.graphs.kg_records import Entity, Extras, Relation
-from tiny_graph_rag.graph.model import (
+from tiny_graph_rag.graph.records import Entity, Extras, Relation
+from tiny_graph_rag.graph.tables import (
     DANGLING,
     DEFAULT_WEIGHT,
     Adjacency,
     Entities,
-    KnowledgeGraph,
     LoadNotes,
     Relations,
     rank_by_name,
@@ -61,6 +60,16 @@ class Notes:
         """Those of `kinds` that were found, in the order in which the file shows them first."""
         found = sorted((self.first[kind], kinds.index(kind), kind) for kind in kinds if kind in self.counts)
         return [(kind, self.counts[kind], tuple(self.examples[kind])) for _, _, kind in found]
+
+
+class Tables(NamedTuple):
+    """name_rank: as KnowledgeGraph has it."""
+
+    entities: Entities
+    relations: Relations
+    adjacency: Adjacency
+    name_rank: NDArray[np.int32]
+    notes: LoadNotes
 
 
 class GraphColumns:
@@ -154,8 +163,8 @@ class GraphColumns:
         shown = [labels[place] for place in places[:SHOWN_EXAMPLES].tolist()]
         self.notes.add(kind, numbers[places].tolist(), shown)
 
-    def graph(self) -> KnowledgeGraph:
-        """The graph, without a name; the builder is used up."""
+    def tables(self) -> Tables:
+        """The graph's tables; the builder is used up."""
         entities = Entities(
             ids=self._id_column,
             names=self.names.done(),
@@ -184,7 +193,7 @@ class GraphColumns:
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
         notes = [*self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
-        return KnowledgeGraph(entities, relations, adjacency, rank, notes=LoadNotes(tuple(notes)))
+        return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 
 def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:
