@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
@@ -71,7 +72,8 @@ def references_json(
     first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
     columns = (found.verdicts, found.ranks, found.hops, found.entities)
     items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
-    paths = _paths(evaluation, slice(first, last), written_ranks, spelled)
+    compact = evaluation.config.running.results == COMPACT
+    paths = {} if compact else _paths(evaluation, slice(first, last), written_ranks, spelled)
     for question in questions:
         offset = int(judgments.item_offsets[question])
         blocking = None
@@ -84,7 +86,7 @@ def references_json(
                 part += b',"matched":' + spelled.shown[spelling_of(spelled, entity, reference)]
             if item in paths:
                 part += b',"path":' + paths[item]
-            if verdict == Verdict.RANKED_BELOW_K:
+            if verdict == Verdict.RANKED_BELOW_K and not compact:
                 blocking = blocking or b',"above":' + _blocking(evaluation, question, spelled)
                 part += blocking
             elif verdict == Verdict.NOT_IN_GRAPH:

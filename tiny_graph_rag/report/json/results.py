@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Measure
@@ -138,10 +139,13 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
 
 def questions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
     """Objects of `results`, one a question."""
-    written, block = evaluation.config.evaluation.shown_ranks, slice(questions.start, questions.stop)
+    config, run, block = evaluation.config, evaluation.run, slice(questions.start, questions.stop)
+    written = config.evaluation.shown_ranks
+    if config.running.results == COMPACT:
+        written, run = config.evaluation.top_k, replace(run, walks=None)
     parts = zip(
         questions,
-        rankings_json(evaluation.run, questions, written, spelled, evaluation.reasons),
+        rankings_json(run, questions, written, spelled, evaluation.reasons),
         references_json(evaluation, questions, written, spelled),
         _metrics_json(evaluation.scores, block, spelled),
         _confusions_json(evaluation, questions, spelled),
