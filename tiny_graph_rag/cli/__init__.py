@@ -48,6 +48,7 @@ COMMANDS = (
     "init",
     "measures",
     "query",
+    "recommend",
     "report",
     "score",
     "stats",

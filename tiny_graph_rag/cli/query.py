@@ -35,6 +35,7 @@ def query(
     ] = False,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
+    from tiny_graph_rag.report.json.spelled import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
 
     session = Session.open(
@@ -54,9 +55,9 @@ def query(
         found, spelled = _asked(session, graph, str(question), shown if explain else 0)
     else:
         found, spelled = _asked_again(session, graph, dataset, str(id))
-    names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
+    names = spelled.names_by_id()
     for each in found["ranked"]:
-        each["walk_text"] = _in_words(each.get("walk", []), names)
+        each["walk_text"] = walk_in_words(each.get("walk", []), names)
     print_question(found, session.console, shown)
     if explain:
         print_reasons(found["ranked"], session.console)
@@ -105,14 +106,3 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tupl
     if found["references"]:  # one of them may have a rank that isn't shown
         found["ranked"] = results.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
     return found, spelled
-
-
-def _in_words(walk: list[dict[str, Any]], names: dict[str, str]) -> str:
-    """`A —OWNS→ B ←FEEDS— C`."""
-    if not walk:
-        return ""
-    parts = [names[walk[0]["from"]]]
-    for step in walk:
-        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
-        parts.append(names[step["to"]])
-    return " ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,11 +83,12 @@ class Session:
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         from tiny_graph_rag.formats.graphs import read_graph
+        from tiny_graph_rag.formats.vocabulary import with_vocabulary
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)
         graph = read_graph(path, cache_folder() if running.graph_cache else None)
-        graph = replace(graph, vocabulary=self._vocabulary(graph, path))
+        graph = with_vocabulary(graph, path, self.config.retrieval.vocabulary)
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
         return graph
@@ -98,18 +99,6 @@ class Session:
         return (
             find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
         )
-
-    def _vocabulary(self, graph: KnowledgeGraph, path: Path) -> dict[str, tuple[str, ...]]:
-        """The words that --vocabulary names, or those beside the graph."""
-        from tiny_graph_rag.formats.vocabulary import ENDING, read_vocabulary
-
-        chosen = self.config.retrieval.vocabulary
-        if chosen == "none":
-            return {}
-        if chosen != "auto":
-            return read_vocabulary(find_input(chosen, path.parent, "vocabulary"), graph)
-        beside = path.with_name(f"{graph.name}{ENDING}")
-        return read_vocabulary(beside, graph) if beside.is_file() else {}
 
     @contextmanager
     def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:

@@ -82,6 +82,11 @@ def section_names() -> tuple[str, ...]:
     return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
 
 
+def setting_names() -> tuple[str, ...]:
+    """Every setting of every section."""
+    return tuple(each.name for section in section_names() for each in fields(getattr(Config(), section)))
+
+
 def setting_field(name: str) -> Field[Any]:
     """The dataclass field of a setting, by its name."""
     for section in section_names():

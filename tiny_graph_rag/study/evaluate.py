@@ -22,6 +22,7 @@ from tiny_graph_rag.measures.facts import RelationReference, graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
@@ -44,6 +45,8 @@ class Latency:
     seconds: NDArray[np.float64]
     questions_per_second: float
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
@@ -65,6 +68,8 @@ class Evaluation:
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
+
+    __repr__ = short_repr
 
 
 def evaluate(

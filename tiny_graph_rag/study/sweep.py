@@ -25,6 +25,7 @@ from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.retrieval import Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.evaluate import BATCH, Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
 from tiny_graph_rag.study.hops import nearest_hops, seed_columns
@@ -91,6 +92,8 @@ class Sweep:
     recommended: dict[str, Recommendation]
     flips: tuple[HopFlips, ...]
     seconds: float
+
+    __repr__ = short_repr
 
 
 def sweep(

@@ -7,7 +7,7 @@ part of the file is a join of such pieces: nothing is built that is only there t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -58,6 +58,10 @@ class Spelled:
     def mentioned(self) -> list[int]:
         """Ascending."""
         return sorted(self.ids)
+
+    def names_by_id(self) -> dict[str, str]:
+        """Of every entity that is mentioned."""
+        return {self.ids[row]: self.names[row] for row in self.mentioned}
 
     def walks(self, entities: NDArray[np.int32], walks: NDArray[np.int32]) -> list[bytes]:
         """JSON of the walks that end at `entities`, from their seeds: `{"from", "relation", "to", "forward"}`
@@ -171,3 +175,14 @@ def ranked_json(
         *rankings_json(run, range(row, row + 1), most, spelled, by_question)
     )
     return found
+
+
+def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:
+    """`A —OWNS→ B ←FEEDS— C`; "" for a seed itself. walk: as results files have it; names: by id."""
+    if not walk:
+        return ""
+    parts = [names[walk[0]["from"]]]
+    for step in walk:
+        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
+        parts.append(names[step["to"]])
+    return " ".join(parts)
