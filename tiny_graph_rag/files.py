@@ -200,10 +200,14 @@ def sha256_meanwhile(path: Path) -> Callable[[], str]:
 
 
 def output_path(name: str | Path, folder: Path) -> Path:
-    """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or / and is taken as it stands."""
+    """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or /, or with the folder itself, as
+    completing a name in the shell gives it; then it is taken as it stands."""
     text = str(name)
     path = Path(text).expanduser()
     if path.is_absolute() or text.startswith(("./", "../", "~")):
+        return path
+    known = Path(os.path.normpath(folder)).parts
+    if known and Path(os.path.normpath(path)).parts[: len(known)] == known:
         return path
     return folder / path
 

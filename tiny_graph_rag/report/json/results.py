@@ -25,6 +25,7 @@ from tiny_graph_rag.report.json.explained import (
     references_json,
 )
 from tiny_graph_rag.report.json.numbers import (
+    Made,
     head,
     headline,
     latency_document,
@@ -43,7 +44,7 @@ from tiny_graph_rag.study.evaluate import Evaluation
 QUESTIONS_AT_ONCE = 1024
 
 
-def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
+def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator[bytes]:
     """The file, piece by piece, one question a line so that people can read and diff it."""
     fields = {
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
@@ -51,7 +52,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
-    yield opened(head("eval", **fields))
+    yield opened(head("eval", made, **fields))
     spelled = Spelled(evaluation.graph, msgspec.json.Encoder().encode)
     yield b',\n  "results": ['
     for first in range(0, len(evaluation.examples), QUESTIONS_AT_ONCE):
@@ -123,7 +124,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "estimated_cost_usd": 0.0,
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
-        **explained_summary(evaluation.explanation),
+        **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
     }
@@ -153,16 +154,9 @@ def questions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -
         strict=True,
     )
     for row, ranking, references, metrics, confusion, seconds in parts:
-        example = evaluation.examples[row]
         answer, linking = _answer(evaluation, row, spelled)
-        yield (
-            b'{"id":%b,"query":%b,"tags":%b,"linked":%b,"ranked":%b,"references":%b,"metrics":%b,'
-            b'"answer":%b,%b,"latency_seconds":%b%b}'
-        ) % (
-            spelled.encoded(example.id),
-            spelled.encoded(example.query),
-            spelled.encoded(example.tags),
-            spelled.encoded(linked_json(evaluation.linked[row], spelled)),
+        yield (b'%b,"ranked":%b,"references":%b,"metrics":%b,"answer":%b,%b,"latency_seconds":%b%b}') % (
+            spelled.encoded(_asked(evaluation, row, spelled)).removesuffix(b"}"),
             ranking,
             references,
             metrics,
@@ -171,6 +165,19 @@ def questions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -
             seconds,
             linking,
         )
+
+
+def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
+    """What a question's object begins with."""
+    example = evaluation.examples[row]
+    return {
+        "id": example.id,
+        "query": example.query,
+        **({"context": list(example.context)} if example.context else {}),
+        **({"ground_truth": list(example.ground_truth)} if example.ground_truth else {}),
+        "tags": list(example.tags),
+        "linked": linked_json(evaluation.linked[row], spelled),
+    }
 
 
 def _metrics_json(scores: Mapping[Measure, Column], block: slice, spelled: Spelled) -> Iterator[bytes]:
@@ -183,8 +190,8 @@ def _metrics_json(scores: Mapping[Measure, Column], block: slice, spelled: Spell
         yield b"{%b}" % b",".join(map(add, names, values))
 
 
-def _confusions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
-    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
+def confusions(evaluation: Evaluation, questions: range) -> Iterator[tuple[list[int], list[int], list[str]]]:
+    """Of each question the entities that the first k hold rightly and wrongly, and the references missed."""
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
     block = slice(questions.start, questions.stop)
     rows, items = judged.rows[block, :cutoff], judged.items[block, :cutoff]
@@ -198,16 +205,20 @@ def _confusions_json(evaluation: Evaluation, questions: range, spelled: Spelled)
             if place == NO_ROW:
                 break
             if item == NO_ITEM:
-                wrong.append(spelled.name_json[entity])
+                wrong.append(entity)
             else:
-                right.append(spelled.name_json[entity])
+                right.append(entity)
                 filled.add(item - offset)
-        missed = [
-            spelled.shown[each.name]
-            for each in evaluation.judgments.references[question]
-            if each.item not in filled
-        ]
-        yield b'"tp":[%b],"fp":[%b],"fn":[%b]' % tuple(map(b",".join, (right, wrong, missed)))
+        references = evaluation.judgments.references[question]
+        yield right, wrong, [each.name for each in references if each.item not in filled]
+
+
+def _confusions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
+    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
+    names, shown = spelled.name_json.__getitem__, spelled.shown.__getitem__
+    for right, wrong, missed in confusions(evaluation, questions):
+        parts = map(names, right), map(names, wrong), map(shown, missed)
+        yield b'"tp":[%b],"fp":[%b],"fn":[%b]' % tuple(map(b",".join, parts))
 
 
 def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> list[dict[str, Any]]:
