@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,23 @@ FOLDS, REPEATS = 5, 4  # every question is left out REPEATS times
 CHUNK_CELLS = 1 << 22
 NORMAL_FROM = 500  # observations that differ
 
+TOO_FEW = "{n} questions are too few to recommend by (fewer than {least})"
+TOO_FEW_GROUPS = "{n} groups of questions are too few to recommend by (fewer than {least})"
+ONLY = "the only setting"
+BEST = "no other setting has a better mean"
+ALIKE = "these settings can't be told apart (the best mean is {loss} higher, p {p}): the smallest is taken"
+SMALL_LOSS = "loses {loss} against the best, no more than the tolerance of {tolerance}"
+
 Table = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """setting: row of the recommended setting, None where there are too few questions. best: the row with the
-    best mean. loss: the recommended setting's mean loss against it. p: of the test that no other setting is
-    better (NaN where none has a better mean). held_out: the mean of what the rule chooses, on questions that
-    it was not chosen on. reason: the same in words."""
+    best mean, None where no question has a value. loss: the recommended setting's mean loss against it.
+    p: of the test that no other setting is better (NaN where none has a better mean). held_out: the mean of
+    what the rule chooses, on questions that it was not chosen on. said, values: why, a text with names in
+    braces."""
 
     setting: int | None
     best: int | None
@@ -42,7 +50,12 @@ class Recommendation:
     p: float
     held_out: Mean
     questions: int
-    reason: str
+    said: str
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        return self.said.format(**self.values)
 
 
 def rule(measure: str, tolerance: float) -> str:
@@ -74,41 +87,23 @@ def recommend(
         np.arange(table.shape[1]) if groups is None else np.unique(groups[defined], return_inverse=True)[1]
     )
     questions, observations = table.shape[1], int(group.max(initial=-1)) + 1
-    if observations < RELIABLE_FROM:
-        what = "questions" if groups is None else "groups of questions"
-        said = f"{observations} {what} are too few to recommend by (fewer than {RELIABLE_FROM})"
-        return Recommendation(None, None, math.nan, math.nan, UNDEFINED, questions, said)
     gains = table if higher_is_better else -table
+    best = _order(gains, hops)[1] if questions else None
+    if best is None or observations < RELIABLE_FROM:
+        few = {"n": f"{observations:,}", "least": str(RELIABLE_FROM)}
+        said = TOO_FEW if groups is None else TOO_FEW_GROUPS
+        leading = None if best is None else rows[best]
+        return Recommendation(None, leading, math.nan, math.nan, UNDEFINED, questions, said, few)
     chosen, p = _chosen(gains, hops, group, tolerance, seed, DRAWS)
-    best = _order(gains, hops)[1]
     loss = float((gains[best] - gains[chosen]).mean())
     held_out = mean_of(
         _held_out(table, gains, hops, group, tolerance, seed),
         groups=None if groups is None else group,
         bounds=bounds,
     )
-    return Recommendation(
-        rows[chosen],
-        rows[best],
-        loss,
-        p,
-        held_out,
-        questions,
-        _said(len(gains), chosen == best, loss, p, tolerance),
-    )
-
-
-def _said(settings: int, is_best: bool, loss: float, p: float, tolerance: float) -> str:
-    if settings == 1:
-        return "the only setting"
-    if is_best:
-        return "no other setting has a better mean"
-    if p >= ERROR:
-        return (
-            f"these settings can't be told apart (the best mean is {loss:.3f} higher, p {p:.3f}): "
-            "the smallest is taken"
-        )
-    return f"loses {loss:.3f} against the best, no more than the tolerance of {tolerance:g}"
+    figures = {"loss": f"{loss:.3f}", "p": f"{p:.3f}", "tolerance": f"{tolerance:g}"}
+    said = ONLY if len(gains) == 1 else BEST if chosen == best else ALIKE if p >= ERROR else SMALL_LOSS
+    return Recommendation(rows[chosen], rows[best], loss, p, held_out, questions, said, figures)
 
 
 def _order(gains: Table, hops: Sequence[int | None]) -> tuple[list[int], int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,12 +33,37 @@ from tiny_graph_rag.study.verdicts import Limits
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """Settings tried together: name → value, `retriever` among them. varied: those that the sweep varies."""
+
+    settings: Mapping[str, Any]
+    varied: tuple[str, ...] = ("retriever",)
+
+    @property
+    def retriever(self) -> str:
+        return str(self.settings["retriever"])
+
+    @property
+    def name(self) -> str:
+        """`bfs`, `pagerank, fuzzy 0.85`: what sets it apart."""
+        shown = [f"{name.replace('_', '-')} {_spelled(self.settings[name])}" for name in self.varied[1:]]
+        return ", ".join([self.retriever, *shown])
+
+
+def _spelled(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "on" if value else "off"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What is swept. decide_by: the measure that recommends; tolerance: the loss in it that is no matter."""
+    """What is swept. variants: each is tried at every hop limit. decide_by: the measure that recommends;
+    tolerance: the loss in it that is no matter."""
 
     hops: tuple[int, ...]
     cutoffs: tuple[int, ...]
-    retrievers: tuple[str, ...]
+    variants: tuple[Variant, ...]
     measures: Callable[[int], tuple[Measure, ...]]
     decide_by: Measure
     tolerance: float
@@ -58,7 +84,7 @@ class Setting:
     for all questions with this setting, linking and loading apart; shared by the cutoffs.
     """
 
-    retriever: str
+    variant: Variant
     hops: int | None
     top_k: int
     overall: SettingSlice
@@ -67,12 +93,21 @@ class Setting:
     reached_p95: float
     seconds: float
 
+    @property
+    def retriever(self) -> str:
+        return self.variant.retriever
+
+    @property
+    def system(self) -> str:
+        """The variant's name."""
+        return self.variant.name
+
 
 @dataclass(frozen=True, slots=True)
 class HopFlips:
     """Ids of the questions whose deciding measure rose or fell from one hop limit to the next one swept."""
 
-    retriever: str
+    system: str
     before: int
     after: int
     won: tuple[str, ...]
@@ -111,15 +146,7 @@ def sweep(
     started = time.perf_counter()
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = linker_for(graph, names, config)
-    linker.check(examples.examples)
-    linked = linker.link(examples.examples)
-    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
-    if failed:
-        raise ServiceError(
-            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
-            "Run it again: what was answered is in the cache"
-        )
+    links: dict[tuple[Any, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]
     groups = [example.group for example in examples]
     group_of = numbered(groups)
@@ -127,8 +154,14 @@ def sweep(
     settings: list[Setting] = []
     deciding: list[Column] = []
     first_of: list[int] = []
-    for name in plan.retrievers:
-        deepest = config.override(retriever=name, hops=max(plan.hops))
+    for variant in plan.variants:
+        deepest = config.replaced(**variant.settings, hops=max(plan.hops))
+        by = (deepest.retrieval.linker, deepest.retrieval.fuzzy)
+        linked = (
+            links[by]
+            if by in links
+            else links.setdefault(by, _linked(graph, names, deepest, examples, linker_for))
+        )
         retriever = make_retriever(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 
@@ -154,7 +187,7 @@ def sweep(
                     for tag, each in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
-                settings.append(Setting(name, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
+                settings.append(Setting(variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
             progress(len(first_of) * len(linked))
     recommended = {
         tag: recommend(
@@ -169,11 +202,26 @@ def sweep(
         )
         for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
     }
-    labels = [(settings[each].retriever, settings[each].hops) for each in first_of]
+    labels = [(settings[each].system, settings[each].hops) for each in first_of]
     ids = [example.id for example in examples]
     flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
     elapsed = time.perf_counter() - started
     return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, elapsed)
+
+
+def _linked(
+    graph: KnowledgeGraph, names: NameIndex, config: Config, examples: EvalSet, linker_for: LinkerMaker
+) -> list[LinkedQuestion]:
+    linker = linker_for(graph, names, config)
+    linker.check(examples.examples)
+    linked = list(linker.link(examples.examples))
+    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
+    if failed:
+        raise ServiceError(
+            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
+            "Run it again: what was answered is in the cache"
+        )
+    return linked
 
 
 def _runs(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.report.terminal import Console, Table, escape
-from tiny_graph_rag.report.terminal.summary import UNRELIABLE, interval, shown
+from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
     tests = sum(len(each) - 1 for each in found.overall.values())
     one = "group" if found.groups is not None else "question"
     yield (
-        f"differences to {escape(found.systems[0].name)} with 95 % intervals ({UNRELIABLE}); p of a paired "
+        f"differences to {escape(found.systems[0].name)} with 95 % intervals ({unreliable()}); p of a paired "
         f"randomisation test and t-test; p (Holm) corrected for the {amount(tests, 'test')} of a table"
     )
     if found.groups is not None:

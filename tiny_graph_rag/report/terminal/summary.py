@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.measures.summary import Slice, Summary
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.terminal import Console, Table, escape
 
-UNRELIABLE = f"?: not to be relied on (fewer than {RELIABLE_FROM} observations, or few that weigh or differ)"
 BESIDE = 5  # measures with their intervals that fit into a terminal's width
+
+
+def unreliable() -> str:
+    """What the mark says."""
+    return t(
+        "?: not to be relied on (fewer than {n} observations, or few that weigh or differ)", n=RELIABLE_FROM
+    )
 
 
 def shown(value: float) -> str:
@@ -31,20 +37,29 @@ def interval(mean: Mean) -> str:
     return f"{shown(mean.mean)} [dim]{ends}{' ' if mean.reliable else '?'}[/dim]"
 
 
+def marked(mean: Mean) -> str:
+    """A mean alone, and a ? where too few questions stand behind it."""
+    return shown(mean.mean) + ("" if mean.reliable or math.isnan(mean.mean) else "[dim]?[/dim]")
+
+
 def print_summary(summary: Summary, console: Console) -> None:
     """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
     overall = summary.overall
     if len(overall.measures) > BESIDE:
         table = Table()
-        for column in ("measure", "all questions", "n"):
-            table.add_column(column, justify="left" if column == "measure" else "right")
+        for place, column in enumerate((t("measure"), t("all questions"), "n")):
+            table.add_column(column, justify="right" if place else "left")
         for each, mean in overall.measures.items():
             table.add_row(str(each), interval(mean), f"{mean.n:,}")
         console.print(table)
         if summary.by_tag:
-            console.print(f"by tag ({len(summary.by_tag)}): in the results file")
+            console.print(t("by tag ({n}): in the results file", n=len(summary.by_tag)))
     else:
-        console.print(_beside(summary))
+        table = _beside(summary, interval)
+        if not table.fits(console.width):
+            table = _beside(summary, marked)
+            console.print(t("intervals are left out, for there is no room; the results file has them"))
+        console.print(table)
     for line in remarks(summary):
         console.print(line)
 
@@ -54,20 +69,23 @@ def remarks(summary: Summary) -> list[str]:
     overall, lines = summary.overall, []
     means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
     if not all(mean.reliable for mean in means):
-        lines.append(f"means with their 95 % interval; {UNRELIABLE}")
+        lines.append(f"{t('means with their 95 % interval')}; {unreliable()}")
     if overall.groups is not None:
         lines.append(
-            f"{overall.questions:,} questions in {amount(overall.groups, 'group')}: "
-            "intervals take a group as one observation"
+            t(
+                "{n} questions in {groups} groups: intervals take a group as one observation",
+                n=f"{overall.questions:,}",
+                groups=f"{overall.groups:,}",
+            )
         )
     lines += without_gold(overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures))
     missed = overall.nothing_retrieved - overall.rightly_empty
     if missed:
         lines.append(
-            amount(
+            counted(
                 missed,
-                "question with a reference retrieved nothing and scores 0",
-                "questions with a reference retrieved nothing and score 0",
+                "{n} question with a reference retrieved nothing and scores 0",
+                "{n} questions with a reference retrieved nothing and score 0",
             )
         )
     return lines
@@ -82,29 +100,33 @@ def without_gold(questions: int, rightly_empty: int, scored_by: Sequence[str]) -
     """How many questions have no reference, whether they were rightly left empty, and where they count."""
     if not questions:
         return []
-    count = "in no mean" if not scored_by else f"in no mean but that of {', '.join(scored_by)}"
-    wrong = questions - rightly_empty
-    return [
-        amount(questions, "question has", "questions have")
-        + f" no reference: {rightly_empty:,} rightly left empty, {wrong:,} answered with entities; {count}"
-    ]
+    said = counted(
+        questions,
+        "{n} question has no reference: {empty} rightly left empty, {wrong} answered with entities",
+        "{n} questions have no reference: {empty} rightly left empty, {wrong} answered with entities",
+        empty=f"{rightly_empty:,}",
+        wrong=f"{questions - rightly_empty:,}",
+    )
+    if scored_by:
+        return [f"{said}; {t('in no mean but that of {measures}', measures=', '.join(scored_by))}"]
+    return [f"{said}; {t('in no mean')}"]
 
 
-def _beside(summary: Summary) -> Table:
+def _beside(summary: Summary, spelled: Callable[[Mean], str]) -> Table:
     overall = summary.overall
     table = Table()
-    table.add_column("questions")
+    table.add_column(t("questions"))
     for each in overall.measures:
         table.add_column(str(each), justify="right")
     table.add_column("n", justify="right")
-    _add(table, "all", overall, style="bold")
+    _add(table, t("all"), overall, spelled, style="bold")
     by_tag = sorted(summary.by_tag.items(), key=lambda item: (-item[1].questions, item[0]))
     for tag, part in by_tag:
-        _add(table, f"  {escape(one_line(tag, 40))}", part)
+        _add(table, f"  {escape(one_line(tag, 40))}", part, spelled)
     return table
 
 
-def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
+def _add(table: Table, label: str, part: Slice, spelled: Callable[[Mean], str], style: str = "") -> None:
     counted = [mean.n for mean in part.measures.values()]
     n = f"{min(counted):,}" if len(set(counted)) == 1 else f"{min(counted):,}–{max(counted):,}"
-    table.add_row(label, *(interval(mean) for mean in part.measures.values()), n, style=style)
+    table.add_row(label, *map(spelled, part.measures.values()), n, style=style)
