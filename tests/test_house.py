@@ -27,7 +27,7 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("run",),
-    ("files", "secret", "shown", "errors", "version"),
+    ("files", "messages", "secret", "shown", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
