@@ -112,7 +112,9 @@ class Session:
         """The file that `graph` reads."""
         folder = Path(self.config.storage.kg_dir)
         return (
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+            find_input(given.graph, folder, "knowledge graph", or_folder=True)
+            if given.graph
+            else _implied(folder, examples)
         )
 
     @contextmanager
@@ -196,13 +198,9 @@ def base_name(examples: EvalSet) -> str:
 
 
 def _implied(folder: Path, examples: EvalSet | None) -> Path:
-    from tiny_graph_rag.formats.graphs import READERS
+    from tiny_graph_rag.formats.graphs import graph_files
 
-    graphs = sorted(
-        each
-        for each in (folder.iterdir() if folder.is_dir() else ())
-        if each.name.endswith(tuple(READERS)) and each.is_file()
-    )
+    graphs = graph_files(folder)
     if examples is not None:
         wanted = f"{base_name(examples)}-KG.json"
         for each in graphs:
