@@ -93,9 +93,12 @@ NOTHING = Bits(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
 class TextIndex:
     """Made once a graph; of a cached graph its columns lie memory-mapped beside the graph's."""
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
+    def __init__(self, graph: KnowledgeGraph, *, every_text: bool = False) -> None:
+        """every_text: also so many that only who asks for them should pay; else it holds none of them."""
         self.graph = graph
-        kept = graph.derived("texts", lambda: _columns(graph))
+        told = int(np.count_nonzero(np.diff(graph.relations.descriptions.offsets)))
+        read = every_text or len(graph) + told <= TEXTS_READ
+        kept = graph.derived("texts" if read else "no-texts", lambda: _columns(graph, read=read))
         self.stems = Strings(kept["stems.data"], kept["stems.offsets"])
         self.own, self.told, self.named = (
             Postings(kept[f"{name}.offsets"], kept[f"{name}.rows"], kept[f"{name}.counts"])
@@ -204,28 +207,27 @@ class _Numbers:
         return number
 
 
-def _columns(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
+def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     known, relations = graph.entities, graph.relations
     numbers = _Numbers()
     told_rows = np.flatnonzero(np.diff(relations.descriptions.offsets))
-    fits = len(graph) + len(told_rows) <= TEXTS_READ
     names: list[list[int]] = []
     own: list[list[int]] = []
-    kinds = [numbers.of(" ".join(words_of_name(name))) for name in known.types.names] if fits else []
+    kinds = [numbers.of(" ".join(words_of_name(name))) for name in known.types.names] if read else []
     codes = known.types.codes.tolist()
-    for row in range(len(graph) if fits else 0):
+    for row in range(len(graph) if read else 0):
         names.append(numbers.of(known.names[row]))
         more = ". ".join((*known.aliases[row], known.descriptions[row]))
         own.append(names[-1] + kinds[codes[row]] + numbers.of(more))
-    told = [numbers.of(relations.descriptions[row]) for row in (told_rows.tolist() if fits else ())]
-    words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names] if fits else []
+    told = [numbers.of(relations.descriptions[row]) for row in (told_rows.tolist() if read else ())]
+    words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names] if read else []
     order = sorted(numbers.stems)
     place = np.zeros(len(order), dtype=np.int64)  # from the order of appearance to that of the stems
     for index, stem in enumerate(order):
         place[numbers.stems[stem]] = index
     stems = Strings.of(order)
     lengths = np.zeros(len(graph))
-    if fits:
+    if read:
         own_length, name_length = (np.array([len(each) for each in texts]) for texts in (own, names))
         per_relation = np.array([len(each) for each in words], dtype=np.int64)[relations.types.codes]
         per_relation[told_rows] += np.array([len(each) for each in told], dtype=np.int64)
