@@ -313,7 +313,7 @@ def parse_quotas(text: str) -> dict[str, float]:
         try:
             quotas[tag.strip()] = float(share)
         except ValueError:
-            quotas[""] = 0.0
+            quotas[tag.strip()] = 0.0
         if not tag.strip() or not quotas[tag.strip()] > 0:
             raise UsageError(f"--quota: wanted tag=share such as multi-hop=40, got {part!r}")
     return quotas

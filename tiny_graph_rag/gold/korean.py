@@ -32,10 +32,10 @@ _NEITHER = None
 def final_of(text: str) -> int | None:
     """The final consonant with which a text is read aloud in Korean, 0 for none, None where nobody can tell.
 
-    As `final_consonant` numbers them. Marks at the end are not read (「봄봄」), digits as Sino-Korean numbers
-    (3 is 삼, 10 is 십), Latin letters as a word, capitals one by one.
+    As `final_consonant` numbers them. Marks and a bracket at the end are not read, digits as Sino-Korean
+    numbers (3 is 삼, 10 is 십), Latin letters as a word, capitals one by one.
     """
-    read = re.search(r"([^\W_]+)[\W_]*$", text)
+    read = re.search(r"([^\W_]+)[\W_]*$", re.sub(r"(?<=\w)\s*\([^()]*\)$", "", text))
     if read is None:
         return _NEITHER
     word = read[1]
