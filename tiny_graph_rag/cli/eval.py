@@ -32,7 +32,8 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.config.sections import COMPACT, FULL
+from tiny_graph_rag.errors import FoundProblems, UsageError, nearest
 from tiny_graph_rag.linking import LLM, make_linker
 
 
@@ -62,6 +63,7 @@ def evaluate_command(
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
+    results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
     perturb: Annotated[
         str | None,
         typer.Option(
@@ -105,11 +107,16 @@ def evaluate_command(
         **flags(retrieving),
         top_k=top_k,
         save_reasons=save_reasons,
+        results=results,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
     check_cutoff(config, config.evaluation.top_k)
+    form = config.running.results
+    if form not in (FULL, COMPACT):
+        hint = nearest(form, (FULL, COMPACT))
+        raise UsageError(f"--results must be {FULL} or {COMPACT}, got {form!r}{hint}")
     chosen_measures = (
         parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
     )

@@ -8,6 +8,7 @@ from typing import Any
 from tiny_graph_rag.errors import ConfigError
 
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
+FULL, COMPACT = "full", "compact"  # of --results
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
 SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
@@ -146,12 +147,13 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done; changes no result, so results files don't record it."""
+    """How the work is done; changes no figure, so results files don't record it."""
 
     threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
     compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
+    results: str = setting(FULL, "what a results file holds: full, or compact (no walks, no ranks below k)")
 
 
 @dataclass(frozen=True, slots=True)
