@@ -42,7 +42,10 @@ def validation_json(
         "hop_tags": {tag: asdict(each) for tag, each in hop_tags.items()},
         "drift": None if drift is None else asdict(drift),
         "broken_lines": list(broken),
-        "findings": [asdict(each) for each in found.findings],
+        "findings": [
+            {"severity": each.severity, "kind": each.kind, "line": each.line, "message": each.message}
+            for each in found.findings
+        ],
     }
 
 

@@ -123,12 +123,18 @@ function lossSection(data, state) {
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((each) =>
-    el("li", {}, el("span", {}, ticked(each.text)), each.rule && el("span", { class: "small" }, t(each.rule))));
+    el("li", {}, el("span", {}, ticked(adviceWords(each))), each.rule && el("span", { class: "small" }, t(each.rule))));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
     el("div", { class: advice.length ? "split" : "" },
       el("div", {}, body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
       advice.length > 0 && el("div", {}, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice))));
+}
+
+// In the page's language where its words are known, else as the file has it.
+function adviceWords({ text, said, values }) {
+  if (!said || !words[said]) return text;
+  return t(said, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, t(value)])));
 }
 
 // `words in ticks` are commands.
