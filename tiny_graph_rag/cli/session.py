@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.config import Config, cache_folder, load_config
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.files import find_input
+from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
 
 if TYPE_CHECKING:  # a command loads only what it uses
@@ -50,6 +50,7 @@ class Session:
             config = config.override(
                 kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
             )
+        allow_unpacked(config.running.largest_unpacked)
         return cls(config, common.quiet, to_stdout)
 
     @property
