@@ -28,7 +28,7 @@ FLOORS = (
     ("config",),
     ("run",),
     ("documents",),
-    ("files", "secret", "shown", "errors", "version"),
+    ("files", "messages", "secret", "shown", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

@@ -9,8 +9,10 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
+from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.spelled import Spelled
 
 
-@command(app, "query")
+@command(app, "query", LOOK)
 def query(
     graph: Graph,
     folders: Folders,
@@ -26,21 +28,31 @@ def query(
     common: Common,
     question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
     dataset: Annotated[
-        Path | None, typer.Option("--dataset", help="Gold set that holds the question.")
+        Path | None,
+        typer.Option("--dataset", help="Gold set that holds the question.", rich_help_panel=INPUT),
     ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="The question of the gold set to ask again.")] = None,
-    top_k: Annotated[int | None, from_config("--top-k")] = None,
+    id: Annotated[
+        str | None,
+        typer.Option("--id", help="The question of the gold set to ask again.", rich_help_panel=INPUT),
+    ] = None,
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each rank is made of: steps, words, prices.")
+        bool,
+        typer.Option(
+            "--explain", help="Show what each rank is made of: steps, words, prices.", rich_help_panel=OUTPUT
+        ),
     ] = False,
+    output: Written = None,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
+    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.spelled import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
 
     session = Session.open(
         common,
         folders,
+        to_stdout=output == STDOUT,
         **flags(retrieving),
         top_k=top_k,
         save_reasons=explain or None,
@@ -61,6 +73,9 @@ def query(
     print_question(found, session.console, shown)
     if explain:
         print_reasons(found["ranked"], session.console)
+    known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
+    asked = {"graph": known, "config": session.config.as_dict(), "question": found}
+    write_document(session, output, head("query", session.made(), **asked))
 
 
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:

@@ -109,6 +109,30 @@ class LoadNotes:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What of a file is no entity and no relation by intent, such as chunks of text. examples: at most 3."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which program wrote a graph's file, and what became of everything in it.
+
+    columns: (table, column, what it became), such as ("entities", "title", "name").
+    """
+
+    writer: str = ""
+    columns: tuple[tuple[str, str, str], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+KG_JSON = Origin("KG JSON")  # its columns are the graph's own
+
+
 def _singular(kind: str) -> str:
     """`relations left out …` → `relation left out …`."""
     return re.sub("^(entit|relation|key)(ies|s)\\b", lambda of: {"entit": "entity"}.get(of[1], of[1]), kind)

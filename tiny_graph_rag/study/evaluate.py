@@ -28,6 +28,7 @@ from tiny_graph_rag.study.explanation import Explanation, explain
 if TYPE_CHECKING:
     from tiny_graph_rag.study.answer_scores import Answered
     from tiny_graph_rag.study.perturb import Perturbed
+    from tiny_graph_rag.study.trials import Trial
 
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
@@ -68,6 +69,8 @@ class Evaluation:
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    """What flags would change, where that was tried."""
 
     __repr__ = short_repr
 
