@@ -87,7 +87,7 @@ def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
     try:
         found = msgspec.json.decode(read_bytes(path), type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(
             f"{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read as one: {error}"
         ) from error

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
 from tiny_graph_rag.formats.gold.exchange import read_any_gold, row_of
@@ -70,9 +71,9 @@ def read_questions(path: Path) -> list[Example]:
         return _checked([Example(f"q{n:03d}", line, (), line=n) for n, line in rows if line], path)
     if start == "[":
         try:
-            document = json.loads(text)
-        except ValueError as error:
-            raise DatasetError(f"{path.name}: not JSON: {error}") from error
+            document = parse_json(text)
+        except NotJsonError as error:
+            raise DatasetError(error.at(path)) from error
         numbered = list(enumerate(document, start=1))
     else:
         numbered = [
@@ -112,9 +113,9 @@ def _of_table(path: Path) -> list[Example]:
 
 def _object(line: str, number: int, path: Path) -> Any:
     try:
-        return json.loads(line)
-    except ValueError as error:
-        raise DatasetError(f"{path.name}:{number}: not JSON: {error}") from error
+        return parse_json(line)
+    except NotJsonError as error:
+        raise DatasetError(error.at(path, number)) from error
 
 
 def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example | None:
