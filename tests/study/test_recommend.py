@@ -89,7 +89,7 @@ def test_questions_are_read_as_people_keep_them(tmp_path: Path, name: str, text:
         ("q.jsonl", '{"id": 1}\n[1]\n', "q.jsonl:2: wanted a question"),
         ("q.jsonl", '{"id": 1, "query": "a"}\n{"id": 1, "query": "b"}\n', "used already"),
         ("q.jsonl", '{"query": "a", "tags": "x"}\n', "'tags' must be a list of strings"),
-        ("q.jsonl", '{"query": \n', "q.jsonl:1: not JSON"),
+        ("q.jsonl", '{"query": \n', "q.jsonl:1:11: not JSON"),
     ],
 )
 def test_what_is_no_question_is_refused_with_its_line(
@@ -107,7 +107,7 @@ def test_judgments_that_came_with_the_questions_are_kept(run_cli, tmp_path: Path
         run_cli, tmp_path, "q.jsonl", json.dumps(row) + "\n", "--retrievers", "bfs", "--pool", 2
     )
     assert drafts[0].example.reference_entities == ("Baboon",)
-    assert drafts[0].example.unknown == {"group": "g"}
+    assert drafts[0].example.group == "g"
     assert [each.name for each in drafts[0].candidates if not each.by] == ["Baboon"]
     path = tmp_path / "again.jsonl"
     path.write_bytes(b"".join(draft_lines(drafts)))

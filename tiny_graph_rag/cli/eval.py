@@ -40,7 +40,8 @@ from tiny_graph_rag.cli.session import (
     described,
     settings_line,
 )
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.config.sections import COMPACT, FULL
+from tiny_graph_rag.errors import FoundProblems, UsageError, nearest
 from tiny_graph_rag.linking import LLM, make_linker
 from tiny_graph_rag.retrieval import is_own, make_retriever
 
@@ -75,6 +76,7 @@ def evaluate_command(
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
+    results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
     perturb: Annotated[
         str | None,
         typer.Option(
@@ -118,11 +120,16 @@ def evaluate_command(
         **flags(retrieving),
         top_k=top_k,
         save_reasons=save_reasons,
+        results=results,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
     check_cutoff(config, config.evaluation.top_k)
+    form = config.running.results
+    if form not in (FULL, COMPACT):
+        hint = nearest(form, (FULL, COMPACT))
+        raise UsageError(f"--results must be {FULL} or {COMPACT}, got {form!r}{hint}")
     chosen_measures = (
         parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
     )

@@ -14,6 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.report.page_packing import page_data, script_json
 
 Json = dict[str, Any]
@@ -48,14 +49,20 @@ def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     style = (folder / "page.css").read_text(encoding="utf-8")
     code = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     script = f'"use strict";\n(() => {{\n{code}\n}})();\n'
-    kind, text = script_json(data)
+    kind, text = script_json({**data, "words": dict(catalogue(spoken()))})
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
-        title=html.escape(title), policy=policy, style=style, script=script, kind=kind, data=text
+        title=html.escape(title),
+        language=spoken(),
+        policy=policy,
+        style=style,
+        script=script,
+        kind=kind,
+        data=text,
     )
 
 

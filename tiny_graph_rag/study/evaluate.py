@@ -111,7 +111,9 @@ def evaluate(
         linked = tuple(replace(each, error=each.error or error) for each, error in errors)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
-    summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
+    summary = summarise(
+        scores, judged, [example.tags for example in examples], [example.group for example in examples]
+    )
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
 from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
@@ -23,7 +23,15 @@ _STRING_LISTS = (
     "context",
 )
 _ID_KEYS = ("eval_id", "example_id", "question_id")  # of other makers, where there is no `id`
-_KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relationships", *_STRING_LISTS}
+_KNOWN = {
+    "id",
+    "query",
+    "reference_entities",
+    "ground_truth",
+    "reference_relationships",
+    "group",
+    *_STRING_LISTS,
+}
 
 
 def read_eval_set(path: Path) -> EvalSet:
@@ -61,9 +69,10 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     """The lines that can be used, and what is wrong with the others (file, line, field, what came)."""
     problems: list[str] = []
     examples: list[Example] = []
-    for number, place, line, row in _rows(path, problems):
+    for number, place, row in _rows(path, problems):
+        check_few(problems, DatasetError)
         row = _named_ours(row)
-        wrong = _wrong_fields(row) or _half_characters(line, row)
+        wrong = _wrong_fields(row)
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
             examples.append(_example(row, number))
@@ -74,26 +83,21 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
 
 
-def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, str, Any]]:
-    """Number, place, text and document of each question: one a line, or in one list, or under `results`."""
+def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
+    """Number, place and document of each question: one a line, or in one list, or under `results`."""
     text = decode_utf8(read_bytes(path), path)
     whole = _whole(text, path)
     if whole is not None:
         for number, row in enumerate(whole, start=1):
-            yield number, f"{path.name}: question {number}", json.dumps(row), row
+            yield number, f"{path.name}: question {number}", row
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
-        place = f"{path.name}:{number}"
         try:
-            yield number, place, line, json.loads(line)
-        except json.JSONDecodeError as error:
-            problems.append(f"{place}:{error.colno}: not JSON: {error.msg}")
-        except RecursionError:
-            problems.append(f"{place}: nested too deeply")
-        except ValueError:  # Python refuses to read integers of thousands of digits
-            problems.append(f"{place}: holds a number of too many digits")
+            yield number, f"{path.name}:{number}", parse_json(line)
+        except NotJsonError as error:
+            problems.append(error.at(path, number))
 
 
 def _whole(text: str, path: Path) -> list[Any] | None:
@@ -103,8 +107,8 @@ def _whole(text: str, path: Path) -> list[Any] | None:
         document: Any = json_document(path, DatasetError)
     elif start[:1] == "{" and "\n" in start.strip():
         try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
+            document = parse_json(text)
+        except NotJsonError:
             return None
         document = document.get("results") if isinstance(document, dict) else None
     else:
@@ -141,6 +145,7 @@ def _example(row: dict[str, Any], number: int) -> Example:
             ReferenceRelationship(each["source"], each["target"], each.get("type") or "")
             for each in row.get("reference_relationships") or ()
         ),
+        group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key not in _KNOWN},
         line=number,
         **lists,
@@ -158,6 +163,12 @@ def _wrong_fields(row: object) -> list[str]:
         wrong.append(f"'query' must be a question in words, got {json_kind(query)}")
     if ("id" in row and not isinstance(row["id"], str | int | None)) or isinstance(row.get("id"), bool):
         wrong.append(f"'id' must be a string, got {json_kind(row['id'])}")
+    if ("group" in row and not isinstance(row["group"], str | int | None)) or isinstance(
+        row.get("group"), bool
+    ):
+        wrong.append(f"'group' must be a string, got {json_kind(row['group'])}")
+    if row.get("group") == "":
+        wrong.append("'group' must not be empty; leave it out where a question stands for itself")
     if row.get("id") == "":
         wrong.append("'id' must not be empty; leave it out to get line-<n>")
     for name in ("reference_entities", *_STRING_LISTS):
@@ -176,18 +187,6 @@ def _wrong_fields(row: object) -> list[str]:
         wrong.append(f"'ground_truth' must be a string or a list of strings, got {json_kind(truth)}")
     wrong.extend(_wrong_relationships(row.get("reference_relationships")))
     return wrong
-
-
-def _half_characters(line: str, row: object) -> list[str]:
-    """A lone surrogate (`\\ud83d` without its other half) is no text and can't be written to any file."""
-    if "\\ud" not in line and "\\uD" not in line:
-        return []
-    try:
-        json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = str(error.object)[error.start]
-        return [f"holds half a character (\\u{ord(half):04x}); the text was cut in the middle of a sign"]
-    return []
 
 
 def _wrong_relationships(value: object) -> list[str]:

@@ -7,13 +7,13 @@ to know its files.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.tables import check_format, json_document
@@ -139,8 +139,8 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
 def _of_json(line: str, text: str, path: Path) -> str:
     """The form of a file that begins as JSON does."""
     try:
-        first = json.loads(line)
-    except json.JSONDecodeError:
+        first = parse_json(line)
+    except NotJsonError:
         first = json_document(path, RunError) if "\n" in text.strip() else {}
         if not isinstance(first, dict | list):
             raise RunError(f"{path.name}: wanted an object or a list, got {json_kind(first)}") from None
