@@ -136,7 +136,7 @@ class Evaluation:
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
     save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
-    seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+    seed: int = setting(0, "seed of everything random (tests, samples)", low=0)
 
     @property
     def shown_ranks(self) -> int:

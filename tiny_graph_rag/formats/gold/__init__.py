@@ -33,6 +33,7 @@ class GoldQuestion:
     texts: tuple[str, ...] = ()
     relationships: tuple[tuple[str, str, str], ...] = ()
     seeds: tuple[str, ...] = ()
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

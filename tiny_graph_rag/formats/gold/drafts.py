@@ -142,7 +142,14 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
             return None
     id = next((row[name] for name in QUESTION_NAMES if isinstance(row.get(name), str | int)), None)
     seeds = row.get("seed_entities")
-    held = {"reference_entities", "highly_relevant_entities", "irrelevant_entities", "candidates", "draft"}
+    held = {
+        "reference_entities",
+        "highly_relevant_entities",
+        "irrelevant_entities",
+        "group",
+        "candidates",
+        "draft",
+    }
     return Example(
         id=str(id) if id is not None else f"q{number:03d}",
         query=query,
@@ -152,6 +159,7 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
         tags=tuple(row.get("tags") or ()),
         context=tuple(row.get("context") or ()),
         seed_entities=None if seeds is None else tuple(seeds),
+        group=str(row["group"]) if row.get("group") is not None else None,
         unknown={
             name: value
             for name, value in row.items()

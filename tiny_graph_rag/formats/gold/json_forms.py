@@ -35,6 +35,7 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
                 (each.source, each.target, each.type) for each in example.reference_relationships
             ),
             seeds=example.seed_entities or (),
+            group=example.group,
         )
         for example in read_eval_set(path)
     ]

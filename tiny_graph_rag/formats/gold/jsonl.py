@@ -23,7 +23,15 @@ _STRING_LISTS = (
     "context",
 )
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
-_KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relationships", *_STRING_LISTS}
+_KNOWN = {
+    "id",
+    "query",
+    "reference_entities",
+    "ground_truth",
+    "reference_relationships",
+    "group",
+    *_STRING_LISTS,
+}
 
 
 def read_eval_set(path: Path) -> EvalSet:
@@ -100,6 +108,7 @@ def _example(row: dict[str, Any], number: int) -> Example:
             ReferenceRelationship(each["source"], each["target"], each.get("type") or "")
             for each in row.get("reference_relationships") or ()
         ),
+        group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key not in _KNOWN},
         line=number,
         **lists,
@@ -117,6 +126,12 @@ def _wrong_fields(row: object) -> list[str]:
         wrong.append(f"'query' must be a question in words, got {json_kind(query)}")
     if ("id" in row and not isinstance(row["id"], str | int | None)) or isinstance(row.get("id"), bool):
         wrong.append(f"'id' must be a string, got {json_kind(row['id'])}")
+    if ("group" in row and not isinstance(row["group"], str | int | None)) or isinstance(
+        row.get("group"), bool
+    ):
+        wrong.append(f"'group' must be a string, got {json_kind(row['group'])}")
+    if row.get("group") == "":
+        wrong.append("'group' must not be empty; leave it out where a question stands for itself")
     if row.get("id") == "":
         wrong.append("'id' must not be empty; leave it out to get line-<n>")
     for name in ("reference_entities", *_STRING_LISTS):
