@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.gold import GoldQuestion, gold_format
@@ -35,6 +35,7 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
                 (each.source, each.target, each.type) for each in example.reference_relationships
             ),
             seeds=example.seed_entities or (),
+            group=example.group,
         )
         for example in read_eval_set(path)
     ]
@@ -76,8 +77,8 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
 def _rows(path: Path) -> list[Any]:
     text = decode_utf8(read_bytes(path), path)
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError:
+        document = parse_json(text)
+    except NotJsonError:
         return [_line(line, number, path) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if isinstance(document, dict) and "query_id" not in document:
         lists = [each for each in document.values() if isinstance(each, list)]
@@ -87,9 +88,9 @@ def _rows(path: Path) -> list[Any]:
 
 def _line(line: str, number: int, path: Path) -> Any:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path.name}:{number}:{error.colno}: not JSON: {error.msg}") from error
+        return parse_json(line)
+    except NotJsonError as error:
+        raise DatasetError(error.at(path, number)) from error
 
 
 @gold_format("contest")
