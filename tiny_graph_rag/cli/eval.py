@@ -33,7 +33,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
 from tiny_graph_rag.config.sections import COMPACT, FULL
-from tiny_graph_rag.errors import FoundProblems, UsageError, nearest
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
 from tiny_graph_rag.linking import LLM, make_linker
 
 
@@ -58,6 +58,14 @@ def evaluate_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again when graph, gold set, vocabulary or settings change; show what moved.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
     label: Label = None,
@@ -134,9 +142,18 @@ def evaluate_command(
 
         form = form_of(saved, save_run_format)
         check_writable(saved)
+    if watch:
+        from tiny_graph_rag.cli.watching import watch as run_again
+
+        if out.to_stdout or examples.path is None:
+            raise UsageError("--watch compares results files; leave out `-o -`")
+        run_again(session, target, examples.path, session.graph_path(graph, examples))
     answering = prepare(session, generating, examples, target)
     out.keep_apart(
-        target, saved, gates.junit, read=(examples.path, session.graph_path(graph, examples), config.file)
+        target,
+        saved,
+        gates.junit,
+        read=(examples.path, session.graph_path(graph, examples), *session.files_read),
     )
     knowledge = session.graph(graph, examples)
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
@@ -179,7 +196,7 @@ def evaluate_command(
         problems = unanswered.problems(answering, evaluation)
     try:
         gates.conclude(session, outcomes, "eval")
-    except FoundProblems as failed:
+    except TinyGraphRagError as failed:
         problems.insert(0, failed)
     end_with(problems)
 
