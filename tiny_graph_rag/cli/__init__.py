@@ -42,6 +42,7 @@ def root(
 # Each is a module of this folder that registers the command of its name.
 COMMANDS = (
     "compare",
+    "curate",
     "dataset",
     "eval",
     "generate",
