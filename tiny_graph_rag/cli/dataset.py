@@ -10,6 +10,7 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
+from tiny_graph_rag.cli.help import GOLD, Commands
 from tiny_graph_rag.cli.options import Common, Folders
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError
@@ -18,9 +19,11 @@ sets = typer.Typer(
     name="dataset",
     help="Compare, merge, split, count, convert and version gold sets.",
     no_args_is_help=True,
+    cls=Commands,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(sets)
+app.add_typer(sets, rich_help_panel=GOLD)
 
 Sets = Annotated[list[Path], typer.Argument(help="Gold sets, of any known format.")]
 One = Annotated[Path, typer.Argument(help="Gold set, of any known format.")]

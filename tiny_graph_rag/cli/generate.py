@@ -7,18 +7,19 @@ from typing import Annotated
 import typer
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
+from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems
 
 
-@command(app, "generate")
+@command(app, "generate", GOLD)
 def generate_command(
     graph: Graph,
     folders: Folders,
-    common: Common,
+    common: Annotated[Common, Without(("lang",))],
     n: Annotated[int, typer.Option("--n", help="Questions wanted.")] = 200,
     shapes: Annotated[
         str | None,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import BEGIN
 from tiny_graph_rag.cli.options import Common, Folders
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
@@ -45,7 +46,7 @@ TEMPLATE = (
 )
 
 
-@command(app, "init")
+@command(app, "init", BEGIN)
 def init(folders: Folders, common: Common) -> None:
     """Write a commented config.yaml and a small gold-set template; never over an existing file."""
     session = Session.open(common, folders)

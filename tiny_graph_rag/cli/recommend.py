@@ -9,6 +9,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
+from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
 from tiny_graph_rag.cli.session import Session
@@ -17,7 +18,7 @@ from tiny_graph_rag.errors import MissingExtraError, amount
 DEFAULT = ("bfs", "pagerank", "bm25")
 
 
-@command(app, "recommend")
+@command(app, "recommend", GOLD)
 def recommend_command(
     dataset: Annotated[
         Path, typer.Option("--dataset", help="Questions: text (one a line), CSV, JSON or JSONL.")

@@ -62,6 +62,11 @@ def _known(name: object, names: tuple[str, ...]) -> str:
     return nearest(str(name), names) or f"; choices: {', '.join(names)}"
 
 
+def fits(section: str, name: str, value: object) -> bool:
+    """Whether a setting can have this value, by its type."""
+    return _fits(get_type_hints(type(getattr(Config(), section)))[name], value)
+
+
 def _fits(hint: Any, value: object) -> bool:
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     for option in options:

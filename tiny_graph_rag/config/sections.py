@@ -153,7 +153,8 @@ class OpenAI:
     judge_model: str = setting("", "model that judges answers; empty for the same")
     temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
     max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
-    timeout: float = setting(60.0, "seconds until a call is given up and tried again", low=0.001)
+    timeout: float = setting(60.0, "seconds for a whole call; then it is given up and tried again", low=0.001)
+    largest_reply: int = setting(32, "MiB of one reply of the API at most", low=1, high=2047)
     concurrency: int = setting(8, "calls under way at once, at most", low=1, high=1024)
     seed: int | None = setting(0, "asks for repeatable answers where the API can; null leaves it out")
     prices: dict[str, Any] = field(

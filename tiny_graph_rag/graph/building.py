@@ -75,13 +75,15 @@ class Tables(NamedTuple):
 class GraphColumns:
     """Add all entities, then all relations, then ask for the graph.
 
-    rows: of ids, where they are known beforehand; otherwise an IdTable finds them.
+    rows: of ids, where they are known beforehand; otherwise an IdTable finds them. flaws: what else was not
+    sound, as in LoadNotes.
     """
 
     def __init__(self, rows: Mapping[str, int] | None = None) -> None:
         self.known = rows
         self.entities = 0
         self.notes = Notes()
+        self.flaws: list[tuple[str, int, tuple[str, ...]]] = []
         self.ids, self.names, self.descriptions = StringsBuilder(), StringsBuilder(), StringsBuilder()
         self.types, self.details = CategoriesBuilder(), StringsBuilder()
         self.aliases, self.chunks = StringListsBuilder(), StringListsBuilder()
@@ -95,49 +97,94 @@ class GraphColumns:
     def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:
         """extras: by place in this piece."""
         before = self.entities
-        self.entities += len(ids)
         written = _column(rows, "entity_id")
         other = [key for key, each in zip(ids, written, strict=True) if each is not None and each != key]
         self.notes.add(KEYS, [before] * len(other), other)
+        self.add_entity_columns(
+            ids,
+            _column(rows, "name"),
+            _filled(_column(rows, "entity_type"), UNKNOWN_TYPE),
+            _filled(_column(rows, "description"), ""),
+            _filled(_column(rows, "aliases"), ()),
+            _filled(_column(rows, "source_chunks"), ()),
+            _details(rows, extras),
+        )
+
+    def add_entity_columns(
+        self,
+        ids: Sequence[str],
+        names: Sequence[str],
+        types: Sequence[str],
+        descriptions: Sequence[str],
+        aliases: Sequence[Sequence[str]],
+        chunks: Sequence[Sequence[str]],
+        details: Sequence[str],
+    ) -> None:
+        """(entities,) each. details: JSON text, "" where none."""
+        self.entities += len(ids)
         self.ids.add(ids)
-        self.names.add(_column(rows, "name"))
-        self.types.add(_filled(_column(rows, "entity_type"), UNKNOWN_TYPE))
-        self.descriptions.add(_filled(_column(rows, "description"), ""))
-        self.aliases.add(_filled(_column(rows, "aliases"), ()))
-        self.chunks.add(_filled(_column(rows, "source_chunks"), ()))
-        self.details.add(_details(rows, extras))
+        self.names.add(names)
+        self.types.add(types)
+        self.descriptions.add(descriptions)
+        self.aliases.add(aliases)
+        self.chunks.add(chunks)
+        self.details.add(details)
 
     def add_relations(self, rows: Sequence[Relation], extras: Extras) -> None:
         """extras: by place in this piece. Raises RepeatedIdError where two entities have one id."""
-        first = self.written
-        self.written += len(rows)
         labels = _column(rows, "relationship_id")
         if not all(labels):
+            first = self.written
             labels = [each or f"relationships[{number}]" for number, each in enumerate(labels, start=first)]
         ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
         sources, targets = ends[: len(rows)], ends[len(rows) :]
-        details = _details(rows, extras)
-        kept = (sources >= 0) & (targets >= 0)
-        numbers = np.arange(first, self.written)
-        if not kept.all():
-            self._note(DANGLING, ~kept, numbers, labels)
-            rows, labels = list(compress(rows, kept)), list(compress(labels, kept))
-            details = list(compress(details, kept))
-            sources, targets, numbers = sources[kept], targets[kept], numbers[kept]
         written = _column(rows, "weight")
         if None in written:
             written = [DEFAULT_WEIGHT if each is None else each for each in written]
-        weights = np.array(written, dtype=np.float64)
+        self.add_relation_columns(
+            labels,
+            sources,
+            targets,
+            _filled(_column(rows, "relationship_type"), UNKNOWN_RELATION),
+            _filled(_column(rows, "description"), ""),
+            np.array(written, dtype=np.float64),
+            _filled(_column(rows, "source_chunks"), ()),
+            _details(rows, extras),
+        )
+
+    def add_relation_columns(
+        self,
+        ids: Sequence[str],
+        sources: NDArray[np.int32],
+        targets: NDArray[np.int32],
+        types: Sequence[str],
+        descriptions: Sequence[str],
+        weights: NDArray[np.float64],
+        chunks: Sequence[Sequence[str]],
+        details: Sequence[str],
+    ) -> None:
+        """(relations,) each. sources, targets: rows of entities, -1 where there is none."""
+        first = self.written
+        self.written += len(ids)
+        kept = (sources >= 0) & (targets >= 0)
+        numbers = np.arange(first, self.written)
+        if not kept.all():
+            self._note(DANGLING, ~kept, numbers, ids)
+            ids, types = list(compress(ids, kept)), list(compress(types, kept))
+            descriptions, details = list(compress(descriptions, kept)), list(compress(details, kept))
+            chunks, weights = list(compress(chunks, kept)), weights[kept]
+            sources, targets, numbers = sources[kept], targets[kept], numbers[kept]
+        weights = np.array(weights)
         wrong = ~(np.isfinite(weights) & (weights >= 0))
-        self._note(WEIGHTS, wrong, numbers, labels)
+        self._note(WEIGHTS, wrong, numbers, ids)
         weights[wrong] = DEFAULT_WEIGHT
-        self._note(LOOPS, sources == targets, numbers, labels)
+        self._note(LOOPS, sources == targets, numbers, ids)
         self.ends.append((sources, targets))
         self.weights.append(weights)
-        self.relation_ids.add(labels)
-        self.relation_types.add(_filled(_column(rows, "relationship_type"), UNKNOWN_RELATION))
-        self.relation_descriptions.add(_filled(_column(rows, "description"), ""))
-        self.relation_chunks.add(_filled(_column(rows, "source_chunks"), ()))
+        self.relation_ids.add(ids)
+        self.relation_types.add(types)
+        self.relation_descriptions.add(descriptions)
+        self.relation_chunks.add(chunks)
         self.relation_details.add(details)
 
     @cached_property
@@ -192,7 +239,7 @@ class GraphColumns:
         self.notes.add(SHARED, [self.entities] * len(borne), borne)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [*self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        notes = [*self.flaws, *self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
         return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 

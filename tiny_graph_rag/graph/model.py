@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Relations, rank_by_name
+from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
 
 if TYPE_CHECKING:
     import networkx
@@ -43,7 +43,8 @@ class KnowledgeGraph:
 
     vocabulary: relation or entity type → words that people use for it, from its owner.
     name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
-    tie-break of every ranking. sha256: of the file's bytes, "" when the graph was not read from a file.
+    tie-break of every ranking. sha256: of the file's bytes (of several files: of their sums), "" when the
+    graph was not read from a file.
     """
 
     entities: Entities
@@ -53,6 +54,7 @@ class KnowledgeGraph:
     name: str = ""
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
+    origin: Origin = field(default_factory=Origin)
     vocabulary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derivations: Derived = field(default_factory=Derived)
 
@@ -71,7 +73,9 @@ class KnowledgeGraph:
         return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
 
     @classmethod
-    def of_columns(cls, columns: GraphColumns, *, name: str = "") -> KnowledgeGraph:
+    def of_columns(
+        cls, columns: GraphColumns, *, name: str = "", origin: Origin | None = None
+    ) -> KnowledgeGraph:
         """Of records gathered in columns; these are used up."""
         tables = columns.tables()
         return cls(
@@ -81,6 +85,7 @@ class KnowledgeGraph:
             tables.name_rank,
             name=name,
             notes=tables.notes,
+            origin=origin or Origin(),
         )
 
     @classmethod

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.shown import short_repr
 
 DEFAULT_WEIGHT = 1.0
 DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
@@ -32,6 +33,8 @@ class Entities:
     aliases: StringLists
     source_chunks: StringLists
     details: Strings
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -50,6 +53,8 @@ class Relations:
     source_chunks: StringLists
     details: Strings
 
+    __repr__ = short_repr
+
     def __len__(self) -> int:
         return len(self.sources)
 
@@ -67,6 +72,8 @@ class Adjacency:
     neighbours: NDArray[np.int32]
     relations: NDArray[np.int32]
     forward: NDArray[np.bool_]
+
+    __repr__ = short_repr
 
     @classmethod
     def of(cls, entities: int, sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Adjacency:
@@ -100,6 +107,30 @@ class LoadNotes:
             f"{count:,} {_singular(kind) if count == 1 else kind} (such as {', '.join(examples)})"
             for kind, count, examples in self.found
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What of a file is no entity and no relation by intent, such as chunks of text. examples: at most 3."""
+
+    what: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Which program wrote a graph's file, and what became of everything in it.
+
+    columns: (table, column, what it became), such as ("entities", "title", "name").
+    """
+
+    writer: str = ""
+    columns: tuple[tuple[str, str, str], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+
+
+KG_JSON = Origin("KG JSON")  # its columns are the graph's own
 
 
 def _singular(kind: str) -> str:

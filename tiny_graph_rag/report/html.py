@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+from collections.abc import Mapping
 from importlib import resources
 from string import Template
 from typing import Any
@@ -32,10 +33,13 @@ RESULT_SCRIPTS = (
 )
 
 
-def results_page(document: Json, others: list[Json] | None = None) -> str:
-    """The page of a results document; others: sweeps and comparisons to show in the same page."""
+def results_page(
+    document: Json, others: list[Json] | None = None, peers: Mapping[str, Json] | None = None
+) -> str:
+    """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
+    name, results of the same gold set to show beside this one, question by question."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
-    return page(str(dataset), page_data(document, others or []), RESULT_SCRIPTS)
+    return page(str(dataset), page_data(document, others or [], peers), RESULT_SCRIPTS)
 
 
 def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:

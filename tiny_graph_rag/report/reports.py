@@ -6,7 +6,8 @@ function of the same kind and name it in REPORTS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import UsageError, nearest
@@ -18,14 +19,21 @@ Report = Callable[[Sequence[Document]], Files]
 
 
 def _html(documents: Sequence[Document]) -> Files:
-    """A page for each result; sweeps and comparisons go into it, or get their own where there is none."""
+    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
+    or get their own where there is none."""
     from tiny_graph_rag.report.html import results_page
 
     results = [each for each in documents if each.has_questions]
     studies = [each for each in documents if not each.has_questions]
     for each in results or studies:
         others = [other.content for other in studies] if results else []
-        yield f"{each.name}.html", results_page(each.content, others).encode()
+        peers = {
+            other.name: other.content
+            for other in results
+            if other is not each
+            and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
+        }
+        yield f"{each.name}.html", results_page(each.content, others, peers).encode()
 
 
 def _markdown(documents: Sequence[Document]) -> Files:
@@ -58,6 +66,9 @@ def _svg(documents: Sequence[Document]) -> Files:
 REPORTS: dict[str, Report] = {"html": _html, "md": _markdown, "csv": _csv, "png": _png, "svg": _svg}
 
 
+_ENDINGS = ", ".join(f".{each}" for each in REPORTS)
+
+
 def check_reports(names: Sequence[str]) -> None:
     """Refuse an unknown report before any work. Raises UsageError."""
     for each in names:
@@ -69,16 +80,41 @@ def check_reports(names: Sequence[str]) -> None:
 
 
 def write_reports(
-    documents: Sequence[Document], names: Sequence[str], folder: Path | None = None
+    documents: Sequence[Document],
+    names: Sequence[str],
+    target: Path | None = None,
+    read: Iterable[Path] = (),
 ) -> list[Path]:
-    """Write the reports beside the first document, or into `folder`; returns what was written."""
+    """Write the reports beside the first document, into the folder `target`, or as the file `target` where
+    that ends as a report does; returns what was written.
+
+    read: files that must stay. Raises UsageError where several reports would go to one file, and before any
+    is written.
+    """
     check_reports(names)
-    folder = folder or documents[0].path.parent
-    written = []
-    for each in dict.fromkeys(names):
-        for name, content in REPORTS[each](documents):
-            path = folder / name
-            check_writable(path)
-            write_atomically(path, [content])
-            written.append(path)
+    names = list(dict.fromkeys(names))
+    as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
+    if target is not None and not as_file and target.is_file():
+        raise UsageError(
+            f"{target}: wanted a folder for the reports, or a file that ends as one ({_ENDINGS})"
+        )
+    if as_file and target is not None and target.suffix[1:] not in names:
+        raise UsageError(
+            f"{target}: --report {','.join(names)} does not write this; add --report {target.suffix[1:]}"
+        )
+    folder = documents[0].path.parent if target is None or as_file else target
+    files = [each for name in names for each in REPORTS[name](documents)]
+    if as_file and len(files) != 1:
+        listed = ", ".join(name for name, _ in files[:4])
+        raise UsageError(
+            f"{target}: {len(files)} reports would go to this one file ({listed}); name a folder"
+        )
+    written = [target if as_file and target is not None else folder / name for name, _ in files]
+    kept = {os.path.realpath(each) for each in read}
+    for path in written:
+        if os.path.realpath(path) in kept:
+            raise UsageError(f"{path}: this is a file that the report is made of; choose another name")
+        check_writable(path)
+    for path, (_, content) in zip(written, files, strict=True):
+        write_atomically(path, [content])
     return written

@@ -22,11 +22,13 @@ from tiny_graph_rag.measures.facts import RelationReference, graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.answer_scores import Answered
     from tiny_graph_rag.study.perturb import Perturbed
+    from tiny_graph_rag.study.trials import Trial
 
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
@@ -43,6 +45,8 @@ class Latency:
 
     seconds: NDArray[np.float64]
     questions_per_second: float
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +69,10 @@ class Evaluation:
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    """What flags would change, where that was tried."""
+
+    __repr__ = short_repr
 
 
 def evaluate(

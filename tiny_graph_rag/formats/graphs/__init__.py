@@ -1,54 +1,141 @@
-"""Graph files: one module a format, found by suffix.
+"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too.
 
-A format is a function from a path to a KnowledgeGraph (without name and SHA-256, which are given here),
-registered under its suffixes. To add one, write
-`formats/<name>.py` with a function under `@graph_format(".suffix", …)` and import it at the end of this file.
+To add a format, write `formats/graphs/<name>.py` with a reader under `@graph_format(name, recognises, …)`
+(heads.py) and name the module in MODULES, before those that would take its files for theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 from tiny_graph_rag.columns.stamps import Stamp, stamp_of
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import sha256_meanwhile, sha256_of
+from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
+from tiny_graph_rag.formats.graphs.heads import FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
 
-GraphReader = Callable[[Path], KnowledgeGraph]
-READERS: dict[str, GraphReader] = {}
-
-
-def graph_format(*suffixes: str) -> Callable[[GraphReader], GraphReader]:
-    """Register a reader for file names that end so."""
-
-    def register(reader: GraphReader) -> GraphReader:
-        READERS.update(dict.fromkeys(suffixes, reader))
-        return reader
-
-    return register
+MODULES = (  # the first that recognises a file reads it: the particular before the general
+    "kg_json",
+    "ms_graphrag",
+    "lightrag",
+    "fast_graphrag",
+    "cognee",
+    "node_link",
+    "hipporag",
+    "llama_index",
+    "neo4j",
+    "graphml",
+    "rdf",
+    "triples",
+)
+PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
 def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
-    """Load a knowledge graph. Raises GraphError with everything that is wrong with the file.
+    """Load a knowledge graph of any known writer from its file or its folder.
 
-    cache: the folder that keeps loaded graphs (graph/cache.py); None always reads the file.
+    Raises GraphError with everything that is wrong with it. cache: the folder that keeps loaded graphs
+    (graph/cache.py); None always reads the files.
     """
-    reader, name = _reader(path)
+    format, paths = found_at(path)
 
     def load() -> KnowledgeGraph:
-        before, sha256 = _stamp(path), sha256_meanwhile(path)
-        graph = reader(path)
-        unchanged = before is not None and _stamp(path) == before
-        return replace(graph, sha256=sha256() if unchanged else sha256_of(path))
+        before = [_stamp(each) for each in paths]
+        sums = [sha256_meanwhile(each) for each in paths]
+        graph = format.read(paths)
+        unchanged = None not in before and [_stamp(each) for each in paths] == before
+        read = [each() for each in sums] if unchanged else [sha256_of(each) for each in paths]
+        return replace(graph, sha256=combined_sha256(read))
 
+    name = graph_name(path)
     if cache is None:
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
-    return replace(GraphCache(cache).graph(path, load), name=name)
+    return replace(GraphCache(cache).graph(paths, load), name=name)
+
+
+def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
+    """The format of what lies there, and the files to read. Raises GraphError."""
+    if path.is_dir():
+        return _in_folder(path)
+    for modules in (1, None):  # the first alone, and the others loaded only where it is not its file
+        for format in _formats(modules):
+            paths = format.beside(path)
+            if format.recognises(Head(paths)):
+                missing = [each.name for each in paths if not each.is_file()]
+                if missing:
+                    raise GraphError(f"{path}: {format.name} needs {missing[0]} beside it, which is missing")
+                return format, paths
+    suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
+    for format in _formats():
+        if suffix.endswith(format.suffixes) and format.suffixes:
+            return format, (path,)
+    raise GraphError(
+        f"{path}: no known graph format; wanted one of: {', '.join(each.name for each in _formats())}"
+    )
+
+
+def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
+    for format in _formats():
+        found = format.files(folder)
+        if len(found) > 1:
+            listed = ", ".join(str(each[0].relative_to(folder)) for each in found[:8])
+            raise GraphError(
+                f"{folder}: which graph? The folder holds {len(found)} of {format.name}: {listed}"
+            )
+        if found:
+            own = format if format.together or format.recognises(Head(found[0])) else found_at(found[0][0])[0]
+            return own, found[0]
+    suffixes = tuple(
+        suffix for format in _formats() for suffix in format.suffixes if suffix not in (".txt", ".xml")
+    )
+    plain = sorted(
+        each
+        for each in folder.iterdir()
+        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes)
+    )
+    if len(plain) == 1:
+        return found_at(plain[0])
+    there = ", ".join(sorted(each.name for each in folder.iterdir())[:8]) or "nothing"
+    raise GraphError(
+        f"{folder}: no graph of a known writer in this folder; it holds {there}. "
+        "Name the graph's file itself with -g"
+    )
+
+
+def graph_name(path: Path) -> str:
+    """The file's name without its suffix and `-KG`; a folder's, or that of the project it lies in."""
+    path = path.resolve() if path.name in ("", ".", "..") else path
+    if path.is_dir():
+        named = path if path.name not in PLAIN_FOLDER_NAMES else path.resolve().parent
+        return nfc(named.name) or "graph"
+    name = nfc(path.name).removesuffix(".gz")
+    return (name.rsplit(".", 1)[0] if "." in name else name).removesuffix("-KG")
+
+
+def graph_files(folder: Path) -> list[Path]:
+    """Files of a folder that may be graphs, by their suffixes."""
+    suffixes = tuple(suffix for format in _formats() for suffix in format.suffixes)
+    if not folder.is_dir():
+        return []
+    return sorted(
+        each
+        for each in folder.iterdir()
+        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes)
+    )
+
+
+def _formats(first: int | None = None) -> Sequence[GraphFormat]:
+    """Every format, its module imported; or only those of the first modules."""
+    for module in MODULES[:first]:
+        import_module(f"tiny_graph_rag.formats.graphs.{module}")
+    places = {f"tiny_graph_rag.formats.graphs.{module}": place for place, module in enumerate(MODULES)}
+    return sorted(FORMATS.values(), key=lambda each: places.get(each.read.__module__, -1))
 
 
 def _stamp(path: Path) -> Stamp | None:
@@ -56,14 +143,3 @@ def _stamp(path: Path) -> Stamp | None:
         return stamp_of(path)
     except OSError:
         return None
-
-
-def _reader(path: Path) -> tuple[GraphReader, str]:
-    """The reader for a file name, and the graph's name: the file's without its suffix and `-KG`."""
-    for suffix in sorted(READERS, key=len, reverse=True):
-        if path.name.lower().endswith(suffix):
-            return READERS[suffix], nfc(path.name[: -len(suffix)]).removesuffix("-KG")
-    raise GraphError(f"{path}: unknown graph format; wanted one of: {', '.join(sorted(READERS))}")
-
-
-from tiny_graph_rag.formats.graphs import kg_json  # noqa: E402, F401 - registers itself

@@ -11,13 +11,16 @@ from __future__ import annotations
 import gc
 import json
 import mmap
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
-from tiny_graph_rag.formats.graphs import graph_format
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import KG_JSON
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
@@ -27,13 +30,21 @@ IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than i
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
 
-@graph_format(".json", ".json.gz")
-def read_kg_json(path: Path) -> KnowledgeGraph:
+_FIRST_KEY = re.compile(r'\s*\{\s*"(entities|relationships)"\s*:')
+
+
+def _is_kg_json(head: Head) -> bool:
+    return bool(_FIRST_KEY.match(head.text)) or {"entities", "relationships"} <= head.keys.keys()
+
+
+@graph_format("KG JSON", _is_kg_json, within=("*-KG.json", "*-KG.json.gz"), suffixes=(".json",))
+def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
+    path = paths[0]
     columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
     if not columns.entities:
         raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
-    return KnowledgeGraph.of_columns(columns)
+    return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
 
 def _size(path: Path) -> int:

@@ -18,11 +18,12 @@ from tiny_graph_rag.study.verdicts import NO_RANK, Step, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.perturb import Perturbed
+    from tiny_graph_rag.study.trials import Trial
 
 VERDICTS = tuple(Verdict)
 
 
-def explained_summary(found: Explanation) -> dict[str, Any]:
+def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[str, Any]:
     gold = found.gold_seeds
     return {
         "verdicts": found.verdicts,
@@ -49,8 +50,14 @@ def explained_summary(found: Explanation) -> dict[str, Any]:
         },
         "ties": _ties(found.ties),
         "recommendations": [
-            {"rule": each.rule, "text": each.text, "evidence": each.evidence}
-            for each in recommendations(found)
+            {
+                "rule": each.rule,
+                "text": each.text,
+                "said": each.said,
+                "values": each.values,
+                "evidence": each.evidence,
+            }
+            for each in recommendations(found, trials)
         ],
     }
 

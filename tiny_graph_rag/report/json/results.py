@@ -19,6 +19,7 @@ from tiny_graph_rag.report.json.explained import (
     reference_evidence,
 )
 from tiny_graph_rag.report.json.numbers import (
+    Made,
     head,
     headline,
     latency_document,
@@ -30,7 +31,7 @@ from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
 from tiny_graph_rag.study.evaluate import Evaluation
 
 
-def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
+def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator[bytes]:
     """The file, piece by piece, one question a line so that people can read and diff it."""
     fields = {
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
@@ -38,7 +39,7 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
-    yield opened(head("eval", **fields))
+    yield opened(head("eval", made, **fields))
     spelled = Spelled(evaluation.graph)
     encode = msgspec.json.Encoder().encode
     yield b',\n  "results": ['
@@ -107,7 +108,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "estimated_cost_usd": 0.0,
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
-        **explained_summary(evaluation.explanation),
+        **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
     }
@@ -120,6 +121,8 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
     return {
         "id": example.id,
         "query": example.query,
+        **({"context": list(example.context)} if example.context else {}),
+        **({"ground_truth": list(example.ground_truth)} if example.ground_truth else {}),
         "tags": list(example.tags),
         "linked": linked_json(evaluation.linked[row], spelled),
         "ranked": ranked(evaluation, row, written, spelled),

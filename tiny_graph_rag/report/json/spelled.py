@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -37,6 +37,10 @@ class Spelled:
     def mentioned(self) -> list[int]:
         """Ascending."""
         return sorted(self.ids)
+
+    def names_by_id(self) -> dict[str, str]:
+        """Of every entity that is mentioned."""
+        return {self.ids[row]: self.names[row] for row in self.mentioned}
 
     def walk(self, entity: int, relations: Sequence[int]) -> list[dict[str, Any]]:
         """The walk that ends at `entity`, from its seed: one {"from", "relation", "to", "forward"} a step.
@@ -109,3 +113,14 @@ def ranked_json(
             {"what": part.what, "words": list(part.words), "price": part.price} for part in parts
         ]
     return found
+
+
+def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:
+    """`A —OWNS→ B ←FEEDS— C`; "" for a seed itself. walk: as `Spelled.walk` has it; names: by id."""
+    if not walk:
+        return ""
+    parts = [names[walk[0]["from"]]]
+    for step in walk:
+        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
+        parts.append(names[step["to"]])
+    return " ".join(parts)
