@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
@@ -42,7 +43,7 @@ def curate_command(
             "-o",
             "--output",
             help="Gold set to write, under --dataset-dir.",
-            show_default="NAME-eval.jsonl of NAME-draft.jsonl",
+            show_default="beside NAME-draft.jsonl NAME-eval.jsonl",
         ),
     ] = None,
 ) -> None:
@@ -62,10 +63,9 @@ def curate_command(
     sets = Path(session.config.storage.dataset_dir)
     source = find_input(dataset, sets, "draft")
     name = bare_name(source)
-    derived = (
-        f"{name.removesuffix('-draft')}-eval.jsonl" if name.endswith("-draft") else f"{name}-judged.jsonl"
-    )
-    path, journal_file = output_path(output or derived, sets), journal_path(source)
+    derived = f"{name.removesuffix('-draft')}-eval" if name.endswith("-draft") else f"{name}-judged"
+    path = output_path(output, sets) if output else source.with_name(f"{derived}.jsonl")
+    journal_file = journal_path(source)
     keep_apart((path, journal_file), (source, session.config.file))
     check_writable(path)
     drafts, sha256 = read_drafts(source)
@@ -103,6 +103,7 @@ def curate_command(
                 session.say(f"{amount(len(drafts), 'question')}, {len(journal.events):,} decisions so far")
                 session.say(f"open {server.address}")
                 session.say("Ctrl-C ends and writes the gold set")
+                sys.stdout.flush()  # who reads a pipe waits for the address
                 if browser:
                     import webbrowser
 

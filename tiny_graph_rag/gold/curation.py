@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.agreement import GRADES, Agreement, agreement
 from tiny_graph_rag.gold.examples import Example
 
@@ -89,7 +89,7 @@ def read_journal(path: Path) -> list[Event]:
     """
     if not path.exists():
         return []
-    lines = decode_utf8(read_bytes(path), path).split("\n")
+    lines = read_bytes(path).decode("utf-8", "replace").split("\n")  # a cut may go through a character
     events: list[Event] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():
@@ -112,7 +112,7 @@ def read_journal(path: Path) -> list[Event]:
 
 def _is_half(line: str) -> bool:
     """What a cut-off write leaves, before the next one began on a line of its own."""
-    return line.startswith('{"n": ') and not line.endswith("}")
+    return line[:6] == '{"n": '[: len(line)] and not line.endswith("}")
 
 
 @dataclass(eq=False)
