@@ -27,6 +27,7 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("run",),
+    ("documents",),
     ("files", "messages", "secret", "shown", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -148,12 +148,10 @@ class Result:
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
         missed. Raises MissingExtraError without pandas."""
-        from tiny_graph_rag.report.json.results import confusion
-        from tiny_graph_rag.report.json.spelled import Spelled
+        from tiny_graph_rag.report.json.results import confusions
 
         found, examples = self.evaluation, self.evaluation.examples
-        spelled = Spelled(found.graph)
-        missed = [confusion(found, row, spelled)["fn"] for row in range(len(examples))]
+        missed = [names for *_, names in confusions(found, range(len(examples)))]
         columns = {
             "query": [each.query for each in examples],
             "tags": [list(each.tags) for each in examples],

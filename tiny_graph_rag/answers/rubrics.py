@@ -30,8 +30,8 @@ def _whole(*values: int) -> Json:
 @dataclass(frozen=True, slots=True)
 class Rubric:
     """One judge. scores: the names of its scores. value: its reply → their values; raises ValueError for a
-    reply of another form. needs_truth: asked only where there is a true answer; needs_answer: only where the
-    question was answered."""
+    reply of another form. worst: what each score is where the reply can't be had or read. needs_truth: asked
+    only where there is a true answer; needs_answer: only where the question was answered."""
 
     name: str
     scores: tuple[str, ...]
@@ -39,6 +39,7 @@ class Rubric:
     value: Callable[[Json], dict[str, float]]
     needs_truth: bool = False
     needs_answer: bool = True
+    worst: float = 0.0
 
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """Filled in one pass, so that no answer can pass for a place."""
@@ -49,11 +50,13 @@ class Rubric:
             Message("user", _PLACE.sub(lambda found: values[found[1]], user.strip())),
         )
 
-    def read(self, text: str) -> Json:
-        """The reply as an object, checked. Raises ValueError in words."""
+    def read(self, text: str, entities: int | None = None) -> Json:
+        """The reply as an object, checked. entities: how many were sent to be graded. Raises ValueError."""
         reply = read_object(text)
         try:
             self.value(reply)
+            if entities is not None:
+                _check_places(reply, entities)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the reply is not of the form asked for ({error})") from None
         return reply
@@ -94,11 +97,26 @@ def _retrieval(reply: Json) -> dict[str, float]:
 
 
 def entity_grades(reply: Json) -> dict[int, int]:
-    """Place of the entity in the list (from 1) → grade; the first grade of an entity counts."""
-    found: dict[int, int] = {}
-    for each in reply["grades"]:
-        found.setdefault(int(each["entity"]), _grade(each["grade"], 0, 2))
-    return found
+    """Place of the entity in the list (from 1) → grade."""
+    return {int(each["entity"]): _grade(each["grade"], 0, 2) for each in reply["grades"]}
+
+
+def _check_places(reply: Json, entities: int) -> None:
+    """Every entity that was sent has one grade, and nothing else has. Raises ValueError."""
+    places = sorted(int(each["entity"]) for each in reply["grades"])
+    wanted = list(range(1, entities + 1))
+    if places == wanted:
+        return
+    missing = sorted(set(wanted) - set(places))
+    invented = sorted(set(places) - set(wanted))
+    said = (
+        f"no grade for {missing[0]}"
+        if missing
+        else f"a grade for {invented[0]}"
+        if invented
+        else "two for one"
+    )
+    raise ValueError(f"wanted one grade for each of {entities} entities, got {said}")
 
 
 def _factuality(reply: Json) -> dict[str, float]:
@@ -135,6 +153,7 @@ RUBRICS = {
             QUALITIES,
             strict_object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
             _quality,
+            worst=1.0,
         ),
         Rubric(
             "retrieval",

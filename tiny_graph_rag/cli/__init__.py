@@ -71,14 +71,20 @@ def called() -> str:
     return "python -m tiny_graph_rag" if first == "__main__.py" else "tiny-graph-rag"
 
 
-def shell_command(name: str, **given: object) -> str:
+def shell_command(name: str, /, *arguments: str, **given: object) -> str:
     """A line to be copied: this program's command `name` with the flags that are not None or False."""
     flags = [
-        f"--{flag.replace('_', '-')}" + ("" if value is True else f" {shlex.quote(str(value))}")
+        f"--{flag.replace('_', '-')}" + ("" if value is True else f" {_quoted(str(value))}")
         for flag, value in given.items()
         if value is not None and value is not False
     ]
-    return " ".join([called(), name, *flags])
+    return " ".join([called(), name, *map(_quoted, arguments), *flags])
+
+
+def _quoted(text: str) -> str:
+    """As a shell wants it; letters of any language need no quotes."""
+    plain = text and all(sign.isalnum() or sign in "-_./:,=+@%" for sign in text)
+    return text if plain else shlex.quote(text)
 
 
 @app.callback()
@@ -103,6 +109,7 @@ COMMANDS = (
     "score",
     "sweep",
     "compare",
+    "history",
     "query",
     "report",
     "stats",

@@ -32,7 +32,8 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.config.sections import COMPACT, FULL
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
 from tiny_graph_rag.linking import LLM, make_linker
 
 
@@ -57,11 +58,20 @@ def evaluate_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again when graph, gold set, vocabulary or settings change; show what moved.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
+    results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
     perturb: Annotated[
         str | None,
         typer.Option(
@@ -105,11 +115,16 @@ def evaluate_command(
         **flags(retrieving),
         top_k=top_k,
         save_reasons=save_reasons,
+        results=results,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
     check_cutoff(config, config.evaluation.top_k)
+    form = config.running.results
+    if form not in (FULL, COMPACT):
+        hint = nearest(form, (FULL, COMPACT))
+        raise UsageError(f"--results must be {FULL} or {COMPACT}, got {form!r}{hint}")
     chosen_measures = (
         parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
     )
@@ -127,9 +142,18 @@ def evaluate_command(
 
         form = form_of(saved, save_run_format)
         check_writable(saved)
+    if watch:
+        from tiny_graph_rag.cli.watching import watch as run_again
+
+        if out.to_stdout or examples.path is None:
+            raise UsageError("--watch compares results files; leave out `-o -`")
+        run_again(session, target, examples.path, session.graph_path(graph, examples))
     answering = prepare(session, generating, examples, target)
     out.keep_apart(
-        target, saved, gates.junit, read=(examples.path, session.graph_path(graph, examples), config.file)
+        target,
+        saved,
+        gates.junit,
+        read=(examples.path, session.graph_path(graph, examples), *session.files_read),
     )
     knowledge = session.graph(graph, examples)
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
@@ -172,7 +196,7 @@ def evaluate_command(
         problems = unanswered.problems(answering, evaluation)
     try:
         gates.conclude(session, outcomes, "eval")
-    except FoundProblems as failed:
+    except TinyGraphRagError as failed:
         problems.insert(0, failed)
     end_with(problems)
 

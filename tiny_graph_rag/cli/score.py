@@ -150,7 +150,12 @@ def score(
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
     target = out.path(session, f"{bare_name(run_path)}-results.json")
-    read = (run_path, gold_path, session.graph_path(Graph(graph)) if graph is not None else None, config.file)
+    read = (
+        run_path,
+        gold_path,
+        session.graph_path(Graph(graph)) if graph is not None else None,
+        *session.files_read,
+    )
     out.keep_apart(target, gates.junit, read=read)
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     request = Request(
@@ -166,7 +171,7 @@ def score(
     )
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected = Collected(wanted)
+        collected = Collected(wanted, default_measures(cutoff))
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
@@ -177,7 +182,6 @@ def score(
             cutoff=cutoff,
             shown=config.evaluation.shown_ranks,
             usage=opened.usage,
-            seed=config.evaluation.seed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -187,9 +191,9 @@ def score(
         break
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
-    print_summary(collected.found(config.evaluation.seed), session.console)
+    print_summary(collected.found(), session.console)
     out.tell(session, results=target)
-    outcomes = gates.hold(collected.found(config.evaluation.seed).overall.measures)
+    outcomes = gates.hold(collected.found().overall.measures)
     gates.conclude(session, outcomes, "score")
 
 

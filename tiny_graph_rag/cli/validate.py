@@ -14,6 +14,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
 from tiny_graph_rag.cli.output import STDOUT, Written, keep_apart, write_document
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
+from tiny_graph_rag.messages import counted, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -85,8 +86,13 @@ def validate_command(
         proposals = renames(found.missing_names)
         write_atomically(fix_suggestions, proposed_lines(path, proposals))
         session.say(
-            f"{fix_suggestions}: {len(proposals)} of {len(found.missing_names)} missing names renamed; "
-            "look at `suggested_renames` in its lines before you use it"
+            t(
+                "{path}: {n} of {all} missing names renamed; look at `suggested_renames` in its lines before "
+                "you use it",
+                path=fix_suggestions,
+                n=len(proposals),
+                all=len(found.missing_names),
+            )
         )
     errors = found.count("error") + len(broken)
     lost = len(drift.lost) if drift and not stamp else 0
@@ -95,11 +101,11 @@ def validate_command(
             raise FoundProblems(
                 f"not stamped: {amount(errors, 'error')}; a stamp says that the gold set fits the graph"
             )
-        session.say(f"stamped: {write_stamp(knowledge, examples, found.judgments)}")
+        session.say(t("stamped: {path}", path=write_stamp(knowledge, examples, found.judgments)))
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
         raise FoundProblems(f"{amount(errors, 'error')}, {warnings}")
-    session.say(f"no errors, {warnings}")
+    session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
 
 
 def _hop_tags(

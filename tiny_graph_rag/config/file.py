@@ -9,8 +9,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tiny_graph_rag.config import Config, section_names
 from tiny_graph_rag.config.sections import check_bounds
+from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
-from tiny_graph_rag.files import read_yaml
 
 
 def with_file(config: Config, file: Path) -> Config:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import Field, dataclass, field
 from typing import Any
 
 from tiny_graph_rag.errors import ConfigError
 
+MOST = 2**63 - 1  # of any number: what an int64 holds
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
+FULL, COMPACT = "full", "compact"  # of --results
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
 SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
@@ -24,12 +27,18 @@ def check_bounds(each: Field[Any], value: Any, place: str) -> None:
     low, high = each.metadata["low"], each.metadata["high"]
     if value is None or not isinstance(value, int | float):
         return
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{place} must be a finite number, got {value}")
     if low is not None and high is not None and not low <= value <= high:
         raise ConfigError(f"{place} must be from {low} to {high}, got {value}")
     if low is not None and not value >= low:
         raise ConfigError(f"{place} must be {low} or more, got {value}")
     if high is not None and not value <= high:
         raise ConfigError(f"{place} must be {high} or less, got {value}")
+    if abs(value) > MOST:
+        raise ConfigError(
+            f"{place} must be below 2^63 in size, got a number of {len(str(int(value)))} digits"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,18 @@ class Ranking:
     repeated: float = setting(
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
+    text_bit: float = setting(
+        0.03,
+        "each bit that texts tell less of an entity than of the best, where walks explain nothing; 0: none",
+        low=0,
+        high=10,
+    )
+    explained: float = setting(
+        0.1, "left unexplained by the best walk, up to which texts change no rank", low=0, high=10
+    )
+    told_least: float = setting(
+        0.12, "share of a question's bits that texts must tell where nothing is linked", low=0, high=1
+    )
     slots: int = setting(6, "words or mentions that an explanation weighs, at most", low=1, high=8)
 
 
@@ -115,7 +136,7 @@ class Evaluation:
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
     save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
-    seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+    seed: int = setting(0, "seed of everything random (tests, samples)", low=0)
 
     @property
     def shown_ranks(self) -> int:
@@ -134,12 +155,16 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done; changes no result, so results files don't record it."""
+    """How the work is done; changes no figure, so results files don't record it."""
 
     threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
     compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
+    largest_unpacked: float = setting(
+        1.0, "GiB that a packed file (.gz) may unpack to in memory; on disk 16 times", low=0.001, high=1024
+    )
+    results: str = setting(FULL, "what a results file holds: full, or compact (no walks, no ranks below k)")
 
 
 @dataclass(frozen=True, slots=True)

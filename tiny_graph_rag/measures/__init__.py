@@ -1,7 +1,15 @@
 """Measures: how well a run meets the judgments."""
 
 from tiny_graph_rag.measures import ranking, sets, coverage  # noqa: F401, I001 - listed in this order
-from tiny_graph_rag.measures.base import KINDS, Measure, default_measures, parse_measures, score, weights
+from tiny_graph_rag.measures.base import (
+    KINDS,
+    Measure,
+    ceilings,
+    default_measures,
+    parse_measures,
+    score,
+    weights,
+)
 from tiny_graph_rag.measures.judged import Judged, judge
 from tiny_graph_rag.measures.statistics import Mean, means
 
@@ -10,6 +18,7 @@ __all__ = [
     "Judged",
     "Mean",
     "Measure",
+    "ceilings",
     "default_measures",
     "judge",
     "means",

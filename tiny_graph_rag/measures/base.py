@@ -28,7 +28,9 @@ class MeasureKind:
     """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
 
     low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
-    needs: what it must know beyond ranks and grades, "" for nothing.
+    needs: what it must know beyond ranks and grades, "" for nothing. ceiling: the best that each question
+    allows, where that is less than `high`. scores_no_gold: whether it says something of questions without
+    gold.
     """
 
     name: str
@@ -41,6 +43,8 @@ class MeasureKind:
     source: str
     weight: Compute | None = None
     needs: Need = ""
+    ceiling: Compute | None = None
+    scores_no_gold: bool = False
 
 
 KINDS: dict[str, MeasureKind] = {}
@@ -56,6 +60,8 @@ def measure(
     higher_is_better: bool = True,
     weight: Compute | None = None,
     needs: Need = "",
+    ceiling: Compute | None = None,
+    scores_no_gold: bool = False,
 ) -> Callable[[Compute], Compute]:
     """Register a measure; its definition is the first paragraph of its docstring."""
 
@@ -72,6 +78,8 @@ def measure(
             source,
             weight,
             needs,
+            ceiling,
+            scores_no_gold,
         )
         return compute
 
@@ -93,9 +101,9 @@ class Measure:
         return KINDS[self.name]
 
     @property
-    def is_share(self) -> bool:
-        """Whether it cannot leave [0, 1]."""
-        return (self.kind.low, self.kind.high) == (0.0, 1.0)
+    def bounds(self) -> tuple[float, float]:
+        """Its range; infinite where it has no end."""
+        return self.kind.low, self.kind.high
 
     def compute(self, judged: Judged) -> Column:
         """One value a question, NaN where the question has no reference and the measure is undefined."""
@@ -147,6 +155,13 @@ def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     return {each: each.compute(judged) for each in measures}
 
 
+def ceilings(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
+    """For the measures that a question may keep below their range: the best that each question allows."""
+    return {
+        each: each.kind.ceiling(judged, each.cutoff) for each in measures if each.kind.ceiling is not None
+    }
+
+
 def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """For the measures whose mean pools counts, how much each question weighs in it."""
     return {each: each.kind.weight(judged, each.cutoff) for each in measures if each.kind.weight is not None}
@@ -174,6 +189,12 @@ def returned(judged: Judged, cutoff: int | None) -> Column:
     """Entities that the list really has among its first k."""
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
     return np.asarray(length, dtype=np.float64)
+
+
+def within_cutoff(judged: Judged, cutoff: int | None) -> Column:
+    """Relevant entities that the first k have room for."""
+    room = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    return np.asarray(room, dtype=np.float64)
 
 
 def added_up(values: NDArray[np.float64]) -> Column:

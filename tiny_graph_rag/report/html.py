@@ -14,6 +14,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.report.page_packing import page_data, script_json
 
 Json = dict[str, Any]
@@ -42,20 +43,32 @@ def results_page(
     return page(str(dataset), page_data(document, others or [], peers), RESULT_SCRIPTS)
 
 
+def history_page(folder: str, document: Json) -> str:
+    """The page of results over time. folder: what to call them."""
+    scripts = ("data.js", "dom.js", "charts.js", "summary.js", "list.js", "history.js")
+    return page(folder, {**document, "name": folder}, scripts)
+
+
 def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     """A page that shows `data` by the scripts named, in this order."""
     folder = resources.files("tiny_graph_rag.report") / "page"
     style = (folder / "page.css").read_text(encoding="utf-8")
     code = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     script = f'"use strict";\n(() => {{\n{code}\n}})();\n'
-    kind, text = script_json(data)
+    kind, text = script_json({**data, "words": dict(catalogue(spoken()))})
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
-        title=html.escape(title), policy=policy, style=style, script=script, kind=kind, data=text
+        title=html.escape(title),
+        language=spoken(),
+        policy=policy,
+        style=style,
+        script=script,
+        kind=kind,
+        data=text,
     )
 
 

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tiny_graph_rag.config import changed_settings
+
 Json = dict[str, Any]
 
 PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
@@ -24,6 +26,7 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
     packer = Packer()
     names = {entity: each["name"] for entity, each in document.get("entities", {}).items()}
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
+    head["changed"] = changed_settings(document.get("config") or {})
     rows = [_thin(each, names) for each in document.get("results", [])]
     entities = document.get("entities", {})
     return {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,19 +12,24 @@ from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.measures import Mean, means
-from tiny_graph_rag.measures.summary import rows_by_tag
+from tiny_graph_rag.measures.statistics import SHARE, Groups
+from tiny_graph_rag.measures.summary import numbered, rows_by_tag
+
+BOUNDS = {**dict.fromkeys(QUALITIES, (0.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSlice:
     """rows: the questions of the slice. answered: with a text; failed: with an error; abstained: of the
-    answered, those that say that they have no answer."""
+    answered, those that say that they have no answer. unjudged: score → answers that count as its worst value
+    because no verdict could be had or read."""
 
     rows: tuple[int, ...]
     answered: int
     failed: int
     abstained: int
     scores: dict[str, Mean]
+    unjudged: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +41,16 @@ class Answered:
     by_tag: dict[str, AnswerSlice]
 
 
-def summarise_answers(answers: Answers, tags: Sequence[Sequence[str]], *, seed: int) -> Answered:
-    """tags: of each question; a question counts in every tag that it carries. seed: of the intervals."""
-    by_tag = {tag: _slice(answers, rows.tolist(), seed) for tag, rows in rows_by_tag(tags).items()}
-    return Answered(answers, _slice(answers, range(len(answers)), seed), by_tag)
+def summarise_answers(
+    answers: Answers, tags: Sequence[Sequence[str]], groups: Sequence[str | None] = ()
+) -> Answered:
+    """tags, groups: of each question; a question counts in every tag that it carries."""
+    number = numbered(groups)
+    by_tag = {tag: _slice(answers, rows.tolist(), number) for tag, rows in rows_by_tag(tags).items()}
+    return Answered(answers, _slice(answers, range(len(answers)), number), by_tag)
 
 
-def _slice(answers: Answers, rows: Sequence[int], seed: int) -> AnswerSlice:
+def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> AnswerSlice:
     chosen = [answers.rows[row] for row in rows]
     failed = sum(each.error is not None for each in chosen)
     names = dict.fromkeys(name for each in answers.rows for name in each.scores)
@@ -52,7 +61,8 @@ def _slice(answers: Answers, rows: Sequence[int], seed: int) -> AnswerSlice:
         abstained=sum(each.abstained for each in chosen),
         scores=means(
             {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names},
-            shares={name for name in names if name not in (*QUALITIES, ACCURACY)},
-            seed=seed,
+            bounds={name: BOUNDS.get(name, SHARE) for name in names},
+            groups=None if groups is None else groups[list(rows)],
         ),
+        unjudged=dict(Counter(name for each in chosen for name in sorted(each.unjudged))),
     )

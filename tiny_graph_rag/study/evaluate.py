@@ -98,7 +98,9 @@ def evaluate(
     linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
-    summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
+    summary = summarise(
+        scores, judged, [example.tags for example in examples], [example.group for example in examples]
+    )
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(

@@ -7,12 +7,12 @@ how to know its files.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, decode_utf8, read_bytes, sha256_of
 from tiny_graph_rag.formats.tables import check_format
@@ -33,6 +33,7 @@ class GoldQuestion:
     texts: tuple[str, ...] = ()
     relationships: tuple[tuple[str, str, str], ...] = ()
     seeds: tuple[str, ...] = ()
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +86,12 @@ def detected(path: Path) -> str:
         raise DatasetError(f"{path.name}: the file is empty")
     if line[:1] in ("{", "["):
         try:
-            first: Any = json.loads(line)
-        except json.JSONDecodeError:
+            first: Any = parse_json(line)
+        except NotJsonError:
             try:
-                first = json.loads(text)
-            except json.JSONDecodeError as error:
-                raise DatasetError(
-                    f"{path.name}:{error.lineno}:{error.colno}: not JSON: {error.msg}"
-                ) from error
+                first = parse_json(text)
+            except NotJsonError as error:
+                raise DatasetError(error.at(path)) from error
         if isinstance(first, dict) and ("entities" in first or "topk" in first):
             raise DatasetError(
                 f"{path.name}:1: this looks like a run, not like a gold set; is it meant as --run?"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.gold import GoldQuestion, gold_format
@@ -35,6 +35,7 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
                 (each.source, each.target, each.type) for each in example.reference_relationships
             ),
             seeds=example.seed_entities or (),
+            group=example.group,
         )
         for example in read_eval_set(path)
     ]
@@ -58,14 +59,21 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
                 problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
                 continue
             grades.update(dict.fromkeys(map(str, ids), grade))
-        known = {**(row.get("metadata") or {}), **row}
+        metadata, types = row.get("metadata") or {}, row.get("expected_doc_types") or []
+        if not isinstance(metadata, dict):
+            problems.append(f"{place}: 'metadata' must be an object, got {json_kind(metadata)}")
+            continue
+        if not isinstance(types, list):
+            problems.append(f"{place}: 'expected_doc_types' must be a list, got {json_kind(types)}")
+            continue
+        known = {**metadata, **row}
         questions.append(
             GoldQuestion(
                 id=str(row["query_id"]),
                 grades=grades,
                 query=str(row.get("query") or ""),
                 tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
-                expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
+                expected_types=tuple(map(str, types)),
             )
         )
     if problems:
@@ -76,8 +84,8 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
 def _rows(path: Path) -> list[Any]:
     text = decode_utf8(read_bytes(path), path)
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError:
+        document = parse_json(text)
+    except NotJsonError:
         return [_line(line, number, path) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if isinstance(document, dict) and "query_id" not in document:
         lists = [each for each in document.values() if isinstance(each, list)]
@@ -87,9 +95,9 @@ def _rows(path: Path) -> list[Any]:
 
 def _line(line: str, number: int, path: Path) -> Any:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path.name}:{number}:{error.colno}: not JSON: {error.msg}") from error
+        return parse_json(line)
+    except NotJsonError as error:
+        raise DatasetError(error.at(path, number)) from error
 
 
 @gold_format("contest")

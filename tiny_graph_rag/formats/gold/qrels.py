@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.errors import DatasetError, UsageError, check_few
 from tiny_graph_rag.formats.gold import GoldQuestion, gold_format
-from tiny_graph_rag.formats.tables import DOCUMENT_NAMES, QUESTION_NAMES, decoded, one_of, read_table
+from tiny_graph_rag.formats.tables import (
+    DOCUMENT_NAMES,
+    QUESTION_NAMES,
+    decoded,
+    one_of,
+    read_table,
+    trec_lines,
+    whole_grade,
+)
 
 GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
@@ -17,18 +24,17 @@ def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
     problems: list[str] = []
-    for number, line in enumerate(decode_utf8(read_bytes(path), path).split("\n"), start=1):
-        fields, place = line.split(), f"{path.name}:{number}"
-        if not fields:
-            continue
+    for number, fields, _ in trec_lines(path, DatasetError):
+        place = f"{path.name}:{number}"
+        check_few(problems, DatasetError)
         if len(fields) != 4:
             problems.append(f"{place}: wanted 4 fields (question 0 document grade), got {len(fields)}")
-        elif not fields[3].lstrip("+-").isdigit():
-            problems.append(f"{place}: the grade must be a whole number, got {fields[3]!r}")
-        else:
-            _judge(
-                grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), int(fields[3]), place, problems
+        elif (grade := whole_grade(fields[3])) is None:
+            problems.append(
+                f"{place}: the grade must be a whole number of at most nine digits, got {fields[3][:40]!r}"
             )
+        else:
+            _judge(grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), grade, place, problems)
     if problems:
         raise DatasetError(*problems)
     return [GoldQuestion(id=question, grades=row) for question, row in grades.items()]
@@ -59,6 +65,7 @@ def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
             value = float("nan")
         if value != int(value) if value == value and abs(value) < 1e9 else True:
             problems.append(f"{place}: the grade must be a whole number, got {row[str(grade)]!r}")
+            check_few(problems, DatasetError)
             continue
         _judge(mine, str(row[document]), int(value), place, problems)
     if problems:

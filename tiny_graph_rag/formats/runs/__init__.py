@@ -7,13 +7,13 @@ to know its files.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.tables import check_format
@@ -107,8 +107,8 @@ def detected(path: Path) -> str:
         raise RunError(f"{path.name}: the run is empty")
     if line[:1] == "{":
         try:
-            first = json.loads(line)
-        except json.JSONDecodeError:
+            first = parse_json(line)
+        except NotJsonError:
             return "json" if "\n" in text.strip() or len(line) < 2 else "jsonl"
         if "reference_entities" in first:
             raise RunError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import RunError, json_kind
+from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import json_document
@@ -116,12 +116,13 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
+        check_few(problems, RunError)
         place = f"{path.name}:{number}"
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            cut = "; the file seems cut off" if number == len(lines) else ""
-            problems.append(f"{place}:{error.colno}: not JSON: {error.msg}{cut}")
+            row = parse_json(line)
+        except NotJsonError as error:
+            cut = "; the file seems cut off" if error.column and number == len(lines) else ""
+            problems.append(f"{error.at(path, number)}{cut}")
             continue
         if isinstance(row, dict):
             yield place, row

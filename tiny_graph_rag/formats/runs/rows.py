@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_graph_rag.errors import RunError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.errors import RunError, check_few
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, run_format
-from tiny_graph_rag.formats.tables import DOCUMENT_NAMES, QUESTION_NAMES, decoded, one_of, read_table
+from tiny_graph_rag.formats.tables import (
+    DOCUMENT_NAMES,
+    QUESTION_NAMES,
+    decoded,
+    one_of,
+    read_table,
+    trec_lines,
+)
 
 SCORE_NAMES = ("score", "similarity")
 
@@ -16,14 +22,11 @@ SCORE_NAMES = ("score", "similarity")
 def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
     rankings: dict[str, list[Retrieved]] = {}
-    problems = []
-    lines = decode_utf8(read_bytes(path), path).split("\n")
-    for number, line in enumerate(lines, start=1):
-        fields = line.split()
-        if not fields:
-            continue
+    problems: list[str] = []
+    for number, fields, is_last in trec_lines(path, RunError):
+        check_few(problems, RunError)
         if len(fields) != 6:
-            cut = "; the file seems cut off" if number == len(lines) else ""
+            cut = "; the file seems cut off" if is_last else ""
             problems.append(
                 f"{path.name}:{number}: wanted 6 fields (question Q0 document rank score tag), "
                 f"got {len(fields)}{cut}"
@@ -49,8 +52,9 @@ def read_table_run(path: Path) -> WrittenRun:
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     scores = next((name for name in SCORE_NAMES if name in names), None)
     rankings: dict[str, list[Retrieved]] = {}
-    problems = []
+    problems: list[str] = []
     for place, row in rows:
+        check_few(problems, RunError)
         places = rankings.setdefault(str(row[question]), [])
         if row[document] in (None, ""):
             continue  # a question for which nothing was retrieved

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Agreement, Answer, Answers
+from tiny_graph_rag.answers.rubrics import RUBRICS
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.llm.cost import Spent, total
-from tiny_graph_rag.report.json.numbers import mean_fields, number
+from tiny_graph_rag.report.json.numbers import mean_fields, number, token_fields
 from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
@@ -61,7 +63,7 @@ def add_linking(
     }
     in_all = whole["usage"]["total"]
     return head | {
-        "total_token_usage": {name: in_all[name] for name in Tokens().as_dict()},
+        **token_fields({name: in_all[name] for name in Tokens().as_dict()}),
         "estimated_cost_usd": in_all["cost_usd"],
         **whole,
         "by_tag": by_tag,
@@ -86,13 +88,22 @@ def spent(each: Spent) -> dict[str, Any]:
     }
 
 
+def judged_scores() -> set[str]:
+    """The scores that a judge gives: beside each stands how many verdicts failed."""
+    return {ACCURACY, *(name for rubric in RUBRICS.values() for name in rubric.scores)}
+
+
 def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
     """`summary.answers` and `summary.by_tag[tag].answers`."""
     return {
         "answered": part.answered,
         "failed": part.failed,
         "abstained": part.abstained,
-        "scores": {name: mean_fields(mean) for name, mean in part.scores.items()},
+        "scores": {
+            name: mean_fields(mean)
+            | ({"failed": part.unjudged.get(name, 0)} if name in judged_scores() else {})
+            for name, mean in part.scores.items()
+        },
         "usage": usage(answers, part.rows),
     }
 
@@ -110,7 +121,7 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
         for tag, each in head["by_tag"].items()
     }
     return head | {
-        "total_token_usage": {name: whole[name] for name in Tokens().as_dict()},
+        **token_fields({name: whole[name] for name in Tokens().as_dict()}),
         "estimated_cost_usd": whole["cost_usd"],
         "failed": answered.overall.failed,
         "by_tag": by_tag,

@@ -34,7 +34,8 @@ async function openData() {
         const { id: _, ...rest } = entityAt(row);
         Object.defineProperty(entities, id, { value: rest, enumerable: true });
       }
-      return { ...packed.head, results, entities };
+      const { changed: _, ...head } = packed.head;
+      return { ...head, results, entities };
     },
   };
 }

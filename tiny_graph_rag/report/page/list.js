@@ -207,6 +207,7 @@ function listSection(data, state) {
     el("div", { class: "panes" }, box, place));
   const start = () => {
     state.read();
+    if (state.q && active < 0) state.set({ search: "", verdict: "", tag: "", score: "", flip: "" });  // a link shows its question
     if (state.q) section.scrollIntoView({ block: "start", behavior: "instant" });
     if (state.q && active < 0) place.replaceChildren(el("p", { class: "nothing", role: "status" }, t("No question here has the id {id}.", { id: cut(state.q, 80) })));
     else if (!state.q && found.length && !matchMedia("(max-width: 860px)").matches) { open(0); state.q = ""; state.keep(); }

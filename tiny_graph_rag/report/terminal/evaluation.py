@@ -49,7 +49,10 @@ def print_evaluation(
     print_summary(evaluation.summary, console)
     _print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console, command_for)
+    hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
     for advice in recommendations(evaluation.explanation, evaluation.trials):
+        if advice.rule == "more hops" and hops_tried:
+            continue  # what was tried says more than what might be
         console.print(f"[bold]{t(advice.rule)}[/bold]: {escape(advice.shown)}")
 
 
