@@ -109,6 +109,7 @@ COMMANDS = (
     "score",
     "sweep",
     "compare",
+    "history",
     "query",
     "report",
     "stats",
@@ -118,6 +119,7 @@ COMMANDS = (
     "validate",
     "generate",
     "recommend",
+    "curate",
     "dataset",
 )
 
