@@ -120,6 +120,7 @@ COMMANDS = (
     "validate",
     "generate",
     "recommend",
+    "curate",
     "dataset",
 )
 
