@@ -69,7 +69,7 @@ def test_merging_keeps_each_id_once_and_refuses_two_meanings_of_one() -> None:
 
 def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
     rows = [
-        question(f"q{number}-{variant}", tags=("even" if number % 2 else "odd",), unknown={"group": number})
+        question(f"q{number}-{variant}", tags=("even" if number % 2 else "odd",), group=str(number))
         for number in range(80)
         for variant in range(1 + number % 3)
     ]
