@@ -15,7 +15,7 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, decode_utf8, read_bytes, sha256_of
-from tiny_graph_rag.formats.tables import check_format
+from tiny_graph_rag.formats.tables import check_format, is_trec
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +103,7 @@ def detected(path: Path) -> str:
         ):
             return "jsonl"
         return "rag" if _is_rag(first) else "contest"
-    fields = line.split()
-    if len(fields) == 4 and fields[3].lstrip("-").isdigit() and "," not in line:
+    if is_trec(line, 4):
         return "trec"
     if "," in line or "\t" in line:
         return "table"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.tables import check_format
+from tiny_graph_rag.formats.tables import check_format, is_trec
 
 
 class Retrieved(NamedTuple):
@@ -117,7 +117,7 @@ def detected(path: Path) -> str:
         if "topk" in first:
             return "contest"
         return "jsonl" if "entities" in first else "json"
-    if len(line.split()) == 6 and "," not in line:
+    if is_trec(line, 6):
         return "trec"
     if "," in line or "\t" in line:
         return "table"

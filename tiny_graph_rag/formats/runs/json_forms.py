@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -31,8 +32,12 @@ def read_jsonl(path: Path) -> WrittenRun:
             problems.append(f"{place}: question {key!r} stands in the file twice")
             continue
         rankings[key] = [each for each in (_entity(it, place, problems) for it in row["entities"]) if each]
-        if isinstance(row.get("latency_ms"), int | float):
-            latency[key] = float(row["latency_ms"]) / 1000
+        waited = row.get("latency_ms")
+        if waited is not None:
+            if not is_score(waited) or not 0 <= waited < math.inf:
+                problems.append(f"{place}: 'latency_ms' must be a number from 0 up, got {json_kind(waited)}")
+                continue
+            latency[key] = float(waited) / 1000
         if isinstance(row.get("usage"), dict):
             usage[key] = row["usage"]
     if problems:
@@ -51,7 +56,7 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
             problems.append(f"{place}: {name!r} of an entity must be a string, got {json_kind(value[name])}")
             return None
     score = value.get("score")
-    if isinstance(score, bool) or not isinstance(score, int | float | None):
+    if score is not None and not is_score(score):
         problems.append(f"{place}: 'score' of an entity must be a number, got {json_kind(score)}")
         return None
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
@@ -105,7 +110,7 @@ def _pair(value: Any) -> Retrieved | None:
         return Retrieved(name="", id=str(value))
     if not isinstance(value, list) or len(value) != 2 or not _is_id(value[0]):
         return None
-    if isinstance(value[1], bool) or not isinstance(value[1], int | float):
+    if not is_score(value[1]):
         return None
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
@@ -128,6 +133,13 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
             yield place, row
         else:
             problems.append(f"{place}: wanted an object, got {json_kind(row)}")
+
+
+def is_score(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300
+    )
 
 
 def _is_id(value: Any) -> bool:
