@@ -6,6 +6,8 @@ import ast
 import importlib
 import tomllib
 
+import networkx
+
 import tiny_graph_rag
 from tests.conftest import ROOT
 
@@ -27,7 +29,7 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("run",),
-    ("files", "secret", "errors", "version"),
+    ("files", "registry", "secret", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -70,6 +72,18 @@ def test_imports_point_down() -> None:
         if FLOOR_OF[room(target)] < FLOOR_OF[room(module)]
     ]
     assert wrong == []
+
+
+def test_no_imports_go_in_a_circle_inside_a_room_either() -> None:
+    graph = imported()
+    circles = [
+        circle
+        for circle in networkx.strongly_connected_components(
+            networkx.DiGraph([(module, target) for module, targets in graph.items() for target in targets])
+        )
+        if len(circle) > 1
+    ]
+    assert circles == []
 
 
 def test_every_room_stands_on_a_floor() -> None:

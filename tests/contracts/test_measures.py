@@ -25,7 +25,6 @@ from tiny_graph_rag.measures.facts import RelationReference, graph_facts
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]
 DEFINED_WITHOUT_GOLD = {"contest_map", "no_answer_accuracy", "source_diversity", "type_coverage"}
-NO_BEST_LIST = {"source_diversity", "no_answer_accuracy", "relation_precision"}
 
 
 @pytest.fixture
@@ -98,18 +97,28 @@ def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
         assert np.isnan(measure.compute(replace(judged, facts=None))).all()
 
 
-@pytest.mark.parametrize("measure", [each for each in EVERY if each.name not in NO_BEST_LIST], ids=str)
+@pytest.mark.parametrize("measure", [each for each in EVERY if each.kind.best_reached], ids=str)
 def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, measure: Measure) -> None:
     gold, bad = {1: 2, 2: 1, 3: 1}, (9, 10, 11)
     best, worst = (
         float(measure.compute(judged_of(graph, [ranking], [gold], [bad]))[0])
         for ranking in ([1, 2, 3], [9, 10, 11])
     )
-    ends = (measure.kind.high, measure.kind.low)
-    expected = ends if measure.kind.higher_is_better else ends[::-1]
+    ends = {measure.kind.high, measure.kind.low}
+    expected = (measure.kind.best, *(ends - {measure.kind.best}))
     if measure.name == "type_coverage":  # n09 to n11 are of both types
         worst = float(measure.compute(judged_of(graph, [[]], [gold], [bad]))[0])
     assert (best, worst) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", [each for each in EVERY if not each.kind.best_reached], ids=str)
+def test_where_the_best_value_is_only_approached_no_list_has_it(graph, measure: Measure) -> None:
+    chance = random.Random(5)
+    found = [
+        float(measure.compute(judged_of(graph, [chance.sample(range(12), 6)], [{1: 2, 2: 1, 3: 1}]))[0])
+        for _ in range(50)
+    ]
+    assert measure.kind.best not in found
 
 
 @pytest.mark.parametrize("measure", EVERY, ids=str)

@@ -18,8 +18,8 @@ from tiny_graph_rag import files
 from tiny_graph_rag.columns import stored as arrays_module
 from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.formats import graphs as formats
 from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs.kg_json import KgJson
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph.cache import _arrays_of, _note_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -49,13 +49,13 @@ def the_file(folder: Path) -> Path:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Filled with every file that is really read from now on."""
     seen: list[Path] = []
-    reader = formats.READERS[".json"]
+    reader = KgJson.read
 
-    def counted(path: Path) -> KnowledgeGraph:
+    def counted(self: KgJson, path: Path) -> KnowledgeGraph:
         seen.append(path)
-        return reader(path)
+        return reader(self, path)
 
-    monkeypatch.setitem(formats.READERS, ".json", counted)
+    monkeypatch.setattr(KgJson, "read", counted)
     return seen
 
 
@@ -180,15 +180,15 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(
 ) -> None:
     """Its hash may be taken before the change and its records after."""
     monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 0)
-    reader, before = formats.READERS[".json"], source.read_bytes()
+    reader, before = KgJson.read, source.read_bytes()
 
-    def changing(path: Path) -> KnowledgeGraph:
+    def changing(self: KgJson, path: Path) -> KnowledgeGraph:
         time.sleep(0.1)  # the hash of so small a file is taken by then
         path.write_bytes(before.replace(b"Ann", b"Bob"))
-        return reader(path)
+        return reader(self, path)
 
     with monkeypatch.context() as patch:
-        patch.setitem(formats.READERS, ".json", changing)
+        patch.setattr(KgJson, "read", changing)
         found = read_graph(source, tmp_path / "c")
     assert list(found.entities.names)[2] == "Bob"
     assert found.sha256 == sha256_of(source)

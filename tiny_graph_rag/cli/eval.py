@@ -30,7 +30,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.linking import LLM, make_linker
+from tiny_graph_rag.linking import asks_model, make_linker
 
 
 @command(app, "eval")
@@ -98,7 +98,7 @@ def evaluate_command(
     )
     gates = floors.checked()
     kinds = _kinds(perturb)
-    if kinds and config.retrieval.linker == LLM:
+    if kinds and asks_model(config):
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
     check_measures(config, computed)
@@ -117,7 +117,7 @@ def evaluate_command(
     knowledge = session.graph(graph, examples)
     asked = f"{config.retrieval.retriever}, {amount(config.retrieval.hops, 'hop')}"
     session.say(f"{described(knowledge, examples)} · {asked}")
-    if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
+    if generating.dry_run and asks_model(config) and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
         return

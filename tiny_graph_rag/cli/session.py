@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.registry import Choice
     from tiny_graph_rag.report.terminal import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
@@ -171,13 +172,14 @@ def base_name(examples: EvalSet) -> str:
 
 
 def _implied(folder: Path, examples: EvalSet | None) -> Path:
-    from tiny_graph_rag.formats.graphs import READERS
+    from tiny_graph_rag.formats.graphs import GRAPH_FORMATS, suffixes
 
-    graphs = sorted(
-        each
-        for each in (folder.iterdir() if folder.is_dir() else ())
-        if each.name.endswith(tuple(READERS)) and each.is_file()
-    )
+    def within(choices: Mapping[str, Choice]) -> list[Path]:
+        ends = tuple(suffixes(choices))
+        listed = folder.iterdir() if folder.is_dir() else ()
+        return sorted(each for each in listed if each.name.lower().endswith(ends) and each.is_file())
+
+    graphs = within(GRAPH_FORMATS.built_in) or within(GRAPH_FORMATS.choices())
     if examples is not None:
         wanted = f"{base_name(examples)}-KG.json"
         for each in graphs:

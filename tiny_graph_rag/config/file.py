@@ -7,8 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tiny_graph_rag.config import Config, section_names
-from tiny_graph_rag.config.sections import check_bounds
+from tiny_graph_rag.config.sections import Config, check_bounds, section_names
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 from tiny_graph_rag.files import read_yaml
 

@@ -1,11 +1,13 @@
-"""Every setting: a dataclass field with its default, its unit, its bounds and a comment."""
+"""Every setting: a dataclass field with its default, its unit, its bounds and a comment; Config holds all."""
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import ConfigError
+from tiny_graph_rag.secret import Secret, safe_url
 
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
@@ -181,3 +183,64 @@ class Generation:
     fail_on_error: float = setting(
         1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
+    environment only, so that it can't end up in a file that is shared."""
+
+    storage: Storage = field(default_factory=Storage)
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    ranking: Ranking = field(default_factory=Ranking)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    embeddings: Embeddings = field(default_factory=Embeddings)
+    running: Running = field(default_factory=Running)
+    openai: OpenAI = field(default_factory=OpenAI)
+    generation: Generation = field(default_factory=Generation)
+    file: Path | None = None
+    api_key: Secret = field(default_factory=Secret)
+
+    def override(self, **flags: Any) -> Config:
+        """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
+
+        Raises ConfigError for a value out of its bounds, naming the flag.
+        """
+        given = {name: value for name, value in flags.items() if value is not None}
+        sections = {}
+        for section in section_names():
+            current = getattr(self, section)
+            mine = {each.name: given.pop(each.name) for each in fields(current) if each.name in given}
+            for each in fields(current):
+                if each.name in mine:
+                    check_bounds(each, mine[each.name], f"--{each.name.replace('_', '-')}")
+            sections[section] = replace(current, **mine)
+        if given:
+            raise TypeError(f"no such setting: {', '.join(given)}")
+        return replace(self, **sections)
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Section → setting → value, as results files record it; without passwords in an address."""
+        found = {
+            section: {
+                each.name: getattr(getattr(self, section), each.name)
+                for each in fields(getattr(self, section))
+            }
+            for section in section_names()
+            if section != "running"
+        }
+        found["openai"]["base_url"] = safe_url(self.openai.base_url)
+        return found
+
+
+def section_names() -> tuple[str, ...]:
+    return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
+
+
+def setting_field(name: str) -> Field[Any]:
+    """The dataclass field of a setting, by its name."""
+    for section in section_names():
+        for each in fields(getattr(Config(), section)):
+            if each.name == name:
+                return each
+    raise KeyError(name)

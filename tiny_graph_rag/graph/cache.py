@@ -31,7 +31,7 @@ from tiny_graph_rag.version import __version__
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
 WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on beside it
 PACKAGE = Path(__file__).resolve().parent.parent
-CODE_BEHIND_COLUMNS = ("arrays.py", "text", "graph")
+CODE_BEHIND_COLUMNS = ("columns", "language", "formats", "graph")
 GRAPH_FILE = "graph.arrays"
 
 

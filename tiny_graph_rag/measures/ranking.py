@@ -9,7 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures.base import Column, added_up, defined, divided, hits, measure, returned
+from tiny_graph_rag.measures.base import (
+    Column,
+    Parameter,
+    added_up,
+    defined,
+    divided,
+    hits,
+    measure,
+    returned,
+)
 from tiny_graph_rag.measures.judged import Judged
 
 TREC_EVAL = "trec_eval 9"
@@ -122,6 +131,23 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     found = divided(_precision_at_hits(relevant), relevant.sum(axis=1))
     values = np.where(judged.relevant > 0, found, (judged.retrieved == 0).astype(np.float64))
     return np.where(judged.answered, values, np.nan)
+
+
+@measure(
+    "rbp",
+    cutoff="optional",
+    source="Moffat & Zobel (2008)",
+    best_reached=False,
+    parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
+)
+def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
+    """(1 − p) times the sum of p^(rank − 1) over the relevant ranks (within k): what a reader finds who goes
+    on to the next rank with probability p.
+
+    No list of n entities exceeds 1 − p^n, so 1 is only approached. Relevant is any grade above 0.
+    """
+    relevant = judged.grades[:, :cutoff] > 0
+    return defined(judged, (1 - p) * added_up(relevant * p ** np.arange(relevant.shape[1])))
 
 
 def _dcg(gains: NDArray[np.float64]) -> Column:

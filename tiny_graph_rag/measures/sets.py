@@ -52,7 +52,12 @@ def judged_bad(judged: Judged, cutoff: int | None) -> Column:
     return np.where(judged.judged_irrelevant > 0, found, np.nan)
 
 
-@measure("no_answer_accuracy", cutoff="none", source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval")
+@measure(
+    "no_answer_accuracy",
+    cutoff="none",
+    source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval",
+    best_reached=False,  # of a question with gold it is undefined
+)
 def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
     """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold."""
     return np.where(judged.relevant == 0, (judged.retrieved == 0).astype(np.float64), np.nan)

@@ -13,13 +13,14 @@ from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import Run
 
 K1, B = 1.2, 0.75  # the values of the TREC-3 paper and of Lucene
 
 
+@retriever("bm25", "text search over names, descriptions and relations; needs no seeds")
 class Bm25Retriever(Retriever):
     """BM25 over one text an entity: name, aliases, type, description, and its relations in words.
 
@@ -27,7 +28,6 @@ class Bm25Retriever(Retriever):
     returned. Source: Robertson et al., Okapi at TREC-3 (1994).
     """
 
-    name: ClassVar[str] = "bm25"
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task) -> None:

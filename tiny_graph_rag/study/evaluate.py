@@ -26,8 +26,6 @@ from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.answer_scores import Answered
-    from tiny_graph_rag.study.perturb import Perturbed
-
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
@@ -43,6 +41,29 @@ class Latency:
 
     seconds: NDArray[np.float64]
     questions_per_second: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
+    its 95 % paired bootstrap interval. n: questions that define the measure."""
+
+    mean: float
+    drop: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """altered: questions whose text the kind changed at all. broken: (id, altered text) of those that found
+    less within k. measures: those that are means over questions; pooled ones have no paired interval."""
+
+    kind: str
+    altered: int
+    measures: dict[Measure, Drop]
+    broken: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

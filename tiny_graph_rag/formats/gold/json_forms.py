@@ -8,7 +8,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.gold import GoldQuestion, gold_format
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.gold.base import GoldFormat, GoldQuestion, gold_format
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.tables import json_document
 
@@ -16,61 +17,71 @@ RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_r
 RAG_TAGS = ("query_type", "difficulty", "category")
 
 
-@gold_format("jsonl")
-def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
+@gold_format("jsonl", "JSONL of our own: query and reference_entities, an object a line")
+class Jsonl(GoldFormat):
     """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
-    return [
-        GoldQuestion(
-            id=example.id,
-            grades={
-                **dict.fromkeys(example.irrelevant_entities, 0),
-                **dict.fromkeys(example.reference_entities, 1),
-                **dict.fromkeys(example.highly_relevant_entities, 2),
-            },
-            query=example.query,
-            tags=example.tags,
-            expected_types=example.expected_types,
-            texts=example.reference_texts,
-            relationships=tuple(
-                (each.source, each.target, each.type) for each in example.reference_relationships
-            ),
-            seeds=example.seed_entities or (),
-        )
-        for example in read_eval_set(path)
-    ]
 
+    def fit(self, head: Head) -> Fit:
+        return Fit.SURE if _is_ours(head.first) and not _is_rag(head.first) else Fit.NO
 
-@gold_format("rag")
-def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
-    """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
-    problems: list[str] = []
-    questions = []
-    for number, row in enumerate(_rows(path), start=1):
-        place = f"{path.name}: question {number}"
-        if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
-            came = "one without" if isinstance(row, dict) else json_kind(row)
-            problems.append(f"{place}: wanted an object with 'query_id', a text or a number, got {came}")
-            continue
-        grades: dict[str, int] = {}
-        for name, grade in RAG_GRADES:
-            ids = row.get(name) or []
-            if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids):
-                problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
-                continue
-            grades.update(dict.fromkeys(map(str, ids), grade))
-        known = {**(row.get("metadata") or {}), **row}
-        questions.append(
+    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
+        return [
             GoldQuestion(
-                id=str(row["query_id"]),
-                grades=grades,
-                query=str(row.get("query") or ""),
-                tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
-                expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
+                id=example.id,
+                grades={
+                    **dict.fromkeys(example.irrelevant_entities, 0),
+                    **dict.fromkeys(example.reference_entities, 1),
+                    **dict.fromkeys(example.highly_relevant_entities, 2),
+                },
+                query=example.query,
+                tags=example.tags,
+                expected_types=example.expected_types,
+                texts=example.reference_texts,
+                relationships=tuple(
+                    (each.source, each.target, each.type) for each in example.reference_relationships
+                ),
+                seeds=example.seed_entities or (),
             )
-        )
-    if problems:
-        raise DatasetError(*problems)
-    return questions
+            for example in read_eval_set(path)
+        ]
+
+
+@gold_format("rag", "RAG gold JSON: query_id and relevant_chunk_ids")
+class RagJson(GoldFormat):
+    """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
+
+    def fit(self, head: Head) -> Fit:
+        return Fit.SURE if _is_rag(head.first) else Fit.NO
+
+    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
+        problems: list[str] = []
+        questions = []
+        for number, row in enumerate(_rows(path), start=1):
+            place = f"{path.name}: question {number}"
+            if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
+                came = "one without" if isinstance(row, dict) else json_kind(row)
+                problems.append(f"{place}: wanted an object with 'query_id', a text or a number, got {came}")
+                continue
+            grades: dict[str, int] = {}
+            for name, grade in RAG_GRADES:
+                ids = row.get(name) or []
+                if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids):
+                    problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
+                    continue
+                grades.update(dict.fromkeys(map(str, ids), grade))
+            known = {**(row.get("metadata") or {}), **row}
+            questions.append(
+                GoldQuestion(
+                    id=str(row["query_id"]),
+                    grades=grades,
+                    query=str(row.get("query") or ""),
+                    tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
+                    expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
+                )
+            )
+        if problems:
+            raise DatasetError(*problems)
+        return questions
 
 
 def _rows(path: Path) -> list[Any]:
@@ -92,17 +103,39 @@ def _line(line: str, number: int, path: Path) -> Any:
         raise DatasetError(f"{path.name}:{number}:{error.colno}: not JSON: {error.msg}") from error
 
 
-@gold_format("contest")
-def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
+@gold_format("contest", "one JSON object: question id to document ids")
+class ContestJson(GoldFormat):
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
-    document = json_document(path, DatasetError)
-    if not isinstance(document, dict):
-        raise DatasetError(f"{path.name}: wanted {{eval_id: [docid]}}, got {json_kind(document)}")
-    wrong = [
-        f"{path.name}: {key!r} must be a list of document ids, got {json_kind(ids)}"
-        for key, ids in document.items()
-        if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids)
-    ]
-    if wrong:
-        raise DatasetError(*wrong)
-    return [GoldQuestion(id=key, grades=dict.fromkeys(map(str, ids), 1)) for key, ids in document.items()]
+
+    def fit(self, head: Head) -> Fit:
+        if head.line[:1] not in ("{", "[") or _is_ours(head.first) or _is_rag(head.first):
+            return Fit.NO
+        return Fit.SHAPE
+
+    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
+        document = json_document(path, DatasetError)
+        if not isinstance(document, dict):
+            raise DatasetError(f"{path.name}: wanted {{eval_id: [docid]}}, got {json_kind(document)}")
+        wrong = [
+            f"{path.name}: {key!r} must be a list of document ids, got {json_kind(ids)}"
+            for key, ids in document.items()
+            if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids)
+        ]
+        if wrong:
+            raise DatasetError(*wrong)
+        return [GoldQuestion(id=key, grades=dict.fromkeys(map(str, ids), 1)) for key, ids in document.items()]
+
+
+def _is_ours(value: Any) -> bool:
+    return isinstance(value, dict) and ("reference_entities" in value or "query" in value)
+
+
+def _is_rag(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and isinstance(value[0], dict)
+    if not isinstance(value, dict):
+        return False
+    lists = [each for each in value.values() if isinstance(each, list) and each]
+    return "relevant_chunk_ids" in value or any(
+        isinstance(each[0], dict) and "relevant_chunk_ids" in each[0] for each in lists
+    )

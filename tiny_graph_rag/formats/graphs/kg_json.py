@@ -11,12 +11,14 @@ from __future__ import annotations
 import gc
 import json
 import mmap
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
-from tiny_graph_rag.formats.graphs import graph_format
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.graphs.base import GraphFormat, graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 if TYPE_CHECKING:
@@ -27,13 +29,22 @@ IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than i
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
 
-@graph_format(".json", ".json.gz")
-def read_kg_json(path: Path) -> KnowledgeGraph:
-    """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
-    columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
-    if not columns.entities:
-        raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
-    return columns.graph()
+PART = re.compile(rb'"(?:entities|relationships)"\s*:')
+
+
+@graph_format("kg-json", "entities by id and a list of relationships", suffixes=(".json", ".json.gz"))
+class KgJson(GraphFormat):
+    def fit(self, head: Head) -> Fit:
+        start = head.start.removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not start.startswith(b"{"):
+            return Fit.NO
+        return Fit.SURE if PART.search(start) else Fit.SHAPE
+
+    def read(self, path: Path) -> KnowledgeGraph:
+        columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
+        if not columns.entities:
+            raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
+        return columns.graph()
 
 
 def _size(path: Path) -> int:
@@ -46,8 +57,8 @@ def _size(path: Path) -> int:
 def _in_pieces(path: Path) -> GraphColumns | None:
     """None where the file has to be read as a whole. Raises GraphError."""
     from tiny_graph_rag.columns.hashed import RepeatedIdError
-    from tiny_graph_rag.formats.graphs import kg_faults
     from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+    from tiny_graph_rag.formats.graphs.kg_faults import refused
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
         Pieces,
@@ -74,7 +85,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
                 columns.add_relations(*relations)
     except NotPlainError as error:
         if isinstance(buffer, mmap.mmap):
-            raise kg_faults.refused(path, buffer, error) from error
+            raise refused(path, buffer, error) from error
         return None
     except RepeatedIdError:
         return None

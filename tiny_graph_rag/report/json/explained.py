@@ -17,7 +17,7 @@ from tiny_graph_rag.study.ties import Ties
 from tiny_graph_rag.study.verdicts import NO_RANK, Step, Verdict
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.perturb import Perturbed
+    from tiny_graph_rag.study.evaluate import Perturbed
 
 VERDICTS = tuple(Verdict)
 

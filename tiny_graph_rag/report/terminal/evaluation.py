@@ -17,9 +17,8 @@ from tiny_graph_rag.study.advice import recommendations
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tiny_graph_rag.study.evaluate import Evaluation
+    from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
-    from tiny_graph_rag.study.perturb import Perturbed
     from tiny_graph_rag.study.verdicts import Step
 
 
