@@ -4,7 +4,7 @@
     uv run --with ranx python benchmarks/scoring.py    # ranx beside them
 
 Prints the median seconds and processor seconds and the peak memory of each, ours beside the rival's; then, up
-to four million lines, `evaluate()` from Python dictionaries beside pytrec_eval's own time. All keep their
+to four million lines, `score()` from Python dictionaries beside pytrec_eval's own time. All keep their
 bytecode, as an installed Python does, in a folder of this benchmark, filled by one run of a small file that
 does not count; --no-bytecode compiles every module anew at each start. --folder keeps the large files for
 another time.
@@ -106,7 +106,7 @@ def print_dicts(run_file: Path, qrels_file: Path, repeat: int) -> None:
     import pytrec_eval
     from score_with_pytrec_eval import MEASURES as THEIRS
 
-    from tiny_graph_rag import evaluate
+    from tiny_graph_rag import score
 
     with run_file.open() as stream:
         run = pytrec_eval.parse_run(stream)
@@ -119,18 +119,16 @@ def print_dicts(run_file: Path, qrels_file: Path, repeat: int) -> None:
         work()
         return time.process_time() - began
 
-    evaluate(dict(list(run.items())[:10]), qrels, MEASURES)  # loads pandas
+    score(dict(list(run.items())[:10]), qrels, MEASURES)  # loads pandas
     pairs = [
         (
-            seconds(lambda: evaluate(run, qrels, MEASURES)),
+            seconds(lambda: score(run, qrels, MEASURES)),
             seconds(lambda: pytrec_eval.RelevanceEvaluator(qrels, THEIRS).evaluate(run)),
         )
         for _ in range(repeat)
     ]
     ours, theirs = (median(each) for each in zip(*pairs, strict=True))
-    print(
-        f"from dictionaries: evaluate() {ours:.2f} s, pytrec_eval {theirs:.2f} s: {ours / theirs:.2f} of it"
-    )
+    print(f"from dictionaries: score() {ours:.2f} s, pytrec_eval {theirs:.2f} s: {ours / theirs:.2f} of it")
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from generate import preferential_edges
 
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import Walker, neighbourhoods
 
 CHECKED = 100

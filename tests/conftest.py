@@ -13,6 +13,7 @@ from hypothesis import settings
 from typer.testing import CliRunner, Result
 
 from tiny_graph_rag.cli import app, load
+from tiny_graph_rag.messages import ENGLISH, speak
 
 load()
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +30,8 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("KG_DIR", "DATASET_DIR", "RESULTS_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    speak(ENGLISH)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -44,7 +44,10 @@ def test_the_readme_names_every_command(readme: str) -> None:
 @pytest.mark.parametrize("readme", READMES)
 def test_options_and_files_in_the_readme_exist(readme: str) -> None:
     text = read(readme)
-    known = set(re.findall(r"`(--[a-z-]+)`", reference())) | {"--version", "--extra", "--help", "--clone"}
+    known = set(re.findall(r"`(--[a-z-]+)`", reference())) | {
+        *("--version", "--extra", "--help", "--clone", "--install-completion"),
+        *("--target", "--no-dev", "--from"),  # of pip and uv
+    }
     assert [each for each in re.findall(r"(--[a-z][a-z-]+)", text) if each not in known] == []
     links = [each for each in re.findall(r"\]\(([^)#]+)", text) if "://" not in each]
     assert [each for each in links if not (ROOT / each).exists()] == []

@@ -1,38 +1,81 @@
 """Tiny-Graph-RAG eval: does my graph retrieve the right entities, why not, and what would fix it?
 
-The public names below are imported when first used, so that `import tiny_graph_rag` costs nothing.
+    from tiny_graph_rag import evaluate, load_graph, load_questions
+
+    graph = load_graph("story-KG.json")
+    result = evaluate(graph, load_questions("story-eval.jsonl"), hops=3)
+    print(result.means)            # {'precision@5': 0.32, 'recall@5': 0.81, 'mrr': 0.74, 'ndcg@5': 0.72}
+    result.to_pandas()             # a row a question
+    result.save("results.json")    # what `eval` writes
+
+    load_graph(path)                            a graph with its vocabulary → KnowledgeGraph
+    KnowledgeGraph.from_triples(triples)        of (source, relation, target) names
+    KnowledgeGraph.from_records(entities, …)    of records with the fields of KG JSON
+    KnowledgeGraph.from_networkx(graph)         of a networkx graph; .to_networkx() gives one
+    load_questions(path or records)             a gold set → EvalSet of Examples
+    ask(graph, "Who …?", hops=2)                what one question retrieves → Ranking
+    evaluate(graph, questions, hops=3)          score the retrieval → Result
+    score(run, gold, "ndcg@10,map")             score anyone's run, dictionaries or DataFrames → Scored
+    evaluate_predictions(preds, qrels)          the same by cutoff, as a DataFrame
+    load_config(path)                           settings of a config.yaml → Config
+    Measure.parse("ndcg@5")                     a measure is a value
+    Run, Retriever                              what a retriever of one's own returns, and is
+
+Settings are those of config.yaml by name; docs/python.md tells more. Every error that is meant is a
+`tiny_graph_rag.errors.TinyGraphRagError`. Names are imported when first used: importing the package is free.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.version import __version__
+from tiny_graph_rag.version import __version__ as __version__
 
-_PUBLIC = {
+if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config as Config
+    from tiny_graph_rag.config import load_config as load_config
+    from tiny_graph_rag.gold.examples import EvalSet as EvalSet
+    from tiny_graph_rag.gold.examples import Example as Example
+    from tiny_graph_rag.graph.model import KnowledgeGraph as KnowledgeGraph
+    from tiny_graph_rag.library import Ranking as Ranking
+    from tiny_graph_rag.library import Result as Result
+    from tiny_graph_rag.library import ask as ask
+    from tiny_graph_rag.library import evaluate as evaluate
+    from tiny_graph_rag.library import load_graph as load_graph
+    from tiny_graph_rag.library import load_questions as load_questions
+    from tiny_graph_rag.measures.base import Measure as Measure
+    from tiny_graph_rag.retrieval.base import Retriever as Retriever
+    from tiny_graph_rag.run import Run as Run
+    from tiny_graph_rag.scoring.frames import evaluate_predictions as evaluate_predictions
+    from tiny_graph_rag.scoring.frames import score as score
+
+# No __all__: with one, help() would print every class whole.
+PUBLIC = {
     "KnowledgeGraph": "tiny_graph_rag.graph.model",
-    "read_graph": "tiny_graph_rag.formats.graphs",
+    "load_graph": "tiny_graph_rag.library",
+    "load_questions": "tiny_graph_rag.library",
+    "ask": "tiny_graph_rag.library",
+    "evaluate": "tiny_graph_rag.library",
+    "score": "tiny_graph_rag.scoring.frames",
+    "evaluate_predictions": "tiny_graph_rag.scoring.frames",
+    "Ranking": "tiny_graph_rag.library",
+    "Result": "tiny_graph_rag.library",
     "EvalSet": "tiny_graph_rag.gold.examples",
     "Example": "tiny_graph_rag.gold.examples",
-    "read_eval_set": "tiny_graph_rag.formats.gold.jsonl",
     "Config": "tiny_graph_rag.config",
     "load_config": "tiny_graph_rag.config",
     "Run": "tiny_graph_rag.run",
     "Retriever": "tiny_graph_rag.retrieval.base",
     "Measure": "tiny_graph_rag.measures.base",
-    "evaluate": "tiny_graph_rag.scoring.frames",
-    "evaluate_predictions": "tiny_graph_rag.scoring.frames",
 }
-
-__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _PUBLIC:
+    if name not in PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PUBLIC[name]), name)
+    return getattr(import_module(PUBLIC[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *PUBLIC])

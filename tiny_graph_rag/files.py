@@ -14,7 +14,7 @@ import tempfile
 import time
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Thread, get_ident
 from typing import Any
@@ -32,8 +32,10 @@ def _composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def find_input(name: str | Path, folder: Path, what: str) -> Path:
+def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = False) -> Path:
     """The existing file that `name` means: in `folder` first, then in the current folder.
+
+    or_folder: a folder will do.
 
     An absolute name is taken as it is. Matches whatever Unicode form (NFC, NFD) the disk holds.
     what: "knowledge graph", "gold set"; for the message. Raises InputError with the nearest names.
@@ -43,7 +45,7 @@ def find_input(name: str | Path, folder: Path, what: str) -> Path:
     for place in places:
         found = _existing(place)
         if found is not None:
-            if found.is_dir():
+            if found.is_dir() and not or_folder:
                 raise InputError(f"{found}: the {what} must be a file, this is a folder")
             return found
     beside = sorted(
@@ -194,6 +196,11 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def combined_sha256(sums: Sequence[str]) -> str:
+    """Of one file its own sum; of several the SHA-256 of their sums, in order."""
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+
+
 def sha256_meanwhile(path: Path) -> Callable[[], str]:
     """Start `sha256_of`, of a large file in a thread of its own; what is returned waits for it."""
     if not path.is_file() or path.stat().st_size < MAPPED_FROM_BYTES:
@@ -214,10 +221,14 @@ def sha256_meanwhile(path: Path) -> Callable[[], str]:
 
 
 def output_path(name: str | Path, folder: Path) -> Path:
-    """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or / and is taken as it stands."""
+    """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or /, or with the folder itself, as
+    completing a name in the shell gives it; then it is taken as it stands."""
     text = str(name)
     path = Path(text).expanduser()
     if path.is_absolute() or text.startswith(("./", "../", "~")):
+        return path
+    known = Path(os.path.normpath(folder)).parts
+    if known and Path(os.path.normpath(path)).parts[: len(known)] == known:
         return path
     return folder / path
 

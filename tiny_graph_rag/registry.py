@@ -90,7 +90,9 @@ class Registry(Generic[T]):
         return name in self._things or name in self.built_in or name in self.choices()
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.choices())
+        """Others' only after the built-in ones: who stops before needs no look at other packages."""
+        yield from self.built_in
+        yield from (name for name in self.choices() if name not in self.built_in)
 
     def items(self) -> Iterator[tuple[str, T]]:
         """Loads everything, other packages' things too."""
@@ -148,7 +150,7 @@ class Registry(Generic[T]):
         for use in re.finditer(rf"^@{self.decorator}\(", source, re.M):
             place = f"{path}:{source.count(chr(10), 0, use.start()) + 1}"
             call = _call(source[use.start() + 1 :])
-            arguments = [getattr(each, "value", None) for each in call.args] if call else []
+            arguments = [getattr(each, "value", None) for each in call.args[:2]] if call else []
             words = [each for each in arguments if isinstance(each, str)]
             if call is None or not words or len(words) < len(arguments):
                 raise RegistrationError(

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.shown import short_repr
+
 NO_HOP = -1  # the hop of an entity that no walk reached
 NO_STEP = -1  # fills the rest of a walk's row
 
@@ -27,6 +29,8 @@ class Run:
     scores: NDArray[np.float64]
     hops: NDArray[np.int32]
     walks: NDArray[np.int32] | None = None
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

@@ -90,7 +90,7 @@ def test_mentions_that_the_graph_lacks_are_told_as_tried(ask) -> None:
         done, found = ask(server, "--skip-generation", "--report", "md")
     (reference,) = found["results"][1]["references"]
     assert (reference["verdict"], reference["tried"]) == ("no_seed", ["Dora", "| <b>[red]Emil"])
-    assert "no seed 1 (Dora, | <b>[red]Emil)" in done.stdout
+    assert "looked for: Dora, | <b>[red]Emil" in done.stdout
     page = Path("data/results/story-eval-results.md").read_text(encoding="utf-8")
     assert r"no seed 1 (Dora, \| \<b\>\[red\]Emil)" in page
 

@@ -17,7 +17,7 @@ def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folde
     assert run_cli("init").exit_code == 0
     config = own_folder / "config.yaml"
     assert yaml.safe_load(config.read_text())["retrieval"]["hops"] == 2
-    assert len(read_eval_set(own_folder / "data/eval/my-graph-eval.jsonl")) == 4
+    assert len(read_eval_set(own_folder / "data/eval/my-graph-eval.jsonl")) == 8
     config.write_text("retrieval:\n  hops: 4\n")
     again = run_cli("init")
     assert "config.yaml: is there already, left as it is" in again.stdout

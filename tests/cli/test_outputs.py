@@ -84,7 +84,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096));"
         f"sys.argv = ['x', *{[*EVAL, '-o', './results.json']!r}];"
-        "from tiny_graph_rag.cli import main; main()"
+        "from tiny_graph_rag.__main__ import main; main()"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=60, check=False

@@ -79,7 +79,10 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
         ("{", ":1:2: not JSON"),
         ('{"entities": {},\n "relationships" []}', ":2:18: not JSON"),
         ("[1]", 'wanted {"entities"'),
-        ('{"nodes": [], "edges": []}', "missing: 'entities' and 'relationships' (it has 'nodes', 'edges')"),
+        (
+            '{"vertices": [], "arcs": []}',
+            "missing: 'entities' and 'relationships' (it has 'vertices', 'arcs')",
+        ),
         (
             '{"entities": [], "relationships": []}',
             "'entities' must be an object from id to entity, got a list",

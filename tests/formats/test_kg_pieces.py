@@ -192,7 +192,10 @@ GOOD = b'"relationships": []}'
         ),
         (b"[1, 2]", 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}, got a list'),
         (b'"graph"', "got the string 'graph'"),
-        (b'{"nodes": [], "edges": []}', "missing: 'entities' and 'relationships' (it has 'nodes', 'edges')"),
+        (
+            b'{"vertices": [], "arcs": []}',
+            "missing: 'entities' and 'relationships' (it has 'vertices', 'arcs')",
+        ),
         (b'{"entities": {}}', "missing: 'relationships' (it has 'entities')"),
         (b'{"entities": [], ' + GOOD, "'entities' must be an object from id to entity, got a list"),
         (b'{"entities": {}, "relationships": null}', "'relationships' must be a list, got null"),

@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from tiny_graph_rag.columns import stored as arrays_module
 from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.kg_json import KgJson
+from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphReader
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph.cache import _arrays_of, _note_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -49,14 +51,25 @@ def the_file(folder: Path) -> Path:
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Filled with every file that is really read from now on."""
     seen: list[Path] = []
-    reader = KgJson.read
+    reader = kg_json_reader()
 
-    def counted(self: KgJson, path: Path) -> KnowledgeGraph:
-        seen.append(path)
-        return reader(self, path)
+    def counted(paths: Sequence[Path]) -> KnowledgeGraph:
+        seen.extend(paths)
+        return reader(paths)
 
-    monkeypatch.setattr(KgJson, "read", counted)
+    replace_reader(monkeypatch, counted)
     return seen
+
+
+def kg_json_reader() -> GraphReader:
+    from tiny_graph_rag.formats.graphs import kg_json
+
+    return kg_json.read_kg_json
+
+
+def replace_reader(patch: pytest.MonkeyPatch, reader: GraphReader) -> None:
+    registered = replace(GRAPH_FORMATS["KG JSON"], read=reader)
+    patch.setitem(GRAPH_FORMATS._things, "KG JSON", (registered, GRAPH_FORMATS._things["KG JSON"][1]))
 
 
 def test_a_cached_graph_is_the_loaded_graph(
@@ -180,15 +193,15 @@ def test_a_file_that_changes_while_it_is_read_is_not_kept(
 ) -> None:
     """Its hash may be taken before the change and its records after."""
     monkeypatch.setattr(files, "MAPPED_FROM_BYTES", 0)
-    reader, before = KgJson.read, source.read_bytes()
+    reader, before = kg_json_reader(), source.read_bytes()
 
-    def changing(self: KgJson, path: Path) -> KnowledgeGraph:
+    def changing(paths: Sequence[Path]) -> KnowledgeGraph:
         time.sleep(0.1)  # the hash of so small a file is taken by then
-        path.write_bytes(before.replace(b"Ann", b"Bob"))
-        return reader(self, path)
+        paths[0].write_bytes(before.replace(b"Ann", b"Bob"))
+        return reader(paths)
 
     with monkeypatch.context() as patch:
-        patch.setattr(KgJson, "read", changing)
+        replace_reader(patch, changing)
         found = read_graph(source, tmp_path / "c")
     assert list(found.entities.names)[2] == "Bob"
     assert found.sha256 == sha256_of(source)

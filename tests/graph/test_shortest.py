@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiny_graph_rag.graph.distances import shortest_walks
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.tables import Adjacency
 
 ENTITIES = 9
 PAIRS = st.lists(st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, ENTITIES - 1)), max_size=20)

@@ -8,7 +8,7 @@ import networkx
 import numpy as np
 import pytest
 
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import Walker, neighbourhoods
 
 

@@ -19,8 +19,9 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.linking.names import NameLinker
 

@@ -14,7 +14,8 @@ import pytest
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, Tokens
-from tiny_graph_rag.llm.chat import CUT_OFF, EMPTY, Chat, Patience
+from tiny_graph_rag.llm.chat import CUT_OFF, EMPTY, Chat
+from tiny_graph_rag.llm.client import Client, Patience
 from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import Endpoint
 from tiny_graph_rag.llm.kept import AnswerCache, Journal
@@ -32,8 +33,11 @@ def call(text: str = "Who?", **more: Any) -> Call:
 
 def chat(server: ChatServer, *, timeout: float = 5.0, **more: Any) -> Chat:
     counter = TokenCounter(None, "estimate")
-    given = {"concurrency": 4, "patience": QUICK, "price": lambda model: PRICE} | more
-    return Chat(Endpoint(server.url, KEY, timeout), lambda model: counter, **given)
+    of_client = {"concurrency": 4, "patience": QUICK, "price": lambda model: PRICE} | {
+        name: more.pop(name) for name in ("concurrency", "patience", "price", "cap_usd") if name in more
+    }
+    endpoint = Endpoint(more.pop("url", server.url), more.pop("key", KEY), timeout)
+    return Chat(Client(endpoint, lambda model: counter, **of_client), **more)
 
 
 def scripted(*actions: Action | Callable[[Request], Action]) -> Callable[[Request], Action]:
@@ -80,9 +84,9 @@ def test_a_good_answer_comes_with_the_providers_own_count() -> None:
 def test_a_missing_usage_is_counted_here_and_marked() -> None:
     with ChatServer(scripted(answer("Anna", usage=None))) as server:
         (found,) = ask(server)
-    # "Who?": a word 1.15 + a sign 0.6 = 1.75 → 2, message 4, start of the reply 3; "Anna": 1.15 → 2
+    # "Who?": a word 1 + a sign 0.6 = 1.6 → 2, message 4, start of the reply 3; "Anna": a word 1
     assert found.reply is not None
-    assert (found.reply.tokens, found.reply.estimated) == (Tokens(9, 2), True)
+    assert (found.reply.tokens, found.reply.estimated) == (Tokens(9, 1), True)
 
 
 def test_a_rate_limit_is_obeyed_to_the_second_by_all_calls() -> None:
@@ -376,16 +380,9 @@ def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
     leaking = error(400, f"bad request by {KEY.reveal()} at http://user:hunter22@host")
     with ChatServer(scripted(GOOD, leaking)) as server:
         url = server.url.replace("http://", "http://user:hunter22@")
-        counter = TokenCounter(None, "estimate")
         journal = Journal.open(tmp_path / "j.jsonl", resume=False)
-        asking = Chat(
-            Endpoint(url, KEY, 5.0),
-            lambda model: counter,
-            lambda model: None,
-            1,
-            journal=journal,
-            cache=AnswerCache(tmp_path / "cache"),
-        )
+        kept = {"journal": journal, "cache": AnswerCache(tmp_path / "cache")}
+        asking = chat(server, url=url, price=lambda model: None, concurrency=1, **kept)
         found = asking.ask([call("a"), call("b")])
         journal.close()
     written = places_where_a_key_could_be(tmp_path) + str(found) + repr(asking)

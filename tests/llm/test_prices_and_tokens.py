@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.tools.encodings import install
 from tiny_graph_rag.errors import ConfigError
-from tiny_graph_rag.llm.base import Message, Tokens
+from tiny_graph_rag.llm.base import Call, Message, Tokens
 from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price
 from tiny_graph_rag.secret import Secret, safe_url, scrubbed, url_secrets
 
@@ -87,8 +87,8 @@ def test_a_bound_for_the_cap_is_never_below_the_count(encodings: str) -> None:
     exact = TokenCounter.for_model("gpt-4.1-mini", encodings)
     estimate = TokenCounter.for_model("llama3.1")
     for text in ("", "a", "점순이 😀 ﷽ zażółć", "x" * 999, facts("김유정-동백꽃-KG.json")):
-        messages = [Message("user", text)]
-        assert estimate.prompt_at_most(messages) >= exact.prompt(messages)
+        call = Call("answering", "q", "m", (Message("user", text),), 50)
+        assert estimate.at_most(call) >= exact.prompt(call.messages)
 
 
 def test_a_secret_shows_nothing_and_is_taken_out_of_text() -> None:

@@ -20,7 +20,14 @@ MEAN = {"mean": 0.5, "low": 0.4, "high": 0.6, "n": 40, "reliable": True}
 def sweep() -> dict:
     part = {"questions": 40, "measures": {"ndcg@5": MEAN}, "oracle_recall": 0.7, "oracle_all": 0.6}
     settings = [
-        {"retriever": "bfs", "hops": hops, "top_k": 5, **part, "by_tag": {"2-hop": part, "a$b_c": part}}
+        {
+            "system": "bfs",
+            "retriever": "bfs",
+            "hops": hops,
+            "top_k": 5,
+            **part,
+            "by_tag": {"2-hop": part, "a$b_c": part},
+        }
         for hops in range(4)
     ]
     return {"kind": "sweep", "settings": settings, "recommended": {}}

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever

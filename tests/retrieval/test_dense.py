@@ -18,11 +18,13 @@ from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config, load_config
-from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.errors import ConfigError, ServiceError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.llm import embeddings
+from tiny_graph_rag.llm.client import Client, Patience
+from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.llm.embeddings import Embedder
+from tiny_graph_rag.llm.endpoint import Endpoint
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
@@ -86,7 +88,7 @@ def answer(texts: list[str], **changes: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    monkeypatch.setattr(embeddings, "FIRST_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(Patience, "wait", lambda self, attempt, chance: 0.01)
     started = Server()
     thread = threading.Thread(target=started.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
@@ -99,7 +101,13 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 
 def embedder(server: Server, tmp_path: Path, **settings: Any) -> Embedder:
-    return Embedder(server.url, "m", Secret(KEY), tmp_path / "vectors", **settings)
+    return embedder_at(server.url, KEY, tmp_path, **settings)
+
+
+def embedder_at(url: str, key: str, tmp_path: Path, **settings: Any) -> Embedder:
+    counter = TokenCounter(None, "estimate")
+    client = Client(Endpoint(url, Secret(key), 5.0), lambda model: counter, lambda model: None, concurrency=2)
+    return Embedder(client, url, "m", tmp_path / "vectors", **settings)
 
 
 def settings() -> Config:
@@ -154,14 +162,14 @@ def test_passing_trouble_is_tried_again(server: Server, tmp_path: Path, trouble:
 
 def test_trouble_that_stays_ends_with_the_services_own_words(server: Server, tmp_path: Path) -> None:
     server.answers = lambda call, texts: (503, {"error": {"message": "under repair"}}, {})
-    with pytest.raises(ServiceError, match=r"no embeddings after 5 attempts.*HTTP 503 under repair"):
+    with pytest.raises(ServiceError, match=r"server failed \(503\): under repair \(5 attempts\)"):
         embedder(server, tmp_path).vectors(["a"])
     assert len(server.batches) == 5
 
 
 def test_a_refused_key_stops_at_once_and_is_never_shown(server: Server, tmp_path: Path) -> None:
     server.answers = lambda call, texts: (401, {"error": {"message": f"bad key {KEY}"}}, {})
-    with pytest.raises(ServiceError, match=r"HTTP 401 bad key \*\*\*. Check OPENAI_API_KEY") as error:
+    with pytest.raises(ServiceError, match=r"the key \(401\): bad key \*\*\*. Set OPENAI_API_KEY") as error:
         embedder(server, tmp_path).vectors(["a"])
     assert len(server.batches) == 1
     assert KEY not in str(error.value)
@@ -182,7 +190,7 @@ def test_a_missing_key_is_an_error_before_any_work(
 
 
 def test_a_service_without_keys_gets_none(server: Server, tmp_path: Path) -> None:
-    Embedder(server.url, "m", Secret(""), tmp_path / "vectors").vectors(["a"])
+    embedder_at(server.url, "", tmp_path).vectors(["a"])
     assert server.keys == [None]
 
 
@@ -225,7 +233,7 @@ def test_what_was_paid_before_a_failure_is_kept_and_a_damaged_cache_asked_again(
     server: Server, tmp_path: Path
 ) -> None:
     server.answers = lambda call, texts: None if call == 1 else (400, {"error": {"message": "no"}}, {})
-    with pytest.raises(ServiceError, match="HTTP 400 no"):
+    with pytest.raises(ServiceError, match=r"refuses the request \(400\): no"):
         embedder(server, tmp_path, batch=2).vectors(["a", "b", "c"])
     server.answers = lambda call, texts: None
     embedder(server, tmp_path, batch=2).vectors(["a", "b", "c"])
@@ -238,8 +246,8 @@ def test_what_was_paid_before_a_failure_is_kept_and_a_damaged_cache_asked_again(
 
 
 def test_a_url_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="must start with http"):
-        Embedder("file:///etc", "m", Secret(""), tmp_path).vectors(["a"])
+    with pytest.raises(ConfigError, match="must be an address such as http"):
+        embedder_at("file:///etc", "", tmp_path)
 
 
 def test_eval_says_what_was_paid(server: Server, run_cli: Callable[..., Result], tmp_path: Path) -> None:

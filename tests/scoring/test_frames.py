@@ -25,7 +25,7 @@ def table(rows: dict) -> pandas.DataFrame:
 @pytest.mark.parametrize("run", [RUN, table(RUN), {q: list(row.items()) for q, row in RUN.items()}])
 @pytest.mark.parametrize("gold", [GOLD, table(GOLD)])
 def test_every_kind_of_table_scores_alike(run, gold) -> None:
-    found = tiny_graph_rag.evaluate(run, gold, "mrr,recall@2,ndcg@3")
+    found = tiny_graph_rag.score(run, gold, "mrr,recall@2,ndcg@3")
     # q1: x, a, b: first hit at 2; one of two in the first two; q2 is not in the run.
     assert found.questions["mrr"].to_dict() == {"q1": 0.5, "q2": 0.0}
     assert found.questions["recall@2"].to_dict() == {"q1": 0.5, "q2": 0.0}
@@ -58,19 +58,19 @@ def test_equal_to_trec_eval_on_random_tables() -> None:
     }
     run = {q: {d: chance.random() for d in chance.sample(documents, chance.randint(1, 30))} for q in gold}
     peer = pytrec_eval.RelevanceEvaluator(gold, {"map", "ndcg_cut.5", "recip_rank", "bpref"}).evaluate(run)
-    found = tiny_graph_rag.evaluate(run, gold, "map,ndcg@5,mrr,bpref").questions
+    found = tiny_graph_rag.score(run, gold, "map,ndcg@5,mrr,bpref").questions
     for ours, theirs in {"map": "map", "ndcg@5": "ndcg_cut_5", "mrr": "recip_rank", "bpref": "bpref"}.items():
         assert found[ours].tolist() == pytest.approx([peer[q][theirs] for q in gold], abs=1e-9)
 
 
 def test_equal_scores_keep_the_order_in_which_they_came() -> None:
-    found = tiny_graph_rag.evaluate({"q": {"x": 1.0, "a": 1.0}}, {"q": {"a": 1}}, "mrr")
+    found = tiny_graph_rag.score({"q": {"x": 1.0, "a": 1.0}}, {"q": {"a": 1}}, "mrr")
     assert found.questions["mrr"]["q"] == 0.5
 
 
 def test_nan_scores_are_refused() -> None:
     with pytest.raises(UsageError, match="NaN"):
-        tiny_graph_rag.evaluate({"q": {"a": float("nan")}}, {"q": {"a": 1}}, "mrr")
+        tiny_graph_rag.score({"q": {"a": float("nan")}}, {"q": {"a": 1}}, "mrr")
 
 
 TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1], "split": ["test"]})
@@ -97,7 +97,7 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1], "sp
             "a whole number from 1 up",
         ),
         (
-            lambda: tiny_graph_rag.evaluate({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
+            lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
             "looks at more than ids",
         ),
     ],

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.gold.resolve import Judgments, Reference
-from tiny_graph_rag.graph.model import Entities, KnowledgeGraph, Relations
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.linking import LinkedQuestion, Seed
 
 MOST = 9  # entities of a random graph: enough for three components with walks in them

@@ -40,7 +40,7 @@ def test_what_lies_beyond_the_hops_asks_for_as_many_hops_as_reach_nine_tenths(ru
     found = rules(document)["more hops"]
     # Nine of ten lie 3 hops away, one 4: three hops reach 90 %.
     assert found["evidence"] == {"loss": 1.0, "hops": 3, "share": 0.9}
-    assert "3 hops would reach 90 %" in found["text"]
+    assert "--hops 3 would reach 90 %" in found["text"]
     assert rules(document)["largest loss"]["evidence"] == {"step": "within hops", "loss": 1.0}
 
 

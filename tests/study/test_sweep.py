@@ -137,7 +137,7 @@ def test_a_measure_where_less_is_better() -> None:
         ("--hops", "3-1"),
         ("--hops", "a"),
         ("--hops", ""),
-        ("--hops", "99"),
+        ("--hops", "1001"),
         ("--top-k", "0"),
         ("--top-k", "500"),
         ("--tolerance", "2"),

@@ -34,13 +34,15 @@ class Request:
 
 @dataclass(frozen=True)
 class Action:
-    """What the server does with a request. drop_after: bytes of the body sent before the line goes dead."""
+    """What the server does with a request. drop_after: bytes of the body sent before the line goes dead.
+    drip: seconds between two bytes of the body."""
 
     body: bytes = b""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     wait: float = 0.0
     drop_after: int | None = None
+    drip: float = 0.0
 
 
 def words(text: str) -> int:
@@ -160,7 +162,13 @@ class ChatServer:
         } | action.headers
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         writer.write(f"HTTP/1.1 {action.status} .\r\n{lines}\r\n".encode())
-        writer.write(action.body[: action.drop_after])
+        if action.drip:
+            for byte in action.body:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(action.drip)
+        else:
+            writer.write(action.body[: action.drop_after])
         if action.status == 200 and action.drop_after is None:
             self.answered += 1
             if self.log:

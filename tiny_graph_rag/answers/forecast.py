@@ -12,11 +12,13 @@ from tiny_graph_rag.llm.cost import Price, TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """calls: to be made; known: of those asked for, already answered in journal or cache. most_completion:
+    """calls: to be made; known: of those asked for, already answered in journal or cache. prompt_tokens:
+    the likely count, between least and most, which differ where no tokenizer counts. most_completion:
     tokens of the answers if each is as long as it may be."""
 
     calls: int
     known: int
+    least_prompt_tokens: int
     prompt_tokens: int
     most_prompt_tokens: int
     most_completion_tokens: int
@@ -27,7 +29,7 @@ class Forecast:
         if price is None:
             return None
         return (
-            price.cost(Tokens(self.prompt_tokens, 0)),
+            price.cost(Tokens(self.least_prompt_tokens, 0)),
             price.cost(Tokens(self.most_prompt_tokens, self.most_completion_tokens)),
         )
 
@@ -37,12 +39,13 @@ def forecast(
 ) -> Forecast:
     """known: for each call, whether it is already answered and would not be made. more_prompt: tokens that
     each prompt may have more than now (a judge's, of an answer that is not written yet)."""
-    count = answered = prompt = completion = 0
+    count = answered = least = prompt = most = completion = 0
     for call, is_known in zip(calls, repeat(False) if known is None else known, strict=False):
         if is_known:
             answered += 1
             continue
         count += 1
-        prompt += counter.prompt(call.messages)
+        ranged = counter.prompt_range(call.messages)
+        least, prompt, most = least + ranged[0], prompt + ranged[1], most + ranged[2]
         completion += call.max_tokens
-    return Forecast(count, answered, prompt, prompt + count * more_prompt, completion, counter.exact)
+    return Forecast(count, answered, least, prompt, most + count * more_prompt, completion, counter.exact)

@@ -4,36 +4,99 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
+import shlex
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tiny_graph_rag.cli.help import Commands
 from tiny_graph_rag.cli.streams import outlive_readers
 from tiny_graph_rag.version import __version__
 
 app = typer.Typer(
     name="tiny-graph-rag",
+    cls=Commands,
     help="Does my graph retrieve the right entities, why not, what would fix it, and what does it cost?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"tiny-graph-rag {__version__}")
+        there, missing = extras()
+        typer.echo(f"tiny-graph-rag {__version__} (Python {platform.python_version()})")
+        typer.echo(f"extras: {', '.join(there) or 'none'}")
+        if missing:
+            typer.echo(
+                f'not installed: {", ".join(missing)}; e.g. pip install "tiny-graph-rag[{missing[0]}]"'
+            )
         raise typer.Exit
+
+
+def extras() -> tuple[list[str], list[str]]:
+    """The package's extras: those whose packages are all installed, and the others; by name."""
+    from importlib.metadata import PackageNotFoundError, distribution, requires
+
+    wanted: dict[str, list[str]] = {}
+    for each in requires("tiny-graph-rag") or ():
+        requirement, _, marker = each.partition(";")
+        extra = marker.rpartition("extra == ")[2].strip(" \"')")
+        if extra and not requirement.startswith("tiny-graph-rag"):
+            package = "".join(sign if sign.isalnum() or sign in "-_." else " " for sign in requirement)
+            wanted.setdefault(extra, []).append(package.split()[0])
+    there: list[str] = []
+    missing: list[str] = []
+    for extra, packages in sorted(wanted.items()):
+        try:
+            for each in packages:
+                distribution(each)
+            there.append(extra)
+        except PackageNotFoundError:
+            missing.append(extra)
+    return there, missing
+
+
+def called() -> str:
+    """How this program was called, for commands that it prints to be copied."""
+    first = Path(sys.argv[0]).name
+    if first == "main.py":
+        return "uv run python main.py"
+    return "python -m tiny_graph_rag" if first == "__main__.py" else "tiny-graph-rag"
+
+
+def shell_command(name: str, /, *arguments: str, **given: object) -> str:
+    """A line to be copied: this program's command `name` with the flags that are not None or False."""
+    flags = [
+        f"--{flag.replace('_', '-')}" + ("" if value is True else f" {_quoted(str(value))}")
+        for flag, value in given.items()
+        if value is not None and value is not False
+    ]
+    return " ".join([called(), name, *map(_quoted, arguments), *flags])
+
+
+def _quoted(text: str) -> str:
+    """As a shell wants it; letters of any language need no quotes."""
+    plain = text and all(sign.isalnum() or sign in "-_./:,=+@%" for sign in text)
+    return text if plain else shlex.quote(text)
 
 
 @app.callback()
 def root(
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+        typer.Option(
+            "--version",
+            help="Show the version and which extras are installed.",
+            callback=_show_version,
+            is_eager=True,
+        ),
     ] = False,
 ) -> None:
     """The options that stand before the command."""
@@ -41,17 +104,21 @@ def root(
 
 # Each is a module of this folder that registers the command of its name.
 COMMANDS = (
-    "compare",
-    "eval",
     "init",
-    "measures",
+    "eval",
+    "score",
+    "sweep",
+    "compare",
     "query",
     "report",
-    "score",
     "stats",
-    "sweep",
-    "validate",
     "visualize",
+    "measures",
+    "mcp",
+    "validate",
+    "generate",
+    "recommend",
+    "dataset",
 )
 
 
@@ -61,8 +128,8 @@ def load(*names: str) -> None:
         import_module(f"tiny_graph_rag.cli.{name}")
 
 
-def main() -> None:
-    """Entry point of `tiny-graph-rag`, `python -m tiny_graph_rag` and main.py."""
+def run() -> None:
+    """Parse the command line and do what it says; ends the process."""
     outlive_readers()
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
     asked = next((each for each in sys.argv[1:] if not each.startswith("-")), "")

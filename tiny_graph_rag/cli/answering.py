@@ -276,7 +276,7 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
         verdicts = ", verdicts are missing" if answering.judges else ""
         return [
             FoundProblems(
-                f"the run stopped before --max-cost {answering.chat.cap_usd:g}: {len(failed):,} of "
+                f"the run stopped before --max-cost {answering.chat.budget.cap_usd:g}: {len(failed):,} of "
                 f"{questions:,} questions have no {wanted} and score 0{verdicts}. "
                 "--resume with a higher cap goes on"
             )

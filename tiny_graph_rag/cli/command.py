@@ -6,6 +6,7 @@ records.
 
 from __future__ import annotations
 
+import copy
 import errno
 import functools
 import inspect
@@ -16,6 +17,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hint
 
 import typer
 
+from tiny_graph_rag.cli.help import Command
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
@@ -28,8 +30,13 @@ class Without:
     names: tuple[str, ...]
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command whose parameters may be option groups, and report its errors in words."""
+def command(
+    app: typer.Typer, name: str, panel: str | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command whose parameters may be option groups, and report its errors in words.
+
+    panel: the group of commands that it is listed under.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
@@ -51,7 +58,7 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
                         each.name,
                         inspect.Parameter.KEYWORD_ONLY,
                         default=each.default,
-                        annotation=field_hints[each.name],
+                        annotation=_grouped(field_hints[each.name], getattr(hint, "PANEL", None)),
                     )
             else:
                 parameters[parameter.name] = parameter.replace(
@@ -76,10 +83,20 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Call
         del run.__wrapped__
         run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {name: each.annotation for name, each in parameters.items()}
-        app.command(name)(run)
+        app.command(name, cls=Command, rich_help_panel=panel)(run)
         return function
 
     return register
+
+
+def _grouped(hint: Any, panel: str | None) -> Any:
+    """An option's annotation, its group in `--help` that of its record unless it names one."""
+    (option,) = hint.__metadata__
+    if option.rich_help_panel is not None or panel is None:
+        return hint
+    own = copy.copy(option)
+    own.rich_help_panel = panel
+    return Annotated[get_args(hint)[0], own]
 
 
 def _reported(work: Callable[[], None], debug: bool) -> None:
@@ -90,9 +107,6 @@ def _reported(work: Callable[[], None], debug: bool) -> None:
     except TinyGraphRagError as error:
         _say_failed(f"error: {error}", debug)
         raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        typer.echo("interrupted; nothing was overwritten", err=True)
-        raise typer.Exit(130) from None
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:

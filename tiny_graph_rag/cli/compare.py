@@ -10,13 +10,14 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops
+from tiny_graph_rag.cli.help import MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
 
-@command(app, "compare")
+@command(app, "compare", MEASURE)
 def compare_command(
     results: Annotated[
         list[Path], typer.Argument(help="Results files of eval or score; the first is the baseline.")
@@ -28,13 +29,19 @@ def compare_command(
     measures: Annotated[
         str | None,
         typer.Option(
-            "--measures", help="Measures to compare.", show_default="all that the files have in common"
+            "--measures",
+            help="Measures to compare.",
+            show_default="all that the files have in common",
+            rich_help_panel=MEASURES,
         ),
     ] = None,
     top_k: Annotated[
         int | None,
         typer.Option(
-            "--top-k", help="Only measures that cut at this rank, or nowhere.", show_default="any rank"
+            "--top-k",
+            help="Only measures that cut at this rank, or nowhere.",
+            show_default="any rank",
+            rich_help_panel=MEASURES,
         ),
     ] = None,
     force: Annotated[
@@ -47,6 +54,7 @@ def compare_command(
             "--output",
             help="Comparison file; - for standard output.",
             show_default="NAME-comparison.json",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
 ) -> None:
@@ -79,7 +87,7 @@ def compare_command(
     out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), session.config.file))
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console)
-    out.write(target, comparison_parts(found, session.config))
+    out.write(target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):

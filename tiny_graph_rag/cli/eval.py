@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, end_with
+from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -20,6 +22,7 @@ from tiny_graph_rag.cli.options import (
     Folders,
     Generating,
     Graph,
+    Label,
     Measured,
     Reporting,
     Retrieving,
@@ -28,12 +31,13 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
-from tiny_graph_rag.errors import FoundProblems, UsageError, amount
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
+from tiny_graph_rag.config.sections import COMPACT, FULL
+from tiny_graph_rag.errors import FoundProblems, UsageError, nearest
 from tiny_graph_rag.linking import asks_model, make_linker
 
 
-@command(app, "eval")
+@command(app, "eval", MEASURE)
 def evaluate_command(
     dataset: Dataset,
     graph: Graph,
@@ -47,28 +51,42 @@ def evaluate_command(
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
-            "-o", "--output", help="Results file; - for standard output.", show_default="NAME-results.json"
+            "-o",
+            "--output",
+            help="Results file; - for standard output.",
+            show_default="NAME-results.json",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
-    top_k: Annotated[int | None, from_config("--top-k")] = None,
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
-    latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
-    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
+    label: Label = None,
+    latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
+    save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
+    results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
     perturb: Annotated[
         str | None,
         typer.Option(
             "--perturb",
             help="Ask again in altered form (lower,typos,spaces,particles) and show what it costs.",
+            rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,
     save_run: Annotated[
         str | None,
-        typer.Option("--save-run", help="Write the whole run: .trec, .jsonl, .csv or .parquet."),
+        typer.Option(
+            "--save-run",
+            help="Write the whole run: .trec, .jsonl, .csv or .parquet.",
+            rich_help_panel=OUTPUT + DETAIL,
+        ),
     ] = None,
     save_run_format: Annotated[
         str | None,
         typer.Option(
-            "--save-run-format", help="trec, jsonl, csv, parquet or contest.", show_default="by suffix"
+            "--save-run-format",
+            help="trec, jsonl, csv, parquet or contest.",
+            show_default="by suffix",
+            rich_help_panel=OUTPUT + DETAIL,
         ),
     ] = None,
 ) -> None:
@@ -79,6 +97,7 @@ def evaluate_command(
     from tiny_graph_rag.report.json.results import document_parts
     from tiny_graph_rag.report.terminal.evaluation import print_evaluation
     from tiny_graph_rag.study.evaluate import evaluate
+    from tiny_graph_rag.study.trials import trials
 
     out = Output.of(output, reporting)
     session = Session.open(
@@ -88,11 +107,16 @@ def evaluate_command(
         **flags(retrieving),
         top_k=top_k,
         save_reasons=save_reasons,
+        results=results,
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
     config = session.config
     check_cutoff(config, config.evaluation.top_k)
+    form = config.running.results
+    if form not in (FULL, COMPACT):
+        hint = nearest(form, (FULL, COMPACT))
+        raise UsageError(f"--results must be {FULL} or {COMPACT}, got {form!r}{hint}")
     chosen_measures = (
         parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
     )
@@ -115,8 +139,7 @@ def evaluate_command(
         target, saved, gates.junit, read=(examples.path, session.graph_path(graph, examples), config.file)
     )
     knowledge = session.graph(graph, examples)
-    asked = f"{config.retrieval.retriever}, {amount(config.retrieval.hops, 'hop')}"
-    session.say(f"{described(knowledge, examples)} · {asked}")
+    session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
     if generating.dry_run and asks_model(config) and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
@@ -130,7 +153,9 @@ def evaluate_command(
         known = knowledge.entities
         questions = [each.id for each in examples]
         write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
-    print_evaluation(evaluation, session.console)
+    evaluation = replace(evaluation, trials=trials(evaluation))
+    shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
+    print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
     for line in evaluation.notes:
         session.say(line)
     if kinds:
@@ -144,7 +169,7 @@ def evaluate_command(
             answering.forecast(evaluation)
             return
         evaluation = answering.answered(evaluation)
-    out.write(target, document_parts(evaluation))
+    out.write(target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
     outcomes = gates.hold(evaluation.summary.overall.measures)
     problems = []

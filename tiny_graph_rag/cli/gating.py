@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
+from tiny_graph_rag.cli.help import DETAIL, GATES
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
 from tiny_graph_rag.files import check_writable, write_atomically
 
@@ -20,15 +21,22 @@ if TYPE_CHECKING:
 GateOn = Annotated[
     str,
     typer.Option(
-        "--gate-on", help="Hold gates against the mean, or the failing end of its 95 % interval (interval)."
+        "--gate-on",
+        help="Hold gates against the mean, or the failing end of its 95 % interval (interval).",
+        rich_help_panel=GATES + DETAIL,
     ),
 ]
-Junit = Annotated[Path | None, typer.Option("--junit", help="Write the gates' outcome as JUnit XML for CI.")]
+Junit = Annotated[
+    Path | None,
+    typer.Option("--junit", help="Write the gates' outcome as JUnit XML.", rich_help_panel=GATES + DETAIL),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Floors:
     """Gates of a single run."""
+
+    PANEL: ClassVar[str] = GATES
 
     fail_under: Annotated[
         str | None,
@@ -47,6 +55,8 @@ class Floors:
 @dataclass(frozen=True, slots=True)
 class Drops:
     """Gates of a comparison."""
+
+    PANEL: ClassVar[str] = GATES
 
     max_drop: Annotated[
         str | None,

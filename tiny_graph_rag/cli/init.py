@@ -1,60 +1,76 @@
-"""`init`: a settings file and a gold-set template to start from."""
+"""`init`: something that runs at once: settings, a small graph with its gold set, or the samples."""
 
 from __future__ import annotations
 
-import json
+from importlib import resources
 from pathlib import Path
+from typing import Annotated
 
-from tiny_graph_rag.cli import app
+import typer
+
+from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import BEGIN
 from tiny_graph_rag.cli.options import Common, Folders
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.config.file import config_yaml
 from tiny_graph_rag.files import write_atomically
+from tiny_graph_rag.messages import spoken, t
 
-TEMPLATE_NAME = "my-graph-eval.jsonl"
-TEMPLATE = (
-    {
-        "id": "q1",
-        "query": "Who wrote the letter that Anna found?",
-        "reference_entities": ["Name of an entity in your graph"],
-        "tags": ["single-hop"],
-    },
-    {
-        "id": "q2",
-        "query": "Where does the brother of the letter's author live?",
-        "reference_entities": ["Another entity", "A second one that is also right"],
-        "seed_entities": ["The entity that the question names"],
-        "ground_truth": "The answer in a sentence.",
-        "tags": ["multi-hop", "2-hop"],
-    },
-    {
-        "id": "q3",
-        "query": "And where was she born?",
-        "context": ["Who is Anna?"],
-        "reference_entities": ["Her birthplace"],
-        "tags": ["coreference"],
-    },
-    {
-        "id": "q4",
-        "query": "What did the gardener dream of?",
-        "reference_entities": [],
-        "tags": ["no-answer"],
-    },
-)
+NAME = "my-graph"
+SAMPLE, QUESTION = "conan-doyle-speckled-band", "Who hired Sherlock Holmes?"
+PACKAGE = "tiny_graph_rag"
 
 
-@command(app, "init")
-def init(folders: Folders, common: Common) -> None:
-    """Write a commented config.yaml and a small gold-set template; never over an existing file."""
+@command(app, "init", BEGIN)
+def init(
+    folders: Folders,
+    common: Common,
+    example: Annotated[
+        bool,
+        typer.Option("--example", help="The sample graphs and gold sets instead, Korean and English."),
+    ] = False,
+) -> None:
+    """Write config.yaml with a small graph and gold set that run; never over an existing file."""
     session = Session.open(common, folders)
-    template = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in TEMPLATE)
-    dataset = Path(session.config.storage.dataset_dir) / TEMPLATE_NAME
-    for path, text in ((Path(CONFIG_FILE), config_yaml()), (dataset, template)):
+    storage = session.config.storage
+    graphs, sets = Path(storage.kg_dir), Path(storage.dataset_dir)
+    if example:
+        files = dict(_samples(graphs, sets))
+    else:
+        first = resources.files(f"{PACKAGE}.cli") / "first"
+        files = {
+            graphs / f"{NAME}-KG.json": (first / f"{spoken()}-KG.json").read_bytes(),
+            sets / f"{NAME}-eval.jsonl": (first / f"{spoken()}-eval.jsonl").read_bytes(),
+        }
+    for path, content in {Path(CONFIG_FILE): config_yaml().encode(), **files}.items():
         if path.exists():
-            session.say(f"{path}: is there already, left as it is")
+            session.say(t("{path}: is there already, left as it is", path=path))
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, [text.encode()])
-        session.say(f"{path}: written")
+        write_atomically(path, [content])
+        session.say(t("{path}: written", path=path))
+    where = {"kg_dir": folders.kg_dir, "dataset_dir": folders.dataset_dir, "results_dir": folders.results_dir}
+    name = SAMPLE if example else NAME
+    asked = QUESTION if example else t("Who wrote the green letter?")
+    dataset = f"{name}-{'hardset.jsonl' if example else 'eval.jsonl'}"
+    given = {"dataset": dataset, **where}
+    session.say("\n" + t("Next: score the graph, look at one question, try settings."))
+    session.say("  " + shell_command("eval", **given, skip_generation=True, report="html"))
+    session.say("  " + shell_command("query", asked, graph=f"{name}-KG.json", kg_dir=folders.kg_dir))
+    session.say("  " + shell_command("sweep", **given))
+
+
+def _samples(graphs: Path, sets: Path) -> list[tuple[Path, bytes]]:
+    """(where it goes, content) of every sample: from the installed package, in a clone from its own data."""
+    package = resources.files(PACKAGE)
+    brought = package / "samples"
+    if not brought.is_dir():
+        brought = Path(str(package)).parent / "data"
+    found = []
+    for part, folder in (("kg", graphs), ("eval", sets)):
+        for each in sorted((brought / part).iterdir(), key=lambda file: file.name):
+            if each.is_file():
+                found.append((folder / each.name, each.read_bytes()))
+    return found

@@ -6,17 +6,25 @@ import sys
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common
+from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 
 
-@command(app, "measures")
-def measures(common: Common) -> None:
+@command(app, "measures", LOOK)
+def measures(common: Common, output: Written = None) -> None:
     """List every measure with its spelling, range, definition and source."""
     from tiny_graph_rag.measures.reference import listed
+    from tiny_graph_rag.report.json.numbers import head
 
-    session = Session.open(common)
+    session = Session.open(common, to_stdout=output == STDOUT)
     rows = listed()
+    fields = ("name", "range", "definition", "source")
+    listing = [dict(zip(fields, row, strict=True)) for row in rows]
+    write_document(session, output, head("measures", session.made(), measures=listing))
+    if session.to_stdout:
+        return
     if not sys.stdout.isatty():
         widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
         for name, its_span, definition, source in rows:

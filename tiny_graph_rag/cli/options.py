@@ -5,50 +5,103 @@ A command names the groups it takes, so every option has one name, one help text
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
+from tiny_graph_rag.cli.help import ANSWERS, DETAIL, INPUT, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.config import setting_field
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.messages import LANGUAGES
+
+NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
-def from_config(flag: str, *more: str, help: str = "") -> Any:
-    """An option whose default, unit and comment are those of the setting of the same name."""
+def from_config(flag: str, *more: str, help: str = "", panel: str | None = None) -> Any:
+    """An option whose default, unit and comment are those of the setting of the same name.
+
+    panel: its group in `--help`, that of its record where None.
+    """
     each = setting_field(flag.partition("/")[0].lstrip("-").replace("-", "_"))
     text = help or str(each.metadata["comment"])
-    return typer.Option(flag, *more, help=text[:1].upper() + text[1:] + ".", show_default=str(each.default))
+    shown: Any = False if each.default in NO_DEFAULT else str(each.default)
+    return typer.Option(
+        flag, *more, help=text[:1].upper() + text[1:] + ".", show_default=shown, rich_help_panel=panel
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Common:
     """On every command."""
 
+    PANEL: ClassVar[str] = OUTPUT + DETAIL
+
     config: Annotated[
         Path | None,
-        typer.Option("--config", help="Settings file.", show_default="config.yaml, if there is one"),
+        typer.Option(
+            "--config",
+            help="Settings file.",
+            show_default="config.yaml, if there is one",
+            rich_help_panel=INPUT + DETAIL,
+        ),
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
-    seed: Annotated[int | None, from_config("--seed")] = None
+    seed: Annotated[int | None, from_config("--seed", panel=MEASURES + DETAIL)] = None
+    lang: Annotated[
+        str | None,
+        typer.Option(
+            "--lang",
+            help=f"Language of what is shown: {', '.join(LANGUAGES)}.",
+            show_default="the locale's",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Folders:
     """Where relative file names are looked for."""
 
+    PANEL: ClassVar[str] = INPUT + DETAIL
+
     kg_dir: Annotated[str | None, from_config("--kg-dir", help="folder of knowledge graphs")] = None
     dataset_dir: Annotated[str | None, from_config("--dataset-dir", help="folder of gold sets")] = None
-    results_dir: Annotated[str | None, from_config("--results-dir", help="folder of results")] = None
+    results_dir: Annotated[
+        str | None, from_config("--results-dir", help="folder of results", panel=OUTPUT + DETAIL)
+    ] = None
 
 
-Dataset = Annotated[Path, typer.Option("--dataset", help="Gold set (JSONL).")]
+def completed(kind: str, *endings: str) -> Callable[[str], list[str]]:
+    """For the shell: files of a settings' folder (`kg_dir`, `dataset_dir`) that begin as typed."""
+
+    def names(incomplete: str) -> list[str]:
+        from tiny_graph_rag.config import load_config
+
+        folder = Path(getattr(load_config().storage, kind))
+        found = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
+        return [each for each in found if each.startswith(incomplete) and each.endswith(endings)]
+
+    return names
+
+
+Dataset = Annotated[
+    Path,
+    typer.Option(
+        "--dataset",
+        help="Gold set.",
+        rich_help_panel=INPUT,
+        autocompletion=completed("dataset_dir", ".jsonl", ".json", ".csv", ".parquet"),
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
+    PANEL: ClassVar[str] = INPUT
+
     graph: Annotated[
         Path | None,
         typer.Option(
@@ -56,14 +109,19 @@ class Graph:
             "--graph",
             help="Knowledge graph.",
             show_default="the gold set's NAME-KG.json, else the only one",
+            autocompletion=completed("kg_dir", ".json", ".gz", ".graphml", ".csv", ".parquet"),
         ),
     ] = None
-    graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None
+    graph_cache: Annotated[
+        bool | None, from_config("--graph-cache/--no-graph-cache", panel=INPUT + DETAIL)
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Which questions of a gold set."""
+
+    PANEL: ClassVar[str] = INPUT + DETAIL
 
     limit: Annotated[int | None, typer.Option("--limit", help="Only the first N questions.")] = None
     tags: Annotated[
@@ -76,12 +134,16 @@ class Chosen:
 class Retrieving:
     """Linking and retrieval."""
 
-    linker: Annotated[str | None, from_config("--linker")] = None
-    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None
-    retriever: Annotated[str | None, from_config("--retriever")] = None
-    hops: Annotated[int | None, from_config("--hops")] = None
+    PANEL: ClassVar[str] = RETRIEVAL + DETAIL
+
+    hops: Annotated[int | None, from_config("--hops", panel=RETRIEVAL)] = None
+    retriever: Annotated[
+        str | None, from_config("--retriever", panel=RETRIEVAL, help="how entities are found and ranked")
+    ] = None
+    linker: Annotated[str | None, from_config("--linker", panel=RETRIEVAL)] = None
+    fuzzy: Annotated[float | None, from_config("--fuzzy", panel=RETRIEVAL)] = None
+    exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds", panel=RETRIEVAL)] = None
     depth: Annotated[int | None, from_config("--depth")] = None
-    exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds")] = None
     direction: Annotated[str | None, from_config("--direction")] = None
     relations: Annotated[str | None, from_config("--relations")] = None
     not_relations: Annotated[str | None, from_config("--not-relations")] = None
@@ -98,21 +160,31 @@ class Retrieving:
 class Generating:
     """Answers by a language model, and their cost."""
 
-    skip_generation: Annotated[bool, typer.Option("--skip-generation", help="Measure retrieval only.")] = (
-        False
-    )
+    PANEL: ClassVar[str] = ANSWERS + DETAIL
+
+    skip_generation: Annotated[
+        bool, typer.Option("--skip-generation", help="Measure retrieval only.", rich_help_panel=ANSWERS)
+    ] = False
     generate: Annotated[
         bool, typer.Option("--generate", help="Insist on answers: without a key it is an error.")
     ] = False
-    model: Annotated[str | None, from_config("--model")] = None
+    model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None
     prompt: Annotated[str | None, from_config("--prompt")] = None
     context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
     concurrency: Annotated[int | None, from_config("--concurrency")] = None
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show calls, tokens and cost of the answers; call nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Show calls, tokens and cost of the answers; call nothing.",
+            rich_help_panel=ANSWERS,
+        ),
     ] = False
     max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="USD that the run may cost at most.", min=0.0)
+        float | None,
+        typer.Option(
+            "--max-cost", help="USD that the run may cost at most.", min=0.0, rich_help_panel=ANSWERS
+        ),
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the journal of a run that was cut off.")
@@ -120,7 +192,7 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
-    judge: Annotated[str | None, from_config("--judge")] = None
+    judge: Annotated[str | None, from_config("--judge", panel=ANSWERS)] = None
     accuracy_model: Annotated[str | None, from_config("--accuracy-model")] = None
     bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
@@ -151,6 +223,15 @@ Measured = Annotated[
         "--measures",
         help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (all of them: the command `measures`).",
         show_default="precision, recall, ndcg at --top-k, and mrr",
+        rich_help_panel=MEASURES,
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        "--label",
+        help="A few words of yours that the results keep and `history` shows.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -158,6 +239,8 @@ Measured = Annotated[
 @dataclass(frozen=True, slots=True)
 class Reporting:
     """What to show results in."""
+
+    PANEL: ClassVar[str] = OUTPUT
 
     report: Annotated[
         str | None,

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
+import typer
+
+from tiny_graph_rag.cli.help import OUTPUT
 from tiny_graph_rag.cli.options import Reporting
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import check_writable, output_path, write_atomically
+from tiny_graph_rag.messages import t
 
 STDOUT = "-"
 
@@ -56,13 +61,13 @@ class Output:
         if self.to_stdout:
             return
         for what, path in written.items():
-            session.say(f"{what}: {path}")
+            session.say(f"{t(what)}: {path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
             from tiny_graph_rag.report.reports import write_reports
 
             for path in write_reports([read_document(next(iter(written.values())))], self.reports):
-                session.say(f"report: {path}")
+                session.say(t("report: {path}", path=path))
 
 
 def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
@@ -85,3 +90,28 @@ def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = (
         if place in written:
             raise UsageError(f"{path}: two outputs would go to this one file; rename one")
         written.add(place)
+
+
+Written = Annotated[
+    str | None,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Write it as JSON here; - for standard output.",
+        show_default="none",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+def write_document(session: Session, given: str | None, document: Mapping[str, Any]) -> None:
+    """`-o` of a command that writes no file without it: `document` as JSON. Everything else that it prints
+    goes to standard error where `given` is -, if the session knows (`to_stdout`)."""
+    if given is None:
+        return
+    from tiny_graph_rag.report.json.numbers import whole
+
+    out = Output(given, ())
+    path = out.path(session, given)
+    out.write(path, [whole(document)])
+    out.tell(session, json=path)

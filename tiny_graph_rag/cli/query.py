@@ -9,8 +9,10 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
+from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, UsageError
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.spelled import Spelled
 
 
-@command(app, "query")
+@command(app, "query", LOOK)
 def query(
     graph: Graph,
     folders: Folders,
@@ -26,20 +28,31 @@ def query(
     common: Common,
     question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
     dataset: Annotated[
-        Path | None, typer.Option("--dataset", help="Gold set that holds the question.")
+        Path | None,
+        typer.Option("--dataset", help="Gold set that holds the question.", rich_help_panel=INPUT),
     ] = None,
-    id: Annotated[str | None, typer.Option("--id", help="The question of the gold set to ask again.")] = None,
-    top_k: Annotated[int | None, from_config("--top-k")] = None,
+    id: Annotated[
+        str | None,
+        typer.Option("--id", help="The question of the gold set to ask again.", rich_help_panel=INPUT),
+    ] = None,
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     explain: Annotated[
-        bool, typer.Option("--explain", help="Show what each rank is made of: steps, words, prices.")
+        bool,
+        typer.Option(
+            "--explain", help="Show what each rank is made of: steps, words, prices.", rich_help_panel=OUTPUT
+        ),
     ] = False,
+    output: Written = None,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
+    from tiny_graph_rag.report.json.numbers import head
+    from tiny_graph_rag.report.json.spelled import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
 
     session = Session.open(
         common,
         folders,
+        to_stdout=output == STDOUT,
         **flags(retrieving),
         top_k=top_k,
         save_reasons=explain or None,
@@ -54,12 +67,15 @@ def query(
         found, spelled = _asked(session, graph, str(question), shown if explain else 0)
     else:
         found, spelled = _asked_again(session, graph, dataset, str(id))
-    names = {spelled.ids[row]: spelled.names[row] for row in spelled.mentioned}
+    names = spelled.names_by_id()
     for each in found["ranked"]:
-        each["walk_text"] = _in_words(each.get("walk", []), names)
+        each["walk_text"] = walk_in_words(each.get("walk", []), names)
     print_question(found, session.console, shown)
     if explain:
         print_reasons(found["ranked"], session.console)
+    known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
+    asked = {"graph": known, "config": session.config.as_dict(), "question": found}
+    write_document(session, output, head("query", session.made(), **asked))
 
 
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
@@ -105,14 +121,3 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tupl
     if found["references"]:  # one of them may have a rank that isn't shown
         found["ranked"] = results.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
     return found, spelled
-
-
-def _in_words(walk: list[dict[str, Any]], names: dict[str, str]) -> str:
-    """`A —OWNS→ B ←FEEDS— C`."""
-    if not walk:
-        return ""
-    parts = [names[walk[0]["from"]]]
-    for step in walk:
-        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
-        parts.append(names[step["to"]])
-    return " ".join(parts)

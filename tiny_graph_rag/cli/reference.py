@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import typer
 
 from tiny_graph_rag.cli import app, load
@@ -21,7 +24,7 @@ def reference() -> str:
         "used or the usage was wrong; 3 an outside service failed; 70 a mistake of this program;",
         "130 interrupted.",
     ]
-    for name, command in sorted(root.commands.items()):  # type: ignore[attr-defined]
+    for name, command in _commands(root):
         lines += ["", f"## {name}", "", (command.help or "").strip(), ""]
         lines += ["| option | meaning | default |", "|---|---|---|"]
         for each in command.params:
@@ -31,6 +34,15 @@ def reference() -> str:
                 f"| {_spelled(each)} | {_cell(getattr(each, 'help', '') or '')} | {_default(each)} |"
             )
     return "\n".join(lines) + "\n"
+
+
+def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its name, those of a group (`dataset diff`) by both words."""
+    for name, command in sorted(group.commands.items()):
+        if hasattr(command, "commands"):
+            yield from _commands(command, f"{before}{name} ")
+        else:
+            yield before + name, command
 
 
 def _spelled(parameter: object) -> str:

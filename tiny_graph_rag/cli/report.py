@@ -9,12 +9,13 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.messages import t
 
 
-@command(app, "report")
+@command(app, "report", LOOK)
 def report_command(
     results: Annotated[
         list[Path], typer.Argument(help="Results files of eval, score, sweep or compare.", show_default=False)
@@ -23,12 +24,18 @@ def report_command(
     folders: Folders,
     common: Common,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", help="Folder to write to.", show_default="beside the first file"),
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Folder to write to, or the file where one report is written (page.html).",
+            show_default="beside the first file",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed anew."""
-    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.files import find_input, output_path
     from tiny_graph_rag.report.document import read_document
     from tiny_graph_rag.report.reports import write_reports
 
@@ -36,7 +43,6 @@ def report_command(
     names = reporting.names() or ("html",)
     folder = Path(session.config.storage.results_dir)
     documents = [read_document(find_input(each, folder, "results file")) for each in results]
-    if output is not None and output.is_file():
-        raise UsageError(f"{output}: wanted a folder for the reports, this is a file")
-    for path in write_reports(documents, names, output):
-        session.say(f"report: {path}")
+    target = output_path(output, folder) if output is not None else None
+    for path in write_reports(documents, names, target, read=(each.path for each in documents)):
+        session.say(t("report: {path}", path=path))

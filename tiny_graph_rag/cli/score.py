@@ -12,11 +12,13 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors
+from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
     Folders,
     Graph,
+    Label,
     Measured,
     Reporting,
     comma_list,
@@ -33,11 +35,21 @@ if TYPE_CHECKING:
 TIES = ("list", "trec")
 
 
-@command(app, "score")
+@command(app, "score", MEASURE)
 def score(
-    run: Annotated[Path, typer.Option("--run", help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet.")],
+    run: Annotated[
+        Path,
+        typer.Option(
+            "--run", help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet.", rich_help_panel=INPUT
+        ),
+    ],
     gold: Annotated[
-        Path, typer.Option("--gold", help="Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.")
+        Path,
+        typer.Option(
+            "--gold",
+            help="Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.",
+            rich_help_panel=INPUT,
+        ),
     ],
     folders: Folders,
     chosen: Chosen,
@@ -46,40 +58,66 @@ def score(
     floors: Floors,
     graph: Annotated[
         Path | None,
-        typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", show_default="none"),
+        typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", rich_help_panel=INPUT),
     ] = None,
     run_format: Annotated[
         str | None,
-        typer.Option("--run-format", help="trec, jsonl, contest, json or table.", show_default="by content"),
+        typer.Option(
+            "--run-format",
+            help="trec, jsonl, contest, json or table.",
+            show_default="by content",
+            rich_help_panel=INPUT + DETAIL,
+        ),
     ] = None,
     gold_format: Annotated[
         str | None,
-        typer.Option("--gold-format", help="jsonl, rag, contest, trec or table.", show_default="by content"),
+        typer.Option(
+            "--gold-format",
+            help="jsonl, rag, contest, trec or table.",
+            show_default="by content",
+            rich_help_panel=INPUT + DETAIL,
+        ),
     ] = None,
     split: Annotated[
-        str | None, typer.Option("--split", help="Only this split of a gold table.", show_default="all")
+        str | None,
+        typer.Option("--split", help="Only this split of a gold table.", rich_help_panel=INPUT + DETAIL),
     ] = None,
     measures: Measured = None,
-    top_k: Annotated[int | None, from_config("--top-k")] = None,
+    label: Label = None,
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     match: Annotated[
         str | None,
         typer.Option(
             "--match",
             help="When a retrieved item is a reference: name, id, text, rouge1, rouge2, rougeL.",
             show_default="id or name",
+            rich_help_panel=MEASURES,
         ),
     ] = None,
     rouge_threshold: Annotated[
-        float, typer.Option("--rouge-threshold", help="ROUGE F1 from which a text is a reference.")
+        float,
+        typer.Option(
+            "--rouge-threshold",
+            help="ROUGE F1 from which a text is a reference.",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
     ] = 0.5,
     ties: Annotated[
         str,
-        typer.Option("--ties", help="Equal scores: list (file order) or trec (float32, then id descending)."),
+        typer.Option(
+            "--ties",
+            help="Equal scores: list (file order) or trec (float32, then id descending).",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
     ] = "list",
     output: Annotated[
         str | None,
         typer.Option(
-            "-o", "--output", help="Results file; - for standard output.", show_default="RUN-results.json"
+            "-o",
+            "--output",
+            help="Results file; - for standard output.",
+            show_default="RUN-results.json",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
 ) -> None:
@@ -133,7 +171,7 @@ def score(
         collected = Collected(wanted)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
-            head("score", graph=scored_on, config=config.as_dict()),
+            head("score", session.made(label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, run_path.name, run_sum, gold_sum),
             opened.stretches,
             collected,

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
-from tiny_graph_rag.config import Config, cache_folder, load_config
-from tiny_graph_rag.errors import UsageError, amount
+from tiny_graph_rag.cli.streams import is_unicode
+from tiny_graph_rag.config import Config, cache_folder, language, load_config
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import LANGUAGES, counted, speak, t
 
 if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.registry import Choice
     from tiny_graph_rag.report.terminal import Console
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
@@ -46,6 +51,9 @@ class Session:
         cls, common: Common, folders: Folders | None = None, *, to_stdout: bool = False, **flags: object
     ) -> Session:
         """flags: settings given on the command line, None where not given."""
+        if common.lang is not None and common.lang not in LANGUAGES:
+            raise UsageError(f"unknown --lang {common.lang!r}. Choices: {', '.join(LANGUAGES)}")
+        speak(common.lang or language())
         config = load_config(common.config).override(seed=common.seed, **flags)
         if folders is not None:
             config = config.override(
@@ -53,14 +61,20 @@ class Session:
             )
         return cls(config, common.quiet, to_stdout)
 
+    def made(self, label: str | None = None) -> dict[str, str | None]:
+        """When and by which command a file is made, for its head."""
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        return {"at": now, "label": label, "command": f"{called()} {shlex.join(sys.argv[1:])}"}
+
     @property
     def console(self) -> Console:
         """rich's on a terminal, where wide names wrap inside their cells; elsewhere a plain one."""
         stream = sys.stderr if self.to_stdout else sys.stdout
-        if not stream.isatty():
-            from tiny_graph_rag.report.terminal import PlainConsole
+        if not stream.isatty() or not is_unicode(stream):
+            from tiny_graph_rag.report.terminal import PIPE_WIDTH, PlainConsole
 
-            return PlainConsole(stream, self.quiet)
+            width = shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
+            return PlainConsole(stream, self.quiet, width)
         from rich.console import Console
 
         return Console(file=stream, quiet=self.quiet, highlight=False)
@@ -84,11 +98,12 @@ class Session:
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         from tiny_graph_rag.formats.graphs import read_graph
+        from tiny_graph_rag.formats.vocabulary import with_vocabulary
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)
         graph = read_graph(path, cache_folder() if running.graph_cache else None)
-        graph = replace(graph, vocabulary=self._vocabulary(graph, path))
+        graph = with_vocabulary(graph, path, self.config.retrieval.vocabulary)
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
         return graph
@@ -97,20 +112,10 @@ class Session:
         """The file that `graph` reads."""
         folder = Path(self.config.storage.kg_dir)
         return (
-            find_input(given.graph, folder, "knowledge graph") if given.graph else _implied(folder, examples)
+            find_input(given.graph, folder, "knowledge graph", or_folder=True)
+            if given.graph
+            else _implied(folder, examples)
         )
-
-    def _vocabulary(self, graph: KnowledgeGraph, path: Path) -> dict[str, tuple[str, ...]]:
-        """The words that --vocabulary names, or those beside the graph."""
-        from tiny_graph_rag.formats.vocabulary import ENDING, read_vocabulary
-
-        chosen = self.config.retrieval.vocabulary
-        if chosen == "none":
-            return {}
-        if chosen != "auto":
-            return read_vocabulary(find_input(chosen, path.parent, "vocabulary"), graph)
-        beside = path.with_name(f"{graph.name}{ENDING}")
-        return read_vocabulary(beside, graph) if beside.is_file() else {}
 
     @contextmanager
     def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
@@ -156,11 +161,32 @@ def check_measures(config: Config, measures: Iterable[Measure]) -> None:
 
 def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
     """What a command works on, in one line."""
-    return (
-        f"graph {graph.name}: {amount(len(graph), 'entity', 'entities')}, "
-        f"{amount(len(graph.relations), 'relation')} · "
-        f"gold set {examples.name}: {amount(len(examples), 'question')}"
+    return t(
+        "graph {graph}: {entities} entities, {relations} relations · gold set {gold}: {questions} questions",
+        graph=graph.name,
+        entities=f"{len(graph):,}",
+        relations=f"{len(graph.relations):,}",
+        gold=examples.name,
+        questions=f"{len(examples):,}",
     )
+
+
+def settings_line(config: Config, *, without: Iterable[str] = ()) -> str:
+    """Retriever and hops, then every other setting that is not the default. without: what is varied."""
+    retrieval, left_out = config.retrieval, {"retriever", "hops", "latency_sample", *without}
+    changed = {name: value for name, value in config.changed().items() if name not in left_out}
+    more = [f"{name.replace('_', '-')} {spelled(value)}".strip() for name, value in changed.items()]
+    parts = [
+        *([retrieval.retriever] if "retriever" not in without else []),
+        *([counted(retrieval.hops, "{n} hop", "{n} hops")] if "hops" not in without else []),
+        *more,
+    ]
+    return ", ".join(parts)
+
+
+def spelled(value: object) -> str:
+    """A setting's value as a flag would give it; nothing for a flag that is on."""
+    return "" if value is True else "off" if value is False else "none" if value is None else str(value)
 
 
 def base_name(examples: EvalSet) -> str:
@@ -172,14 +198,9 @@ def base_name(examples: EvalSet) -> str:
 
 
 def _implied(folder: Path, examples: EvalSet | None) -> Path:
-    from tiny_graph_rag.formats.graphs import GRAPH_FORMATS, suffixes
+    from tiny_graph_rag.formats.graphs import graph_files
 
-    def within(choices: Mapping[str, Choice]) -> list[Path]:
-        ends = tuple(suffixes(choices))
-        listed = folder.iterdir() if folder.is_dir() else ()
-        return sorted(each for each in listed if each.name.lower().endswith(ends) and each.is_file())
-
-    graphs = within(GRAPH_FORMATS.built_in) or within(GRAPH_FORMATS.choices())
+    graphs = graph_files(folder)
     if examples is not None:
         wanted = f"{base_name(examples)}-KG.json"
         for each in graphs:

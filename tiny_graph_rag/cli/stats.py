@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Folders, Graph
+from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 
 
-@command(app, "stats")
-def stats(graph: Graph, folders: Folders, common: Common) -> None:
+@command(app, "stats", LOOK)
+def stats(graph: Graph, folders: Folders, common: Common, output: Written = None) -> None:
     """Count a graph's entities, relations, types, degrees, components, aliases and flaws."""
     from tiny_graph_rag.graph.statistics import statistics
+    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.terminal.graph import print_statistics
 
-    session = Session.open(common, folders)
+    session = Session.open(common, folders, to_stdout=output == STDOUT)
     knowledge = session.graph(graph)
-    print_statistics(knowledge.name, statistics(knowledge), session.console)
+    found = statistics(knowledge)
+    print_statistics(knowledge.name, found, session.console)
+    known = {"name": knowledge.name, "sha256": knowledge.sha256}
+    counts = {**asdict(found), "degrees": {str(quantile): each for quantile, each in found.degrees.items()}}
+    write_document(session, output, head("stats", session.made(), graph=known, statistics=counts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import sys
@@ -39,18 +40,48 @@ class _Channel(io.FileIO):
 
 def outlive_readers() -> None:
     """Let the program go on where `sys.stdout` or `sys.stderr` is a pipe that closes. Terminals stay as they
-    are. What the stream's encoding lacks is written as an escape: a name must not end a run."""
+    are. What the stream's encoding lacks is written in plain signs, else as an escape: no name ends a run."""
     sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr, line_by_line=True)
 
 
 def _outliving(stream: TextIO, *, line_by_line: bool = False) -> TextIO:
     try:
         if stream.isatty():
+            if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+                stream.reconfigure(errors="tiny-graph-rag-plain")
             return stream
         number = stream.fileno()
     except (AttributeError, OSError, ValueError):  # closed from the start, or none at all
         return stream
     stream.flush()
     channel = io.BufferedWriter(_Channel(number, "wb", closefd=False))
-    errors = "backslashreplace" if stream.errors in (None, "strict") else stream.errors
+    errors = (
+        "tiny-graph-rag-plain"
+        if stream.errors in (None, "strict", "backslashreplace", "surrogateescape")
+        else stream.errors
+    )
     return io.TextIOWrapper(channel, stream.encoding, errors, line_buffering=line_by_line)
+
+
+# What narrow encodings lack, in signs that they all have; one for one where a table could stand on it.
+_PLAIN = {
+    "─": "-", "█": "#", "░": ".", "–": "-", "—": "-", "−": "-", "·": "|", "…": "...", "→": "->", "←": "<-",
+    "≈": "~", "✓": "*", "◀": "<", "×": "x", "κ": "kappa", "’": "'", "“": '"', "”": '"', "△": "+", "▽": "-",
+    **dict(zip("▁▂▃▄▅▆▇", "1234567", strict=True)),
+}  # fmt: skip
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """For a sign that the encoding lacks: a plain one where it has a like, else an escape."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    shown = [_PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode() for sign in lacking]
+    return "".join(shown), error.end
+
+
+codecs.register_error("tiny-graph-rag-plain", _plainly)
+
+
+def is_unicode(stream: TextIO) -> bool:
+    return codecs.lookup(stream.encoding or "ascii").name.startswith("utf")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
+from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -16,6 +19,7 @@ from tiny_graph_rag.cli.options import (
     Dataset,
     Folders,
     Graph,
+    Label,
     Measured,
     Reporting,
     Retrieving,
@@ -23,41 +27,86 @@ from tiny_graph_rag.cli.options import (
     flags,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
+from tiny_graph_rag.config import Config, setting_value
+from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.linking import LINKERS
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.study.sweep import Variant
 
-MOST_HOPS = 50  # the diameter of no graph that anyone would walk
 
-
-@command(app, "sweep")
+@command(app, "sweep", MEASURE)
 def sweep_command(
     dataset: Dataset,
     graph: Graph,
     folders: Folders,
-    retrieving: Annotated[Retrieving, Without(("hops", "retriever"))],
+    retrieving: Annotated[Retrieving, Without(("hops", "retriever", "linker", "fuzzy"))],
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
-    hops: Annotated[str, typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.")] = "0-4",
+    hops: Annotated[
+        str,
+        typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.", rich_help_panel=RETRIEVAL),
+    ] = "0-4",
     top_k: Annotated[
         str | None,
-        typer.Option("--top-k", help="Ranks at which measures cut, such as 1,3,5,10.", show_default="5"),
+        typer.Option(
+            "--top-k",
+            help="Ranks at which measures cut, such as 1,3,5,10.",
+            show_default="5",
+            rich_help_panel=MEASURES,
+        ),
     ] = None,
     retriever: Annotated[
-        str | None, typer.Option("--retriever", help="Retrievers to try (a,b).", show_default="bfs")
+        str | None,
+        typer.Option(
+            "--retriever", help="Retrievers to try (a,b).", show_default="bfs", rich_help_panel=RETRIEVAL
+        ),
+    ] = None,
+    linker: Annotated[
+        str | None,
+        typer.Option(
+            "--linker", help="Linkers to try (a,b).", show_default="names", rich_help_panel=RETRIEVAL
+        ),
+    ] = None,
+    fuzzy: Annotated[
+        str | None,
+        typer.Option(
+            "--fuzzy",
+            help="Likenesses to try, such as none,0.85,0.9.",
+            show_default="none",
+            rich_help_panel=RETRIEVAL,
+        ),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Any setting of config.yaml with its values (retrieval.min_weight=0,0.5); again for more.",
+            rich_help_panel=RETRIEVAL,
+        ),
     ] = None,
     measures: Measured = None,
+    label: Label = None,
     decide_by: Annotated[
         str | None,
         typer.Option(
-            "--decide-by", help="Measure that decides what is recommended.", show_default="ndcg at --top-k"
+            "--decide-by",
+            help="Measure that decides what is recommended.",
+            show_default="ndcg at --top-k",
+            rich_help_panel=MEASURES,
         ),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", help="Loss in that measure, against the best, that is no matter.")
+        float,
+        typer.Option(
+            "--tolerance",
+            help="Loss in that measure, against the best, that is no matter.",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
     ] = 0.02,
     output: Annotated[
         str | None,
@@ -66,6 +115,7 @@ def sweep_command(
             "--output",
             help="Sweep file (a CSV goes beside it); - for standard output.",
             show_default="NAME-sweep.json",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
 ) -> None:
@@ -77,12 +127,18 @@ def sweep_command(
     from tiny_graph_rag.study.sweep import Plan, sweep
 
     out = Output.of(output, reporting)
+    asking = (each for each in comma_list(linker) if LINKERS[each].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     session = Session.open(
         common,
         folders,
         to_stdout=out.to_stdout,
-        **{**flags(retrieving), "hops": max(limits), "latency_sample": 0},
+        **{
+            **flags(retrieving),
+            "hops": max(limits),
+            "latency_sample": 0,
+            "linker": next(asking, None),  # it needs a model to ask
+        },
     )
     config = session.config
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
@@ -105,7 +161,7 @@ def sweep_command(
     plan = Plan(
         hops=limits,
         cutoffs=cutoffs,
-        retrievers=comma_list(retriever) or (config.retrieval.retriever,),
+        variants=tuple(_variants(config, retriever, linker, fuzzy, set_ or [])),
         measures=measures_at,
         decide_by=deciding,
         tolerance=tolerance,
@@ -120,16 +176,45 @@ def sweep_command(
         read = (examples.path, session.graph_path(graph, examples), config.file)
         out.keep_apart(target, table, read=read)
     knowledge = session.graph(graph, examples)
-    session.say(described(knowledge, examples))
-    runs = len(plan.retrievers) * len(plan.hops)
+    varied = {name for each in plan.variants for name in each.varied}
+    more = settings_line(config, without=("hops", *varied))
+    session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
+    runs = len(plan.variants) * len(plan.hops)
     with session.progress("sweeping", runs * len(examples)) as progress:
         found = sweep(knowledge, examples, config, plan, progress, linking.maker)
     linking.say_spent()
     print_sweep(found, session.console)
-    out.write(target, sweep_parts(found))
+    out.write(target, sweep_parts(found, session.made(label)))
     if not out.to_stdout:
         write_atomically(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
+
+
+def _variants(
+    config: Config, retriever: str | None, linker: str | None, fuzzy: str | None, given: Sequence[str]
+) -> Iterator[Variant]:
+    """Every combination of the values to try. Raises UsageError for a setting or value that can't be."""
+    from tiny_graph_rag.study.sweep import Variant
+
+    values: dict[str, Sequence[Any]] = {
+        "retriever": comma_list(retriever) or (config.retrieval.retriever,),
+    }
+    if linker is not None:
+        values["linker"] = comma_list(linker)
+    if fuzzy is not None:
+        values["fuzzy"] = [setting_value("fuzzy", each) for each in comma_list(fuzzy)]
+    for each in given:
+        name, sign, listed = each.partition("=")
+        key = name.strip().rpartition(".")[2].replace("-", "_")
+        if not sign or key in ("hops", "top_k"):
+            raise UsageError(
+                f"--set {each!r}: wanted a setting and its values, such as retrieval.min_weight=0,0.5"
+            )
+        values[key] = [setting_value(key, one) for one in comma_list(listed)]
+    for combination in product(*values.values()):
+        settings = dict(zip(values, combination, strict=True))
+        config.replaced(**settings)  # refuses what can't be, before any work
+        yield Variant(settings, tuple(values))
 
 
 def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:

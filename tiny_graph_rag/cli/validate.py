@@ -9,10 +9,12 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
-from tiny_graph_rag.cli.output import keep_apart
+from tiny_graph_rag.cli.output import STDOUT, Written, keep_apart, write_document
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
+from tiny_graph_rag.messages import counted, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.hops import HopTag
 
 
-@command(app, "validate")
+@command(app, "validate", GOLD)
 def validate_command(
     dataset: Dataset,
     graph: Graph,
@@ -38,6 +40,7 @@ def validate_command(
             "--fix-suggestions", help="Write a gold set with missing references renamed, for you to accept."
         ),
     ] = None,
+    output: Written = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every finding, not ten of a kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
@@ -47,9 +50,12 @@ def validate_command(
     from tiny_graph_rag.gold.stamp import read_drift, write_stamp
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.report.json.numbers import head
+    from tiny_graph_rag.report.json.results import dataset_json
+    from tiny_graph_rag.report.json.studies import validation_json
     from tiny_graph_rag.report.terminal.validation import print_findings, print_validation
 
-    session = Session.open(common, folders)
+    session = Session.open(common, folders, to_stdout=output == STDOUT)
     if fix_suggestions is not None:
         check_writable(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
@@ -63,13 +69,30 @@ def validate_command(
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
     print_findings(found.findings, broken, all_, session.console)
-    print_validation(found, broken, _hop_tags(knowledge, examples, names, found), drift, session.console)
+    tags = _hop_tags(knowledge, examples, names, found)
+    print_validation(found, broken, tags, drift, session.console)
+    write_document(
+        session,
+        output,
+        head(
+            "validation",
+            session.made(),
+            graph={"name": knowledge.name, "sha256": knowledge.sha256},
+            dataset=dataset_json(examples),
+            **validation_json(found, broken, tags, drift),
+        ),
+    )
     if fix_suggestions is not None:
         proposals = renames(found.missing_names)
         write_atomically(fix_suggestions, proposed_lines(path, proposals))
         session.say(
-            f"{fix_suggestions}: {len(proposals)} of {len(found.missing_names)} missing names renamed; "
-            "look at `suggested_renames` in its lines before you use it"
+            t(
+                "{path}: {n} of {all} missing names renamed; look at `suggested_renames` in its lines before "
+                "you use it",
+                path=fix_suggestions,
+                n=len(proposals),
+                all=len(found.missing_names),
+            )
         )
     errors = found.count("error") + len(broken)
     lost = len(drift.lost) if drift and not stamp else 0
@@ -78,11 +101,11 @@ def validate_command(
             raise FoundProblems(
                 f"not stamped: {amount(errors, 'error')}; a stamp says that the gold set fits the graph"
             )
-        session.say(f"stamped: {write_stamp(knowledge, examples, found.judgments)}")
+        session.say(t("stamped: {path}", path=write_stamp(knowledge, examples, found.judgments)))
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
         raise FoundProblems(f"{amount(errors, 'error')}, {warnings}")
-    session.say(f"no errors, {warnings}")
+    session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
 
 
 def _hop_tags(

@@ -9,13 +9,14 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
 
 
-@command(app, "visualize")
+@command(app, "visualize", LOOK)
 def visualize_command(
     graph: Graph,
     folders: Folders,

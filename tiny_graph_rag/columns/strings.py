@@ -101,6 +101,10 @@ class StringsBuilder:
         self.lengths: list[NDArray[np.int64]] = []
 
     def add(self, rows: Sequence[str]) -> None:
+        if isinstance(rows, Strings):  # of a reader that has columns already
+            self.blocks.append(rows.data.tobytes())
+            self.lengths.append(np.diff(rows.offsets))
+            return
         text = "".join(rows)
         lengths: Iterable[int]
         if text.isascii():
@@ -128,6 +132,10 @@ class StringListsBuilder:
         self.lengths: list[NDArray[np.int64]] = []
 
     def add(self, rows: Sequence[Sequence[str]]) -> None:
+        if isinstance(rows, StringLists):
+            self.items.add(rows.items)
+            self.lengths.append(np.diff(rows.offsets))
+            return
         self.items.add(list(chain.from_iterable(rows)))
         self.lengths.append(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
 

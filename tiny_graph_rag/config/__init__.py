@@ -12,13 +12,39 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
-from tiny_graph_rag.config.sections import Config, section_names, setting_field
+from tiny_graph_rag.config.settings import (
+    Config,
+    changed_settings,
+    section_names,
+    section_of,
+    setting_field,
+    setting_names,
+    setting_value,
+)
+from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret
 
 CONFIG_FILE = "config.yaml"
 CACHE_NAME = "tiny-graph-rag"
 
-__all__ = ["Config", "cache_folder", "load_config", "section_names", "setting_field", "tokenizer_folder"]
+__all__ = [
+    "Config",
+    "cache_folder",
+    "changed_settings",
+    "language",
+    "load_config",
+    "section_names",
+    "section_of",
+    "setting_field",
+    "setting_names",
+    "setting_value",
+    "tokenizer_folder",
+]
+
+
+def language(environment: Mapping[str, str] | None = None) -> str:
+    """The language that the user's locale asks for, English where the program doesn't speak it."""
+    return of_locale(os.environ if environment is None else environment)
 
 
 def load_config(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Config:

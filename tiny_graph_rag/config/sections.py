@@ -1,15 +1,14 @@
-"""Every setting: a dataclass field with its default, its unit, its bounds and a comment; Config holds all."""
+"""Every setting: a dataclass field with its default, its unit, its bounds and a comment."""
 
 from __future__ import annotations
 
-from dataclasses import Field, dataclass, field, fields, replace
-from pathlib import Path
+from dataclasses import Field, dataclass, field
 from typing import Any
 
 from tiny_graph_rag.errors import ConfigError
-from tiny_graph_rag.secret import Secret, safe_url
 
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
+FULL, COMPACT = "full", "compact"  # of --results
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
 SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
@@ -107,6 +106,18 @@ class Ranking:
     repeated: float = setting(
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
+    text_bit: float = setting(
+        0.03,
+        "each bit that texts tell less of an entity than of the best, where walks explain nothing; 0: none",
+        low=0,
+        high=10,
+    )
+    explained: float = setting(
+        0.1, "left unexplained by the best walk, up to which texts change no rank", low=0, high=10
+    )
+    told_least: float = setting(
+        0.12, "share of a question's bits that texts must tell where nothing is linked", low=0, high=1
+    )
     slots: int = setting(6, "words or mentions that an explanation weighs, at most", low=1, high=8)
 
 
@@ -136,12 +147,13 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done; changes no result, so results files don't record it."""
+    """How the work is done; changes no figure, so results files don't record it."""
 
     threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
     compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
+    results: str = setting(FULL, "what a results file holds: full, or compact (no walks, no ranks below k)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +167,8 @@ class OpenAI:
     judge_model: str = setting("", "model that judges answers; empty for the same")
     temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
     max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
-    timeout: float = setting(60.0, "seconds until a call is given up and tried again", low=0.001)
+    timeout: float = setting(60.0, "seconds for a whole call; then it is given up and tried again", low=0.001)
+    largest_reply: int = setting(32, "MiB of one reply of the API at most", low=1, high=2047)
     concurrency: int = setting(8, "calls under way at once, at most", low=1, high=1024)
     seed: int | None = setting(0, "asks for repeatable answers where the API can; null leaves it out")
     prices: dict[str, Any] = field(
@@ -183,64 +196,3 @@ class Generation:
     fail_on_error: float = setting(
         1.0, "share of failed questions that ends the run with exit code 3", low=0, high=1
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Config:
-    """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
-    environment only, so that it can't end up in a file that is shared."""
-
-    storage: Storage = field(default_factory=Storage)
-    retrieval: Retrieval = field(default_factory=Retrieval)
-    ranking: Ranking = field(default_factory=Ranking)
-    evaluation: Evaluation = field(default_factory=Evaluation)
-    embeddings: Embeddings = field(default_factory=Embeddings)
-    running: Running = field(default_factory=Running)
-    openai: OpenAI = field(default_factory=OpenAI)
-    generation: Generation = field(default_factory=Generation)
-    file: Path | None = None
-    api_key: Secret = field(default_factory=Secret)
-
-    def override(self, **flags: Any) -> Config:
-        """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
-
-        Raises ConfigError for a value out of its bounds, naming the flag.
-        """
-        given = {name: value for name, value in flags.items() if value is not None}
-        sections = {}
-        for section in section_names():
-            current = getattr(self, section)
-            mine = {each.name: given.pop(each.name) for each in fields(current) if each.name in given}
-            for each in fields(current):
-                if each.name in mine:
-                    check_bounds(each, mine[each.name], f"--{each.name.replace('_', '-')}")
-            sections[section] = replace(current, **mine)
-        if given:
-            raise TypeError(f"no such setting: {', '.join(given)}")
-        return replace(self, **sections)
-
-    def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Section → setting → value, as results files record it; without passwords in an address."""
-        found = {
-            section: {
-                each.name: getattr(getattr(self, section), each.name)
-                for each in fields(getattr(self, section))
-            }
-            for section in section_names()
-            if section != "running"
-        }
-        found["openai"]["base_url"] = safe_url(self.openai.base_url)
-        return found
-
-
-def section_names() -> tuple[str, ...]:
-    return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
-
-
-def setting_field(name: str) -> Field[Any]:
-    """The dataclass field of a setting, by its name."""
-    for section in section_names():
-        for each in fields(getattr(Config(), section)):
-            if each.name == name:
-                return each
-    raise KeyError(name)

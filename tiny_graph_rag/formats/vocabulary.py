@@ -9,14 +9,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError, json_kind, nearest
-from tiny_graph_rag.files import read_yaml
+from tiny_graph_rag.files import find_input, read_yaml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ENDING = "-vocabulary.yaml"
 LISTED = 8  # known types in a message where none is near
+
+
+def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> KnowledgeGraph:
+    """The graph with its owner's words. path: the graph's file.
+
+    chosen: "auto" for NAME-vocabulary.yaml beside it, where there is one, "none", or a file, looked for
+    beside the graph first. Raises GraphError as `read_vocabulary`, InputError for a file that is missing.
+    """
+    if chosen == "none":
+        return graph
+    beside = path.with_name(f"{graph.name}{ENDING}")
+    file = beside if chosen == "auto" else find_input(chosen, path.parent, "vocabulary")
+    if chosen == "auto" and not beside.is_file():
+        return graph
+    return replace(graph, vocabulary=read_vocabulary(file, graph))
 
 
 def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:

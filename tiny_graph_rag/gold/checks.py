@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from typing import Literal
 
@@ -14,6 +14,7 @@ from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.messages import t
 
 ALIKE = 0.9  # likeness from which two questions with the same references are near-duplicates
 LISTED = 5  # questions named in a finding about many
@@ -24,23 +25,46 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """kind: such as "not in graph". message: where (line, id), what, and what to do."""
+    """kind: such as "not in graph". said: what is wrong, with names of `values` in braces. id: of the
+    question, "" for a finding about many."""
 
     severity: Severity
     kind: str
     line: int
-    message: str
+    id: str
+    said: str
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def message(self) -> str:
+        """In English: where (line, id), what, and what to do."""
+        place = f"line {self.line} ({self.id}): " if self.id else ""
+        return place + self.said.format(**self.values)
+
+    @property
+    def shown(self) -> str:
+        """The same in the language spoken."""
+        place = t("line {line} ({id}): ", line=self.line, id=self.id) if self.id else ""
+        return place + t(self.said, **self.values)
 
 
-def said_nearest(near: Sequence[Near]) -> str:
-    """`; nearest: 점순이 (.93 alike)`, or that nothing is like it."""
-    if not near:
-        return "; no name in the graph is like it"
-    return "; nearest: " + ", ".join(f"{each.name} ({each.likeness:.2f} alike)" for each in near)
-
-
-def _place(example: Example) -> str:
-    return f"line {example.line} ({example.id})"
+# What findings say, by their kind.
+NOT_IN_GRAPH = "no entity bears the reference {name}; nearest: {nearest}"
+LIKE_NOTHING = "no entity bears the reference {name}; no name in the graph is like it"
+AMBIGUOUS = "the reference {name} is borne by {n}: {bearers}"
+BY_ALIAS = "the reference {name} means {entity} only by an alias"
+BY_FOLDED = "the reference {name} means {entity} only without spaces, case and marks"
+SAME_ENTITY = "{names} mean one entity and count once"
+OTHER_NAME = "{field}: no entity bears {name}"
+NO_END = "reference_relationships: {relation}: no entity bears {names}"
+NO_RELATION = "reference_relationships: {relation}: the graph has no such relation"
+SAME_QUESTION = "the same question as line {line} ({id})"
+OTHER_REFERENCES = "the same question with other references as line {line} ({id})"
+NEAR_DUPLICATE = "nearly the question of line {line} ({id}), with the same references"
+SINGLE_TAG = "no other question has the tag {tag}"
+NAMES_ALL = (
+    "{n} of {all} questions ({share}) name all their references and so test linking, not retrieval: {ids}"
+)
 
 
 def check_missing(
@@ -49,13 +73,10 @@ def check_missing(
     for example, row in zip(examples, rows, strict=True):
         for each in row:
             if not each.entities:
-                hint = said_nearest(nearest[each.name])
-                yield Finding(
-                    "error",
-                    "not in graph",
-                    example.line,
-                    f"{_place(example)}: no entity bears the reference {each.name!r}{hint}",
-                )
+                near = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in nearest[each.name])
+                said = NOT_IN_GRAPH if near else LIKE_NOTHING
+                values = {"name": repr(each.name), **({"nearest": near} if near else {})}
+                yield Finding("error", "not in graph", example.line, example.id, said, values)
 
 
 def check_doubtful(
@@ -65,52 +86,32 @@ def check_doubtful(
     ids, known = graph.entities.ids, graph.entities.names
     for example, row in zip(examples, rows, strict=True):
         for each in row:
-            place = f"{_place(example)}: the reference {each.name!r}"
             if each.is_ambiguous:
                 bearers = ", ".join(ids[entity] for entity in each.entities)
-                yield Finding(
-                    "warning",
-                    "ambiguous",
-                    example.line,
-                    f"{place} is borne by {len(each.entities)}: {bearers}",
-                )
+                values = {"name": repr(each.name), "n": str(len(each.entities)), "bearers": bearers}
+                yield Finding("warning", "ambiguous", example.line, example.id, AMBIGUOUS, values)
             elif each.resolved_by in ("alias", "folded"):
-                how = (
-                    "only by an alias"
-                    if each.resolved_by == "alias"
-                    else "only without spaces, case and marks"
-                )
-                yield Finding(
-                    "warning",
-                    f"by {each.resolved_by}",
-                    example.line,
-                    f"{place} means {known[each.entities[0]]!r} {how}",
-                )
+                said = BY_ALIAS if each.resolved_by == "alias" else BY_FOLDED
+                values = {"name": repr(each.name), "entity": repr(known[each.entities[0]])}
+                yield Finding("warning", f"by {each.resolved_by}", example.line, example.id, said, values)
         for item, count in Counter(each.item for each in row if each.entities).items():
             if count > 1:
                 same = ", ".join(repr(each.name) for each in row if each.item == item)
                 yield Finding(
-                    "warning",
-                    "same entity",
-                    example.line,
-                    f"{_place(example)}: {same} mean one entity and count once",
+                    "warning", "same entity", example.line, example.id, SAME_ENTITY, {"names": same}
                 )
 
 
 def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator[Finding]:
     for example in examples:
-        for field, listed in (
+        for name, listed in (
             ("seed_entities", example.seed_entities or ()),
             ("irrelevant_entities", example.irrelevant_entities),
         ):
             for each in listed:
                 if not names.resolve(each)[0]:
-                    yield Finding(
-                        "warning",
-                        field,
-                        example.line,
-                        f"{_place(example)}: {field}: no entity bears {each!r}",
-                    )
+                    values = {"field": name, "name": repr(each)}
+                    yield Finding("warning", name, example.line, example.id, OTHER_NAME, values)
 
 
 def check_relationships(
@@ -123,7 +124,7 @@ def check_relationships(
     known = set(zip(relations.sources.tolist(), relations.targets.tolist(), relations.types, strict=True))
     ends = {(source, target) for source, target, _ in known}
     for example, each in wanted:
-        said = f"{each.source} —{each.type}→ {each.target}"
+        relation = f"{each.source} —{each.type}→ {each.target}"
         sources, targets = names.resolve(each.source)[0], names.resolve(each.target)[0]
         if any(
             ((one, two, each.type) in known) if each.type else ((one, two) in ends)
@@ -132,17 +133,9 @@ def check_relationships(
         ):
             continue
         lacking = [name for name, found in ((each.source, sources), (each.target, targets)) if not found]
-        why = (
-            f"no entity bears {', '.join(map(repr, lacking))}"
-            if lacking
-            else "the graph has no such relation"
-        )
-        yield Finding(
-            "warning",
-            "reference_relationships",
-            example.line,
-            f"{_place(example)}: reference_relationships: {said}: {why}",
-        )
+        values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}
+        said = NO_END if lacking else NO_RELATION
+        yield Finding("warning", "reference_relationships", example.line, example.id, said, values)
 
 
 def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
@@ -154,13 +147,9 @@ def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
         references = frozenset(map(fold, example.reference_entities))
         if earlier is not example:
             other = references != frozenset(map(fold, earlier.reference_entities))
-            what = "the same question with other references as" if other else "the same question as"
-            yield Finding(
-                "warning",
-                "duplicate",
-                example.line,
-                f"{_place(example)}: {what} line {earlier.line} ({earlier.id})",
-            )
+            said = OTHER_REFERENCES if other else SAME_QUESTION
+            values = {"line": str(earlier.line), "id": earlier.id}
+            yield Finding("warning", "duplicate", example.line, example.id, said, values)
         elif references:
             same_references.setdefault(references, []).append((folded, example))
     for group in same_references.values():
@@ -169,12 +158,9 @@ def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
             for before, earlier in group[max(0, place - NEIGHBOURS) : place]:
                 matcher = SequenceMatcher(None, before, text, autojunk=False)
                 if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE <= matcher.ratio():
+                    values = {"line": str(earlier.line), "id": earlier.id}
                     yield Finding(
-                        "warning",
-                        "near-duplicate",
-                        example.line,
-                        f"{_place(example)}: nearly the question of line {earlier.line} ({earlier.id}), "
-                        "with the same references",
+                        "warning", "near-duplicate", example.line, example.id, NEAR_DUPLICATE, values
                     )
                     break
 
@@ -185,10 +171,7 @@ def check_tags(examples: Sequence[Example]) -> Iterator[Finding]:
         for tag in dict.fromkeys(example.tags):
             if counts[tag] == 1:
                 yield Finding(
-                    "warning",
-                    "single tag",
-                    example.line,
-                    f"{_place(example)}: no other question has the tag {tag!r}",
+                    "warning", "single tag", example.line, example.id, SINGLE_TAG, {"tag": repr(tag)}
                 )
 
 
@@ -203,8 +186,9 @@ def check_naming(examples: Sequence[Example], names_all: Sequence[bool]) -> Iter
             "warning",
             "names its references",
             named[0].line,
-            f"{len(named):,} of {len(examples):,} questions ({share:.0%}) name all their "
-            f"references and so test linking, not retrieval: {listed}",
+            "",
+            NAMES_ALL,
+            {"n": f"{len(named):,}", "all": f"{len(examples):,}", "share": f"{share:.0%}", "ids": listed},
         )
 
 

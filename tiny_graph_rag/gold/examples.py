@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.shown import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,8 @@ class EvalSet(Sequence[Example]):
     path: Path | None = None
     sha256: str = ""
     selection: Selection = field(default_factory=Selection)
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.graph.model import Entities
+from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold
 
 SHORTLIST = 40  # names compared letter by letter: the trigrams' best

@@ -18,6 +18,7 @@ from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.names import Meanings, NameIndex
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.shown import short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class Judgments:
     pair_items: NDArray[np.int64]
     irrelevant_keys: NDArray[np.int64]
     references: tuple[tuple[Reference, ...], ...] = ()
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.item_offsets) - 1

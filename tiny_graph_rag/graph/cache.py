@@ -13,8 +13,8 @@ import hashlib
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Thread
@@ -25,13 +25,15 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.stamps import known_sha256
 from tiny_graph_rag.columns.stored import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.graph.model import Adjacency, Derived, Entities, KnowledgeGraph, LoadNotes, Relations
+from tiny_graph_rag.files import combined_sha256
+from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
+from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
 from tiny_graph_rag.version import __version__
 
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
 WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on beside it
 PACKAGE = Path(__file__).resolve().parent.parent
-CODE_BEHIND_COLUMNS = ("columns", "language", "formats", "graph")
+CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language")
 GRAPH_FILE = "graph.arrays"
 
 
@@ -41,14 +43,15 @@ class GraphCache:
 
     folder: Path
 
-    def graph(self, path: Path, load: Callable[[], KnowledgeGraph]) -> KnowledgeGraph:
-        """The graph of a file, from the cache where it is sound, else from `load` and into the cache.
+    def graph(self, paths: Sequence[Path], load: Callable[[], KnowledgeGraph]) -> KnowledgeGraph:
+        """The graph of a file or of several, from the cache where it is sound, else from `load` and into it.
 
         Its name is not set: one content may lie in several files.
         """
-        if path.stat().st_size < CACHED_FROM_BYTES:
+        size = sum(path.stat().st_size for path in paths)
+        if size < CACHED_FROM_BYTES:
             return load()
-        sha256 = known_sha256(path, self.folder / "sources")
+        sha256 = combined_sha256([known_sha256(path, self.folder / "sources") for path in paths])
         home = self.folder / "graphs" / f"{sha256[:32]}-{_code_digest()[:16]}"
         derived = StoredDerived(home=home)
         try:
@@ -58,7 +61,7 @@ class GraphCache:
         graph = replace(load(), derivations=derived)
         if graph.sha256 != sha256:  # the file was exchanged while it was read
             return replace(graph, derivations=Derived())
-        if path.stat().st_size < WRITTEN_MEANWHILE_FROM_BYTES:
+        if size < WRITTEN_MEANWHILE_FROM_BYTES:
             self._keep(graph, home)
         else:  # the process ends when this thread has
             Thread(target=self._keep, args=(graph, home)).start()
@@ -106,7 +109,7 @@ def _arrays_of(part: Any, prefix: str = "") -> Arrays:
         value = getattr(part, each.name)
         if hasattr(value, "dtype"):
             found[prefix + each.name] = value
-        elif is_dataclass(value) and not isinstance(value, Derived | LoadNotes):
+        elif is_dataclass(value) and not isinstance(value, Derived | LoadNotes | Origin):
             found.update(_arrays_of(value, f"{prefix}{each.name}."))
     return found
 
@@ -117,6 +120,7 @@ def _note_of(graph: KnowledgeGraph) -> dict[str, Any]:
         "entity_types": graph.entities.types.names,
         "relation_types": graph.relations.types.names,
         "flaws": graph.notes.found,
+        "origin": asdict(graph.origin),
     }
 
 
@@ -151,7 +155,14 @@ def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> Knowledge
     )
     adjacency = Adjacency(**{each.name: arrays[f"adjacency.{each.name}"] for each in fields(Adjacency)})
     flaws = LoadNotes(tuple((kind, count, tuple(examples)) for kind, count, examples in note["flaws"]))
-    return KnowledgeGraph(entities, relations, adjacency, arrays["name_rank"], sha256=sha256, notes=flaws)
+    written = note["origin"]
+    origin = Origin(
+        written["writer"],
+        tuple((table, column, became) for table, column, became in written["columns"]),
+        tuple(Dropped(each["what"], each["count"], tuple(each["examples"])) for each in written["dropped"]),
+    )
+    rank = arrays["name_rank"]
+    return KnowledgeGraph(entities, relations, adjacency, rank, sha256=sha256, notes=flaws, origin=origin)
 
 
 @cache

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, found_in
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1
 WORD_BITS = 64

@@ -1,119 +1,25 @@
-"""The knowledge graph: columns of entities and relations, and a CSR adjacency for walking.
+"""The knowledge graph: its tables, and the ways to make one and to take it elsewhere.
 
 Entities and relations are row numbers everywhere inside the program; ids and names come back only when
-something is shown or written. Traversal is undirected; direction and type stay with each relation.
+something is shown or written.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import compress, count, islice
-from operator import eq
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.errors import MissingExtraError
-from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
 
 if TYPE_CHECKING:
     import networkx
 
-    pass  # MERGED
-
-
-DEFAULT_WEIGHT = 1.0
-DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entities:
-    """One row an entity. `details` holds attributes and unknown keys as JSON text, "" where none."""
-
-    ids: Strings
-    names: Strings
-    types: Categories
-    descriptions: Strings
-    aliases: StringLists
-    source_chunks: StringLists
-    details: Strings
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Relations:
-    """One row a relation, in file order. sources, targets: int32 entity rows; weights: float64, >= 0."""
-
-    ids: Strings
-    sources: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    types: Categories
-    descriptions: Strings
-    weights: NDArray[np.float64]
-    source_chunks: StringLists
-    details: Strings
-
-    def __len__(self) -> int:
-        return len(self.sources)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Adjacency:
-    """Compressed sparse rows over both directions; a self-loop has no slot.
-
-    indptr: int64 (entities + 1,). For the slots of one entity: neighbours int32 (the entity at the other
-    end, ascending), relations int32 (the relation's row), forward bool (True where the slot runs from the
-    relation's source to its target).
-    """
-
-    indptr: NDArray[np.int64]
-    neighbours: NDArray[np.int32]
-    relations: NDArray[np.int32]
-    forward: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, entities: int, sources: NDArray[np.int32], targets: NDArray[np.int32]) -> Adjacency:
-        rows = np.flatnonzero(sources != targets).astype(np.int32)
-        starts = np.concatenate([sources[rows], targets[rows]])
-        ends = np.concatenate([targets[rows], sources[rows]])
-        order = _order_by_pair(starts, ends, entities)
-        indptr = np.zeros(entities + 1, dtype=np.int64)
-        np.cumsum(np.bincount(starts, minlength=entities), out=indptr[1:])
-        columns = (indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
-        for column in columns:  # as those of a cached graph are
-            column.setflags(write=False)
-        return cls(*columns)
-
-    @property
-    def degrees(self) -> NDArray[np.int64]:
-        return np.diff(self.indptr)
-
-
-@dataclass(frozen=True, slots=True)
-class LoadNotes:
-    """What was not sound in a file and how it was loaded all the same: (kind, count, examples)."""
-
-    found: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
-
-    def count(self, kind: str) -> int:
-        return next((count for name, count, _ in self.found if name == kind), 0)
-
-    def lines(self) -> list[str]:
-        return [
-            f"{count:,} {_singular(kind) if count == 1 else kind} (such as {', '.join(examples)})"
-            for kind, count, examples in self.found
-        ]
-
-
-def _singular(kind: str) -> str:
-    """`relations left out …` → `relation left out …`."""
-    return re.sub("^(entit|relation)(ies|s)\\b", lambda of: {"entit": "entity"}.get(of[1], of[1]), kind)
+    from tiny_graph_rag.graph.building import GraphColumns
 
 
 @dataclass(slots=True)
@@ -137,7 +43,8 @@ class KnowledgeGraph:
 
     vocabulary: relation or entity type → words that people use for it, from its owner.
     name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
-    tie-break of every ranking. sha256: of the file's bytes, "" when the graph was not read from a file.
+    tie-break of every ranking. sha256: of the file's bytes (of several files: of their sums), "" when the
+    graph was not read from a file.
     """
 
     entities: Entities
@@ -147,6 +54,7 @@ class KnowledgeGraph:
     name: str = ""
     sha256: str = ""
     notes: LoadNotes = field(default_factory=LoadNotes)
+    origin: Origin = field(default_factory=Origin)
     vocabulary: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     derivations: Derived = field(default_factory=Derived)
 
@@ -164,8 +72,122 @@ class KnowledgeGraph:
         rank, _ = rank_by_name(list(entities.names), entities.ids)
         return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
 
+    @classmethod
+    def of_columns(
+        cls, columns: GraphColumns, *, name: str = "", origin: Origin | None = None
+    ) -> KnowledgeGraph:
+        """Of records gathered in columns; these are used up."""
+        tables = columns.tables()
+        return cls(
+            tables.entities,
+            tables.relations,
+            tables.adjacency,
+            tables.name_rank,
+            name=name,
+            notes=tables.notes,
+            origin=origin or Origin(),
+        )
+
+    @classmethod
+    def from_records(
+        cls,
+        entities: Mapping[str, Mapping[str, Any]] | Iterable[Mapping[str, Any]],
+        relationships: Iterable[Mapping[str, Any]] = (),
+        *,
+        name: str = "",
+    ) -> KnowledgeGraph:
+        """Of records with the fields of KG JSON (README, "Your own graph and questions").
+
+        entities: {id: record}, or records whose id is their `entity_id`, else their `name`; only `name` is
+        needed. relationships: records; only `source_entity_id` and `target_entity_id`, ids of entities, are
+        needed. Unknown keys are kept; a relationship without one of its ends is left out and counted in
+        `.notes`. Raises GraphError with every record that can't be used, two entities of one id, and no
+        entity at all.
+        """
+        from tiny_graph_rag.graph.building import GraphColumns  # a graph from the cache needs none of it
+        from tiny_graph_rag.graph.records import Entity, Extras, Relation, made
+
+        problems: list[str] = []
+        extras: Extras = {}
+        rows: dict[str, Entity] = {}
+        pairs = entities.items() if isinstance(entities, Mapping) else ((None, each) for each in entities)
+        for number, (key, given) in enumerate(pairs):
+            shown = f"entities[{number if key is None else key!r}]"
+            row = made(Entity, given, shown, problems, extras, number)
+            if row is not None:
+                id_ = row.entity_id or row.name if key is None else str(key)
+                if id_ in rows:
+                    problems.append(
+                        f"{shown}: the id {id_!r} is used already; give each entity its 'entity_id'"
+                    )
+                rows[id_] = row
+        relation_extras: Extras = {}
+        relations = [
+            made(Relation, each, f"relationships[{number}]", problems, relation_extras, number)
+            for number, each in enumerate(relationships)
+        ]
+        if problems:
+            raise GraphError(*problems)
+        if not rows:
+            raise GraphError("the graph has no entities; there is nothing to retrieve")
+        columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
+        columns.add_entities(list(rows), list(rows.values()), extras)
+        columns.add_relations([each for each in relations if each is not None], relation_extras)
+        return cls.of_columns(columns, name=name)
+
+    @classmethod
+    def from_triples(cls, triples: Iterable[Sequence[str]], *, name: str = "") -> KnowledgeGraph:
+        """Of (source, relation, target) names, each entity's id being its name, in order of appearance.
+
+        Raises GraphError for anything that is not three names, and for no triple at all.
+        """
+        rows, problems = [], []
+        for number, triple in enumerate(triples):
+            sound = not isinstance(triple, str) and len(triple) == 3
+            if sound and all(isinstance(each, str) and each.strip() for each in triple):
+                rows.append(tuple(triple))
+            else:
+                problems.append(
+                    f"triples[{number}]: wanted (source, relation, target) in words, got {triple!r:.80}"
+                )
+        if problems:
+            raise GraphError(*problems)
+        names = dict.fromkeys(end for source, _, target in rows for end in (source, target))
+        return cls.from_records(
+            {each: {"name": each} for each in names},
+            (
+                {"source_entity_id": source, "relationship_type": relation, "target_entity_id": target}
+                for source, relation, target in rows
+            ),
+            name=name,
+        )
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph[Any], *, name: str = "") -> KnowledgeGraph:
+        """Of any networkx graph; what `to_networkx` gives comes back as it was.
+
+        Of a node: `name`, else `label`, else the node itself; `entity_type` or `type`; `description`;
+        `aliases`. Of an edge: `relationship_type`, else `relation`, `type` or `label`; `description`;
+        `weight`. Everything else is kept as an unknown key. Raises GraphError.
+        """
+        entities = {
+            str(node): _renamed(data, {"name": ("label",), "entity_type": ("type",)}, name=str(node))
+            for node, data in graph.nodes(data=True)
+        }
+        if len(entities) < len(graph):
+            raise GraphError("two nodes of the networkx graph are spelled alike; relabel them first")
+        kinds = {"relationship_type": ("relation", "type", "label")}
+        relations = [
+            {**_renamed(data, kinds), "source_entity_id": str(source), "target_entity_id": str(target)}
+            for source, target, data in graph.edges(data=True)
+        ]
+        return cls.from_records(entities, relations, name=name or str(graph.graph.get("name", "")))
+
     def __len__(self) -> int:
         return len(self.entities)
+
+    def __repr__(self) -> str:
+        return f"KnowledgeGraph({self.name!r}, {len(self):,} entities, {len(self.relations):,} relations)"
 
     def derived(
         self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]
@@ -182,79 +204,41 @@ class KnowledgeGraph:
 
         Raises MissingExtraError where networkx is not installed.
         """
-        pass  # MERGED
-
-        return to_networkx(self)
-
-
-def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> tuple[NDArray[np.int32], list[list[int]]]:
-    """Each row's place in the order (NFC name, id), and the rows of each NFC name that several bear."""
-    composed = [nfc(name) for name in names]
-    order = sorted(range(len(composed)), key=composed.__getitem__)
-    shared = []
-    for start, stop in _equal_runs([composed[row] for row in order]):
-        order[start:stop] = sorted(order[start:stop], key=ids.__getitem__)
-        shared.append(order[start:stop])
-    rank = np.empty(len(order), dtype=np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank, shared
-
-
-def _equal_runs(in_order: list[str]) -> list[tuple[int, int]]:
-    """Where sorted values repeat: (start, stop) of each run of equals longer than one."""
-    runs: list[tuple[int, int]] = []
-    again = compress(count(1), map(eq, in_order, islice(in_order, 1, None)))
-    for place in again:
-        if runs and runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], place + 1)
-        else:
-            runs.append((place - 1, place + 1))
-    return runs
-
-
-def _order_by_pair(
-    starts: NDArray[np.int32], ends: NDArray[np.int32], entities: int
-) -> NDArray[np.int64] | NDArray[np.uint64]:
-    """The stable order of slots by (start, end)."""
-    entity_bits, slot_bits = max(entities - 1, 1).bit_length(), len(starts).bit_length()
-    pairs = (starts.astype(np.uint64) << np.uint64(entity_bits)) | ends.astype(np.uint64)
-    if 2 * entity_bits + slot_bits > 64:
-        return np.argsort(pairs, kind="stable")
-    # Numbers that carry their own place sort several times as fast as places that are sorted by a key.
-    pairs <<= np.uint64(slot_bits)
-    pairs |= np.arange(len(starts), dtype=np.uint64)
-    pairs.sort()
-    pairs &= np.uint64((1 << slot_bits) - 1)
-    return pairs.view(np.int64)
+        try:
+            import networkx
+        except ImportError as error:
+            raise MissingExtraError("to_networkx()", "networkx", "networkx") from error
+        made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=self.name)
+        entities, relations = self.entities, self.relations
+        ids = list(entities.ids)
+        for row, entity_id in enumerate(ids):
+            made.add_node(
+                entity_id,
+                name=entities.names[row],
+                entity_type=entities.types[row],
+                description=entities.descriptions[row],
+                aliases=entities.aliases[row],
+                source_chunks=entities.source_chunks[row],
+            )
+        for row in range(len(relations)):
+            made.add_edge(
+                ids[relations.sources[row]],
+                ids[relations.targets[row]],
+                key=row,
+                relationship_id=relations.ids[row],
+                relationship_type=relations.types[row],
+                description=relations.descriptions[row],
+                weight=float(relations.weights[row]),
+                source_chunks=relations.source_chunks[row],
+            )
+        return made
 
 
-def to_networkx(graph: KnowledgeGraph) -> networkx.MultiDiGraph[str]:
-    """See KnowledgeGraph.to_networkx."""
-    try:
-        import networkx
-    except ImportError as error:
-        raise MissingExtraError("to_networkx()", "networkx", "networkx") from error
-    made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=graph.name)
-    entities, relations = graph.entities, graph.relations
-    ids = list(entities.ids)
-    for row, entity_id in enumerate(ids):
-        made.add_node(
-            entity_id,
-            name=entities.names[row],
-            entity_type=entities.types[row],
-            description=entities.descriptions[row],
-            aliases=entities.aliases[row],
-            source_chunks=entities.source_chunks[row],
-        )
-    for row in range(len(relations)):
-        made.add_edge(
-            ids[relations.sources[row]],
-            ids[relations.targets[row]],
-            key=row,
-            relationship_id=relations.ids[row],
-            relationship_type=relations.types[row],
-            description=relations.descriptions[row],
-            weight=float(relations.weights[row]),
-            source_chunks=relations.source_chunks[row],
-        )
-    return made
+def _renamed(data: Mapping[str, Any], keys: Mapping[str, Sequence[str]], **otherwise: str) -> dict[str, Any]:
+    """A record with the names of KG JSON. keys: field → what else it is called, the first found counts."""
+    record = dict(data)
+    for field_name, others in keys.items():
+        for other in others:
+            if field_name not in record and isinstance(record.get(other), str):
+                record[field_name] = record.pop(other)
+    return {**otherwise, **record}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.model import DANGLING, KnowledgeGraph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import DANGLING, Origin
 from tiny_graph_rag.language.folding import nfc
 
 
@@ -30,6 +31,7 @@ class GraphStatistics:
     duplicate_relations: int
     self_loops: int
     dangling_relations: int
+    origin: Origin
 
 
 def statistics(graph: KnowledgeGraph, hubs: int = 5) -> GraphStatistics:
@@ -58,6 +60,7 @@ def statistics(graph: KnowledgeGraph, hubs: int = 5) -> GraphStatistics:
         duplicate_relations=len(triples) - len(np.unique(triples, axis=0)) if len(triples) else 0,
         self_loops=int((relations.sources == relations.targets).sum()),
         dangling_relations=graph.notes.count(DANGLING),
+        origin=graph.origin,
     )
 
 

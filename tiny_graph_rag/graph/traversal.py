@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.tables import Adjacency
 
 # numpy looks at this many neighbours in the time of one innermost step of plain Python.
 NEIGHBOURS_A_STEP = 30

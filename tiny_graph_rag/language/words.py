@@ -9,6 +9,7 @@ serves one graph.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -153,6 +154,25 @@ def _lemmas() -> Lemmas:
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
     return _lemmas().lemma(word) if word.isascii() and word.isalpha() else word
+
+
+@cache
+def strays() -> frozenset[str]:
+    """Words whose lemma begins otherwise (thought → think)."""
+    return frozenset(_lemmas().strays)
+
+
+@cache
+def _strays_by_stem() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for form in _lemmas().strays:
+        found.setdefault(stem(form), []).append(form)
+    return found
+
+
+def stray_forms(base: str) -> Sequence[str]:
+    """The strays of one stem: think → thought."""
+    return _strays_by_stem().get(base, ())
 
 
 @lru_cache(CACHED_WORDS)

@@ -65,7 +65,7 @@ class ModelLinker(Linker):
 
     def _outcomes(self, examples: Sequence[Example]) -> list[Outcome]:
         calls = [mention_call(example, self.settings) for example in examples]
-        keys = [call.key(self.chat.endpoint.shown_url) for call in calls]
+        keys = [self.chat.key(call) for call in calls]
         new = {key: call for key, call in zip(keys, calls, strict=True) if key not in self._known}
         if new:
             self._known.update(zip(new, self.chat.ask(new.values(), self.done), strict=True))

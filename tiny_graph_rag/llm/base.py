@@ -7,15 +7,19 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from tiny_graph_rag.errors import json_kind
 
-Purpose = Literal["linking", "answering", "judging"]
-PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")
-KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
-NOT_ASKED = "not asked: the run stopped at --max-cost"
+Purpose = Literal["linking", "answering", "judging", "retrieving"]
+PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
+NOT_ASKED = "not asked: the run stopped at --max-cost"  # the error of a call that was never made
+MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake
+KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +30,19 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """As the provider counts them. cached is a part of prompt, reasoning a part of completion."""
+    """As the provider counts them. cached is a part of prompt, reasoning a part of completion.
+
+    Raises ValueError for counts that no call can have: below 0, a part greater than its whole.
+    """
 
     prompt: int = 0
     completion: int = 0
     cached: int = 0
     reasoning: int = 0
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.cached <= self.prompt and 0 <= self.reasoning <= self.completion):
+            raise ValueError(f"{self.as_dict()} are no counts of tokens")
 
     @property
     def total(self) -> int:
@@ -55,6 +66,25 @@ class Tokens:
             "reasoning_tokens": self.reasoning,
         }
 
+    @classmethod
+    def from_dict(cls, found: dict[str, Any]) -> Tokens:
+        """As a file holds them, a part held to its whole. Raises KeyError, TypeError or ValueError."""
+        prompt, completion, cached, reasoning = (
+            _count(found[name])
+            for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+        )
+        return cls(prompt, completion, min(cached, prompt), min(reasoning, completion))
+
+
+NO_TOKENS = Tokens()
+
+
+def _count(value: object) -> int:
+    """A count from a file, held between 0 and the most that two replies of one call can have."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{value!r} is no count")
+    return min(max(value, 0), 2 * MOST_TOKENS)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -62,8 +92,7 @@ class Call:
 
     question: the id of the gold set's question that it is asked for. schema: a JSON schema that the answer
     must follow, by name. check: raises ValueError for a text that can't be used; it is asked for once more.
-    embeds: the messages' texts go to /embeddings, and the reply is the cosine of the first with the nearest
-    of the others.
+    embeds: the messages' texts go to /embeddings, and the reply holds their vectors.
     """
 
     purpose: Purpose
@@ -98,20 +127,26 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a model said and what it took. estimated: the tokens are our count, the API gave none."""
+    """What a model said and what it took. estimated: the tokens are our count, the API gave none that can
+    be. vectors: (texts, dimension) of a call that embeds, each of length 1; they are in no file."""
 
     text: str
     tokens: Tokens
     estimated: bool = False
     finish_reason: str = ""
+    vectors: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended: with a reply, with an error in words, or (paid for, but of no use) with both."""
+    """How a call ended: with a reply, with an error in words, or (paid for, but of no use) with both.
+
+    perhaps: the most that attempts took which broke off and may have been charged all the same.
+    """
 
     reply: Reply | None = None
     error: str | None = None
+    perhaps: Tokens = NO_TOKENS
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -124,24 +159,27 @@ class Outcome:
             }
         if self.error is not None:
             found["error"] = self.error
+        if self.perhaps != NO_TOKENS:
+            found["perhaps"] = self.perhaps.as_dict()
         return found
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Outcome:
-        """Raises KeyError or TypeError for what `as_dict` did not write."""
+        """Raises KeyError, TypeError or ValueError for what `as_dict` did not write."""
+        perhaps = Tokens.from_dict(found["perhaps"]) if "perhaps" in found else NO_TOKENS
+        error = found.get("error")
+        if not isinstance(error, str | None):
+            raise TypeError("an error is text")
         reply = found.get("reply")
         if reply is None:
-            return cls(error=str(found["error"]))
-        tokens = reply["tokens"]
-        counted = Tokens(
-            int(tokens["prompt_tokens"]),
-            int(tokens["completion_tokens"]),
-            int(tokens["cached_tokens"]),
-            int(tokens["reasoning_tokens"]),
-        )
-        kept = Reply(str(reply["text"]), counted, bool(reply["estimated"]), str(reply["finish_reason"]))
-        return cls(kept, found.get("error"))
+            return cls(error=found["error"], perhaps=perhaps)
+        text, estimated, reason = reply["text"], reply["estimated"], reply["finish_reason"]
+        if not (isinstance(text, str) and isinstance(estimated, bool) and isinstance(reason, str)):
+            raise TypeError("not a reply as it was kept")
+        return cls(Reply(text, Tokens.from_dict(reply["tokens"]), estimated, reason), error, perhaps)
 
+
+# Structured output: the JSON schema that a reply must follow, and reading the reply.
 
 Json = dict[str, Any]
 _FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
@@ -161,9 +199,15 @@ def read_object(text: str) -> Json:
     """A reply as an object, out of its code fence if it has one. Raises ValueError in words."""
     fenced = _FENCED.match(text.strip())
     try:
-        reply = json.loads(fenced[1] if fenced else text)
+        reply = json.loads(fenced[1] if fenced else text, parse_constant=_no_number)
+    except RecursionError:
+        raise ValueError("wanted JSON, got it in too many levels") from None
     except ValueError:
         raise ValueError(f"wanted JSON, got {text[:60]!r}") from None
     if not isinstance(reply, dict):
         raise ValueError(f"wanted a JSON object, got {json_kind(reply)}")
     return reply
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")

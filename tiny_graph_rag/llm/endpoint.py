@@ -1,28 +1,50 @@
-"""One request to an OpenAI-compatible API through its own client library, and what its failures mean."""
+"""One request to an OpenAI-compatible API through its own client library, and what its failures mean.
+
+    POST /chat/completions    messages → text and the tokens that it took
+    POST /embeddings          texts → one vector each
+
+A server may be broken or hostile: no redirect is followed (a key would go along), a reply has a largest size
+and `openai.timeout` is for the whole of it, and one that is not what the protocol says fails in words.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import email.utils
 import json
+import math
+import re
 import time
-from collections.abc import Mapping
+import zlib
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiny_graph_rag.errors import ConfigError, MissingExtraError, ServiceError
-from tiny_graph_rag.llm.base import Call, Reply, Tokens
+from tiny_graph_rag.llm.base import MOST_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.secret import Secret, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
+    import httpx2
+    import openai
+    from openai.types import CompletionUsage, CreateEmbeddingResponse
+    from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
 
 Kind = Literal["fatal", "rejected", "limited", "transient"]
-LOCAL_KEY = "none"  # servers that need no key get a header all the same: the library insists
+Vectors = NDArray[np.float32]
+
+NO_KEY = "none"  # never sent
 LIMITED_STATUS = 429
 TRANSIENT_STATUS = (408, 409, 425)
+MIB = 1 << 20
+SHOWN_CHARACTERS = 500  # of what a server says
+GZIP_BITS = 31  # zlib's name of gzip
+_NOT_IN_A_KEY = re.compile(r"[^\x21-\x7e]")
 
 
 class CallFailed(Exception):  # noqa: N818 - an outcome that the caller sorts by kind
@@ -48,79 +70,130 @@ class CallFailed(Exception):  # noqa: N818 - an outcome that the caller sorts by
 
 
 class Endpoint:
-    """Where calls go. Made once a run; `connect` opens the connections for one event loop."""
+    """Where calls go. Made once a run; `connect` opens the connections for one event loop.
 
-    def __init__(self, base_url: str, key: Secret, timeout: float) -> None:
+    timeout: seconds for a whole call. largest_reply: MiB. Raises ConfigError for an address or a key that
+    can't be one.
+    """
+
+    def __init__(self, base_url: str, key: Secret, timeout: float, largest_reply: int = 32) -> None:
         try:
             import openai  # noqa: F401
         except ImportError as error:
-            raise MissingExtraError("generating answers", "openai", "llm") from error
-        self.shown_url = safe_url(base_url)
-        self.secrets = (key, *url_secrets(base_url))
+            raise MissingExtraError("asking a model", "openai", "llm") from error
+        _check_key(key)
         self._url, self._parameters, self._headers = _split(base_url, key)
-        self._key = Secret(key.reveal() or LOCAL_KEY)
+        self.shown_url = safe_url(base_url)
+        sent = (each.rpartition(" ")[2] for each in self._headers.values())
+        self.secrets = (key, *url_secrets(base_url), *map(Secret, sent))
+        self._key = key
         self.timeout = timeout
+        self._most_bytes = largest_reply * MIB
 
-    def connect(self) -> AsyncOpenAI:
-        from openai import AsyncOpenAI
+    @property
+    def host(self) -> str:
+        """For messages."""
+        return self.shown_url or "api.openai.com"
 
-        return AsyncOpenAI(
-            api_key=self._key.reveal(),
+    def connect(self) -> openai.AsyncOpenAI:
+        import openai
+
+        return openai.AsyncOpenAI(
+            api_key=self._key.reveal() or NO_KEY,
             base_url=self._url or None,
             timeout=self.timeout,
             max_retries=0,  # retries are ours: they know of caps, journals and each other
-            default_headers=self._headers,
+            default_headers={**self._headers, "Accept-Encoding": "gzip"},
             default_query=self._parameters,
+            http_client=openai.DefaultAsyncHttpxClient(
+                follow_redirects=False, event_hooks={"response": [self._bounded]}
+            ),
         )
 
     async def send(
-        self, client: AsyncOpenAI, call: Call, extra: dict[str, Any], counter: TokenCounter
+        self, client: openai.AsyncOpenAI, call: Call, extra: dict[str, Any], counter: TokenCounter
     ) -> Reply:
-        """One attempt. extra: the request's other parameters. Raises CallFailed, its text free of secrets."""
+        """One attempt. extra: a chat's other parameters. Raises CallFailed, its text free of secrets."""
         import openai
 
-        path, body = _request(call, extra)
         try:
-            # The plain form of chat.completions.create: JSON in, JSON out. Converting every request to the
-            # library's own types and back costs it a third of its time.
-            answer = await client.post(path, cast_to=object, body=body)
-        except openai.APITimeoutError:
-            raise CallFailed(
-                "transient", f"no answer within {self.timeout:g} s (openai.timeout)", charged=True
-            ) from None
+            async with asyncio.timeout(self.timeout):
+                if call.embeds:
+                    return self._embedded(await self._embed(client, call), call, counter)
+                return self._said(await self._chat(client, call, extra), call, counter)
+        except (TimeoutError, openai.APITimeoutError):
+            problem = f"no answer within {self.timeout:g} s (openai.timeout)"
         except openai.APIStatusError as error:
-            raise self._refused(
-                error, "generation.accuracy_model" if call.embeds else "openai.model"
-            ) from None
+            raise self._refused(error, _setting(call)) from None
         except openai.APIConnectionError as error:
             raise self._broken(error) from None
-        except (openai.OpenAIError, ValueError) as error:  # ValueError: a body that is not JSON
-            raise CallFailed(
-                "transient", self._clean(f"the answer is not what the protocol says: {error}"), charged=True
-            ) from None
-        return self._similarity(answer, call, counter) if call.embeds else self._reply(answer, call, counter)
+        except ServiceError as error:
+            problem = self._clean(str(error))
+        except Exception as error:
+            # Whatever a reply is made of (no JSON, JSON a thousand deep, numbers of 5,000 digits), it ends
+            # its own question and nothing else; the library raises a dozen kinds of error on the way.
+            problem = f"the answer is not what the protocol says: {self._clean(str(error) or repr(error))}"
+        raise CallFailed("transient", problem, charged=True)
 
-    def _refused(self, error: Any, setting: str) -> CallFailed:
+    async def _chat(self, client: openai.AsyncOpenAI, call: Call, extra: dict[str, Any]) -> ChatCompletion:
+        messages: list[ChatCompletionMessageParam] = [
+            {"role": "system", "content": each.content}
+            if each.role == "system"
+            else {"role": "user", "content": each.content}
+            for each in call.messages
+        ]
+        answer: ChatCompletion = await client.chat.completions.create(
+            model=call.model, messages=messages, extra_headers=self._omitted(), **extra
+        )
+        return answer
+
+    async def _embed(self, client: openai.AsyncOpenAI, call: Call) -> CreateEmbeddingResponse:
+        texts = [each.content for each in call.messages]
+        return await client.embeddings.create(
+            model=call.model, input=texts, encoding_format="float", extra_headers=self._omitted()
+        )
+
+    def _omitted(self) -> dict[str, Any]:
+        """The library insists on a key; a server that has none gets no header of it."""
+        from openai import Omit
+
+        return {} if self._key or self._headers else {"Authorization": Omit()}
+
+    async def _bounded(self, response: httpx2.Response) -> None:
+        """Before a reply is read: nothing beyond the largest size, packed or not, comes into memory."""
+        packed = response.headers.pop("content-encoding", "identity").strip().lower()
+        if packed not in ("identity", "gzip"):
+            raise ServiceError(f"the answer is packed as {packed!r}, which was not asked for")
+        response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
+
+    def _refused(self, error: openai.APIStatusError, setting: str) -> CallFailed:
         status = int(error.status_code)
-        said = self._clean(_said(error.body) or str(error.message))
+        said = self._clean(_sentence(error.body) or str(error.message))
         retry_after = seconds_to_wait(error.response.headers)
-        where = self.shown_url or "api.openai.com"
+        if 300 <= status < 400:
+            target = safe_url(error.response.headers.get("location", "")) or "another address"
+            return CallFailed(
+                "fatal",
+                f"{self.host} redirects to {self._clean(target)} ({status}); a key is not sent after a "
+                "redirect. Set openai.base_url to the address that answers",
+            )
         if status == 401:
             return CallFailed(
-                "fatal", f"{where} refuses the key (401): {said}. Set OPENAI_API_KEY to a valid key"
+                "fatal", f"{self.host} refuses the key (401): {said}. Set OPENAI_API_KEY to a valid key"
             )
         if status == 403:
             return CallFailed(
-                "fatal", f"{where} forbids it (403): {said}. Check OPENAI_API_KEY and {setting}"
+                "fatal", f"{self.host} forbids it (403): {said}. Check OPENAI_API_KEY and {setting}"
             )
         if status == 404:
             return CallFailed(
                 "fatal",
-                f"{where} does not know the model or path (404): {said}. Check {setting} and openai.base_url",
+                f"{self.host} does not know the model or path (404): {said}. "
+                f"Check {setting} and openai.base_url",
             )
         if status == LIMITED_STATUS:
-            if getattr(error, "code", None) == "insufficient_quota":
-                return CallFailed("fatal", f"{where} has no credit left for this key (429): {said}")
+            if error.code == "insufficient_quota":
+                return CallFailed("fatal", f"{self.host} has no credit left for this key (429): {said}")
             return CallFailed("limited", f"rate limit (429): {said}", retry_after=retry_after)
         if status >= 500 or status in TRANSIENT_STATUS:
             return CallFailed("transient", f"the server failed ({status}): {said}", retry_after=retry_after)
@@ -128,54 +201,85 @@ class Endpoint:
 
     def _broken(self, error: Exception) -> CallFailed:
         cause = error.__cause__
-        unreachable = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
         detail = self._clean(str(cause or error)) or type(cause or error).__name__
-        where = self.shown_url or "api.openai.com"
-        if unreachable:
-            return CallFailed("transient", f"can't reach {where}: {detail}", unreachable=True)
-        return CallFailed("transient", f"the connection to {where} broke: {detail}", charged=True)
+        if type(cause).__name__ in ("ConnectError", "ConnectTimeout"):
+            return CallFailed("transient", f"can't reach {self.host}: {detail}", unreachable=True)
+        return CallFailed("transient", f"the connection to {self.host} broke: {detail}", charged=True)
 
-    def _reply(self, answer: Any, call: Call, counter: TokenCounter) -> Reply:
-        try:
-            choice = answer["choices"][0]
-            message = choice["message"]
-            text = message.get("content") or message.get("refusal") or ""
-            if not isinstance(text, str):
-                raise TypeError
-        except (AttributeError, KeyError, IndexError, TypeError):
-            said = self._clean(_said(answer) or str(answer)[:200])
-            raise CallFailed(
-                "transient", f"the answer is not a chat completion: {said}", charged=True
-            ) from None
-        tokens, estimated = _usage(answer.get("usage"), text, call, counter)
-        return Reply(text.strip(), tokens, estimated, str(choice.get("finish_reason") or ""))
+    def _said(self, answer: ChatCompletion, call: Call, counter: TokenCounter) -> Reply:
+        # The library takes a reply as it comes and promises no types.
+        choices: Any = getattr(answer, "choices", None)
+        message = getattr(choices[0], "message", None) if isinstance(choices, list) and choices else None
+        text: Any = getattr(message, "content", None) or getattr(message, "refusal", None) or ""
+        if message is None or not isinstance(text, str):
+            came = answer.model_dump() if hasattr(answer, "model_dump") else answer
+            raise ServiceError(f"the answer is not a chat completion: {_sentence(came) or str(came)[:200]}")
+        text = scrubbed(whole_characters(text).strip(), self.secrets)
+        reason: Any = getattr(choices[0], "finish_reason", None)
+        tokens = reported(getattr(answer, "usage", None))
+        shown = whole_characters(str(reason or ""))[:40]
+        if tokens is None:
+            return Reply(text, Tokens(counter.prompt(call.messages), counter.count(text)), True, shown)
+        return Reply(text, tokens, False, shown)
 
-    def _similarity(self, answer: Any, call: Call, counter: TokenCounter) -> Reply:
-        from tiny_graph_rag.llm.embeddings import unit_vectors
-
-        try:
-            first, *others = unit_vectors(answer, len(call.messages), self.shown_url or "api.openai.com")
-        except (AttributeError, ServiceError) as error:
-            raise CallFailed("transient", self._clean(str(error)), charged=True) from None
-        usage = answer.get("usage")
-        prompt = usage.get("prompt_tokens", usage.get("total_tokens")) if isinstance(usage, Mapping) else None
-        nearest = repr(max(float(first @ each) for each in others))
-        if isinstance(prompt, int):
-            return Reply(nearest, Tokens(prompt))
+    def _embedded(self, answer: CreateEmbeddingResponse, call: Call, counter: TokenCounter) -> Reply:
+        vectors = unit_vectors(getattr(answer, "data", None), len(call.messages))
+        usage: Any = getattr(answer, "usage", None)
+        prompt = _count(getattr(usage, "prompt_tokens", None))
+        if prompt is None:
+            prompt = _count(getattr(usage, "total_tokens", None))
+        if prompt is not None:
+            return Reply("", Tokens(prompt), vectors=vectors)
         counted = sum(counter.count(each.content) for each in call.messages)
-        return Reply(nearest, Tokens(counted), estimated=True)
+        return Reply("", Tokens(counted), estimated=True, vectors=vectors)
 
     def _clean(self, text: str) -> str:
-        return scrubbed(" ".join(text.split()), self.secrets)[:500]
+        text = scrubbed(" ".join(whole_characters(text[: 20 * SHOWN_CHARACTERS]).split()), self.secrets)
+        return text[:SHOWN_CHARACTERS]
 
 
-def _request(call: Call, extra: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Path and body. Embeddings take no parameters of chats."""
-    if call.embeds:
-        texts = [each.content for each in call.messages]
-        return "/embeddings", {"model": call.model, "input": texts, "encoding_format": "float"}
-    messages = [{"role": each.role, "content": each.content} for each in call.messages]
-    return "/chat/completions", {"model": call.model, "messages": messages, **extra}
+def _setting(call: Call) -> str:
+    """What names the model of a call."""
+    if not call.embeds:
+        return "openai.model"
+    return "embeddings.dense_model" if call.purpose == "retrieving" else "generation.accuracy_model"
+
+
+def _bounded(stream: Any, most_bytes: int, *, is_packed: bool) -> Any:
+    """The stream, unpacked; raises ServiceError in words beyond so many bytes."""
+    import httpx2
+
+    class Bounded(httpx2.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            unpacker, size = zlib.decompressobj(GZIP_BITS), 0
+            async for piece in stream:
+                whole = unpacker.decompress(piece, most_bytes - size + 1) if is_packed else piece
+                size += len(whole)
+                if size > most_bytes:
+                    raise ServiceError(
+                        f"the answer is larger than {most_bytes // MIB:,} MiB (openai.largest_reply)"
+                    )
+                yield whole
+
+        async def aclose(self) -> None:
+            await stream.aclose()
+
+    return Bounded()
+
+
+def _check_key(key: Secret) -> None:
+    """Raises ConfigError for a key that no header can hold; the library would show it in its own error."""
+    found = _NOT_IN_A_KEY.search(key.reveal())
+    if found is not None:
+        raise ConfigError(
+            f"OPENAI_API_KEY holds {_character(found[0])} at its place {found.start() + 1} of "
+            f"{len(key.reveal())}, which no key has. Copy the key again, in one line"
+        )
+
+
+def _character(text: str) -> str:
+    names = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
+    return names.get(text, f"the character U+{ord(text):04X}")
 
 
 def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, str]]:
@@ -185,34 +289,38 @@ def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, s
     """
     if not base_url:
         return "", {}, {}
-    parts = urlsplit(base_url)
     try:
+        parts = urlsplit(base_url)
         port_ok = parts.port is None or parts.port > 0
+        host = parts.hostname
     except ValueError:
-        port_ok = False
-    if parts.scheme not in ("http", "https") or not parts.hostname or not port_ok:
+        raise ConfigError(
+            "openai.base_url (OPENAI_BASE_URL) is no address: its host or port can't be read"
+        ) from None
+    if parts.scheme not in ("http", "https") or not host or not port_ok:
         raise ConfigError(
             f"openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
             f"got {safe_url(base_url)!r}"
-            if port_ok
-            else "openai.base_url (OPENAI_BASE_URL) has no valid port"
         )
     headers = {}
     if parts.username is not None:
         pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
-    if parts.hostname.endswith(".azure.com") and key:
+    if host.endswith(".azure.com") and key:
         headers["api-key"] = key.reveal()
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit((parts.scheme, host, parts.path, "", "")), dict(parse_qsl(parts.query)), headers
+    netloc = parts.netloc.rpartition("@")[2]
+    return urlunsplit((parts.scheme, netloc, parts.path, "", "")), dict(parse_qsl(parts.query)), headers
 
 
-def _said(body: object) -> str:
+def _sentence(body: object) -> str:
     """The sentence in an error's body, in the forms that servers use."""
     if isinstance(body, Mapping):
         inner = body.get("error", body)
         if isinstance(inner, Mapping):
-            return str(inner.get("message") or inner.get("detail") or json.dumps(inner, ensure_ascii=False))
+            said = inner.get("message") or inner.get("detail")
+            return (
+                str(said) if said else json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS]
+            )
         return str(inner)
     return str(body) if isinstance(body, str) else ""
 
@@ -225,96 +333,85 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         text = headers.get("retry-after", "")
         if not text:
             return None
-        if text.replace(".", "", 1).isdigit():
+        if text.replace(".", "", 1).isdecimal():
             return float(text)
         return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - time.time())
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
-def _usage(usage: Any, text: str, call: Call, counter: TokenCounter) -> tuple[Tokens, bool]:
-    """The provider's count, else ours, marked."""
-    usage = usage if isinstance(usage, Mapping) else {}
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if isinstance(prompt, int) and isinstance(completion, int):
-        cached = _detail(usage, "prompt_tokens_details", "cached_tokens")
-        reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
-        return Tokens(prompt, completion, cached, reasoning), False
-    return Tokens(counter.prompt(call.messages), counter.count(text)), True
+def whole_characters(text: str) -> str:
+    """Text that every file can hold: halves of a character become one where they meet, else U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _detail(usage: Mapping[str, Any], part: str, name: str) -> int:
-    value = (usage.get(part) or {}).get(name)
-    return value if isinstance(value, int) else 0
+def reported(usage: CompletionUsage | None) -> Tokens | None:
+    """The provider's count of a chat; None where it gives none that can be true.
+
+    Some providers count cached tokens beside the prompt's and reasoning beside the completion's. Their total
+    says so, and a part that is greater than its whole can be nothing else.
+    """
+    prompt = _count(getattr(usage, "prompt_tokens", None))
+    completion = _count(getattr(usage, "completion_tokens", None))
+    if prompt is None or completion is None:
+        return None
+    cached = _part(usage, "prompt_tokens_details", "cached_tokens")
+    reasoning = _part(usage, "completion_tokens_details", "reasoning_tokens")
+    if cached is None or reasoning is None:
+        return None
+    beyond = _count(getattr(usage, "total_tokens", None))
+    beyond = 0 if beyond is None else beyond - prompt - completion
+    if cached > prompt or (cached and beyond in (cached, cached + reasoning)):
+        prompt += cached
+    if reasoning > completion or (reasoning and beyond in (reasoning, cached + reasoning)):
+        completion += reasoning
+    return Tokens(prompt, completion, cached, reasoning)
 
 
-# Ways to say one thing, tried from the left; None leaves it out.
-WAYS: dict[str, tuple[str | None, ...]] = {
-    "max_tokens": ("max_tokens", "max_completion_tokens"),
-    "temperature": ("temperature", None),
-    "seed": ("seed", None),
-    "response_format": ("json_schema", "json_object", None),
-}
-SPELLED = {"max_completion_tokens": "max_tokens"}
+def _part(usage: object, part: str, name: str) -> int | None:
+    """0 where the provider says nothing of it."""
+    value = getattr(getattr(usage, part, None), name, None)
+    return 0 if value is None else _count(value)
 
 
-class Parameters:
-    """Which way each parameter is sent. Shared by all calls of a run to one model."""
-
-    def __init__(self) -> None:
-        self._way = dict.fromkeys(WAYS, 0)
-
-    def of(self, call: Call) -> dict[str, Any]:
-        """The optional part of a request."""
-        found: dict[str, Any] = {str(self._current("max_tokens")): call.max_tokens}
-        if call.temperature is not None and self._current("temperature"):
-            found["temperature"] = call.temperature
-        if call.seed is not None and self._current("seed"):
-            found["seed"] = call.seed
-        if call.schema is not None:
-            way = self._current("response_format")
-            if way == "json_schema":
-                schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
-                found["response_format"] = {"type": way, "json_schema": schema}
-            elif way == "json_object":
-                found["response_format"] = {"type": way}
-        return found
-
-    def _current(self, name: str) -> str | None:
-        return WAYS[name][self._way[name]]
-
-    def refused(self, sent: Mapping[str, Any], body: object) -> str | None:
-        """Learn from an API's refusal of `sent`; the parameter to say otherwise, None where it is no such.
-
-        A parameter that another call's refusal has changed meanwhile counts as settled: just ask again.
-        """
-        named = _named(body, sent)
-        if named is None:
-            return None
-        name = SPELLED.get(named, named)
-        if self._is_sent(name, sent):
-            if self._way[name] + 1 >= len(WAYS[name]):
-                return None
-            self._way[name] += 1
-        return name
-
-    def _is_sent(self, name: str, sent: Mapping[str, Any]) -> bool:
-        """Whether the refused request said it in the way that is still the current one."""
-        way = self._current(name)
-        if name == "response_format":
-            return isinstance(sent.get(name), Mapping) and sent[name].get("type") == way
-        return way in sent
+def _count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MOST_TOKENS else None
 
 
-def _named(body: object, sent: Mapping[str, Any]) -> str | None:
-    """Which of the sent parameters an error is about: by its `param`, else by the name in its text."""
-    inner = body.get("error", body) if isinstance(body, Mapping) else body
-    if isinstance(inner, Mapping):
-        parameter = str(inner.get("param") or "").split(".")[0]
-        if parameter in sent:
-            return parameter
-        inner = inner.get("message") or inner.get("detail") or ""
-    text = str(inner)
-    # The refused name stands before the advice: "'max_tokens' is not supported, use 'max_completion_tokens'".
-    found = [(text.find(name), name) for name in sent if name in text]
-    return min(found)[1] if found else None
+def unit_vectors(rows: object, wanted: int) -> Vectors:
+    """(wanted, dimension): the vectors of `wanted` texts, in the order of the texts, each of length 1.
+
+    Raises ServiceError for what is not the `data` of an answer to them.
+    """
+    if not isinstance(rows, list) or len(rows) != wanted:
+        got = f"{len(rows)}" if isinstance(rows, list) else "none"
+        raise ServiceError(f"wanted {wanted} embeddings for {wanted} texts, got {got}")
+    found: dict[int, Vectors] = {}
+    for place, row in enumerate(rows):
+        index = getattr(row, "index", None)
+        index = place if index is None else index
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < wanted or index in found:
+            raise ServiceError(f"the embeddings' indexes are not 0 to {wanted - 1}")
+        found[index] = _unit_vector(getattr(row, "embedding", None), index)
+    if len({len(vector) for vector in found.values()}) > 1:
+        raise ServiceError("embeddings of one answer have different dimensions")
+    return np.stack([found[place] for place in range(wanted)])
+
+
+def _unit_vector(numbers: object, index: int) -> Vectors:
+    # A list of anything but numbers makes an array of another kind; a bool among numbers would not.
+    try:
+        vector = np.array(numbers) if isinstance(numbers, list) else np.zeros(0, dtype=object)
+    except (ValueError, OverflowError):
+        vector = np.zeros(0, dtype=object)
+    if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
+        raise ServiceError(f"embedding {index} is no list of finite numbers")
+    with np.errstate(over="ignore"):  # a length beyond every number is refused below
+        length = math.sqrt(math.fsum((vector.astype(np.float64) ** 2).tolist()))
+    if not length or not math.isfinite(length):
+        raise ServiceError(f"embedding {index} has no direction (all zeros, or too large)")
+    return (vector / length).astype(np.float32)

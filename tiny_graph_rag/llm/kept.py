@@ -1,49 +1,32 @@
-"""Answers of earlier runs, one small file a call, found by the call's key."""
+"""What is kept of the calls that were made, so that nothing is paid for twice: journal and answer cache.
+
+The journal belongs to one run: every finished call, on disk before it counts as finished. One JSON object a
+line. A header line starts a run; lines after the last header belong to it. A line that was torn by a crash is
+cut off when the journal is opened again. Only one process may hold a journal.
+
+The answer cache serves every run: one small file a call, found by the call's key.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
+import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tiny_graph_rag.errors import InputError, UsageError
-from tiny_graph_rag.llm.base import Call, Outcome, Tokens
+from tiny_graph_rag.llm.base import NO_TOKENS, Call, Outcome, Tokens
 from tiny_graph_rag.llm.cost import Price
 
-
-@dataclass(frozen=True, slots=True)
-class AnswerCache:
-    """folder: made when the first answer is kept. Processes may share it: files are moved into place."""
-
-    folder: Path
-
-    def get(self, key: str) -> Outcome | None:
-        try:
-            return Outcome.from_dict(json.loads(self._path(key).read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError):  # missing, or spoiled: asked again
-            return None
-
-    def put(self, key: str, outcome: Outcome) -> None:
-        """Keep an answer. A cache that can't be written is no reason to stop: the journal has the answer."""
-        path = self._path(key)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            temporary.write_text(json.dumps(outcome.as_dict(), ensure_ascii=False), encoding="utf-8")
-            temporary.replace(path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
-
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
-
-
 HEADER = {"tiny-graph-rag-journal": 1}
+HEADER_LINE = json.dumps(HEADER).encode() + b"\n"
 ENDING = ".journal.jsonl"
+LARGEST_ANSWER = 1 << 26  # bytes of a file in the cache; no reply is as large
 
 
 def journal_path(results: Path) -> Path:
@@ -55,7 +38,8 @@ class Journal:
     """Open with `Journal.open`; close when the run ends.
 
     finished: key → outcome of the calls of this run, those that are resumed too. paid: model and tokens of
-    every reply of this run, those too that a later one replaced.
+    everything that this run paid for, or may have: replies, those too that a later one replaced, and attempts
+    that broke off.
     """
 
     def __init__(
@@ -78,14 +62,20 @@ class Journal:
     def open(cls, path: Path, *, resume: bool) -> Journal:
         """resume: take over what the last run finished; otherwise a new run begins below it, with `begin`.
 
-        Raises UsageError where another process holds the journal, InputError where it can't be used.
+        Raises UsageError where another process holds the journal, InputError where it can't be used: a file
+        that is no journal is never changed.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+            # Not through a link, and not waiting for whoever reads a pipe.
+            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+            flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+            descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise InputError(f"{path}: the journal can't be opened: {error.strerror}") from error
         try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise _no_journal(path)
             _lock(descriptor, path)
             finished, paid = _recovered(descriptor, path)
             is_new = not resume or not os.fstat(descriptor).st_size
@@ -100,7 +90,7 @@ class Journal:
         """Start this run's section where it is a new one. Before the first call, and not earlier: a run that
         ends before it has asked anything leaves the last one's section to --resume."""
         if self._is_new:
-            _write_all(self._descriptor, json.dumps(HEADER).encode() + b"\n")
+            _write_all(self._descriptor, HEADER_LINE)
             os.fsync(self._descriptor)
             self._is_new = False
 
@@ -111,16 +101,26 @@ class Journal:
         serves all lines that were written before it began, so that no call waits for another's sync.
         """
         self.finished[key] = outcome
-        if outcome.reply is not None:
-            self.paid.append((call.model, outcome.reply.tokens))
-        about = {"key": key, "purpose": call.purpose, "question": call.question, "model": call.model}
-        line = json.dumps(about | outcome.as_dict(), ensure_ascii=False)
-        _write_all(self._descriptor, line.encode() + b"\n")
+        self._pay(call, outcome)
+        self._write({"key": key, **_about(call), **outcome.as_dict()})
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
         if self._syncer is None or self._syncer.done():
             self._syncer = asyncio.create_task(self._sync_all())
         await done
+
+    def note(self, call: Call, perhaps: Tokens) -> None:
+        """Of a call that did not end: what it took, at most."""
+        if perhaps != NO_TOKENS:
+            outcome = Outcome(error="not finished", perhaps=perhaps)
+            self._pay(call, outcome)
+            self._write(_about(call) | outcome.as_dict())
+
+    def _pay(self, call: Call, outcome: Outcome) -> None:
+        self.paid += _paid(call.model, outcome)
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        _write_all(self._descriptor, json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 
     async def _sync_all(self) -> None:
         loop = asyncio.get_running_loop()
@@ -140,7 +140,7 @@ class Journal:
                     each.set_exception(problem)
 
     def paid_usd(self, price: Callable[[str], Price | None]) -> float:
-        """What the replies of this run cost at today's prices; 0 for models without one."""
+        """What this run cost at today's prices; 0 for models without one."""
         prices = {model: price(model) for model, _ in self.paid}
         known = ((prices[model], tokens) for model, tokens in self.paid)
         return sum(its_price.cost(tokens) for its_price, tokens in known if its_price is not None)
@@ -148,6 +148,15 @@ class Journal:
     def close(self) -> None:
         self._disk.shutdown()
         os.close(self._descriptor)
+
+
+def _about(call: Call) -> dict[str, str]:
+    return {"purpose": call.purpose, "question": call.question, "model": call.model}
+
+
+def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
+    replied = [] if outcome.reply is None else [(model, outcome.reply.tokens)]
+    return replied + ([] if outcome.perhaps == NO_TOKENS else [(model, outcome.perhaps)])
 
 
 def _write_all(descriptor: int, data: bytes) -> None:
@@ -170,6 +179,12 @@ def _lock(descriptor: int, path: Path) -> None:
         ) from error
 
 
+def _no_journal(path: Path, line: int = 1) -> InputError:
+    return InputError(
+        f"{path}:{line}: not a line of a journal. Move the file away, or choose other results with -o"
+    )
+
+
 def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], list[tuple[str, Tokens]]]:
     """What the last run finished, and what it paid for; a torn last line is cut off the file."""
     finished: dict[str, Outcome] = {}
@@ -178,6 +193,8 @@ def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], list[tu
     with os.fdopen(os.dup(descriptor), "rb") as stream:
         stream.seek(0)
         for number, line in enumerate(stream, 1):
+            if number == 1 and not HEADER_LINE.startswith(line):
+                raise _no_journal(path)
             if not line.endswith(b"\n"):
                 break
             whole += len(line)
@@ -185,16 +202,49 @@ def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], list[tu
                 entry = json.loads(line)
                 if entry == HEADER:
                     finished, paid = {}, []
-                else:
-                    outcome = Outcome.from_dict(entry)
+                    continue
+                outcome, model = Outcome.from_dict(entry), entry["model"]
+                if not isinstance(model, str):
+                    raise TypeError("a model is text")
+                if "key" in entry:
                     finished[str(entry["key"])] = outcome
-                    if outcome.reply is not None:
-                        paid.append((str(entry["model"]), outcome.reply.tokens))
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"{path}:{number}: not a line of a journal. Move the file away, or choose other "
-                    "results with -o"
-                ) from error
+                paid += _paid(model, outcome)
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                raise _no_journal(path, number) from error
     if whole != os.fstat(descriptor).st_size:
         os.ftruncate(descriptor, whole)
     return finished, paid
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCache:
+    """folder: made when the first answer is kept. Processes may share it: files are moved into place."""
+
+    folder: Path
+
+    def get(self, key: str) -> Outcome | None:
+        path = self._path(key)
+        try:
+            if path.stat().st_size > LARGEST_ANSWER:
+                return None
+            found = json.loads(path.read_bytes())
+            if found.get("key", key) != key:
+                return None
+            return Outcome.from_dict(found)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None  # missing, or spoiled: asked again
+
+    def put(self, key: str, outcome: Outcome) -> None:
+        """Keep an answer. A cache that can't be written is no reason to stop: the journal has the answer."""
+        path = self._path(key)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            entry = json.dumps({"key": key, **outcome.as_dict()}, ensure_ascii=False)
+            temporary.write_bytes(entry.encode("utf-8", "replace"))
+            temporary.replace(path)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+    def _path(self, key: str) -> Path:
+        return self.folder / key[:2] / f"{key}.json"

@@ -1,12 +1,13 @@
-"""`--max-cost`: no call begins that could carry the run past its cap."""
+"""What holds a run back: `--max-cost`, and how many calls an API takes at once."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 
-from tiny_graph_rag.llm.base import Tokens
-from tiny_graph_rag.llm.cost import Price
+BACK_OFF = 0.5  # what a rate limit leaves of the concurrency
+RECOVER = 0.1  # what a success adds to it: ten good calls win back one place
 
 
 class CapReached(Exception):  # noqa: N818 - an end in order, not an error
@@ -22,10 +23,10 @@ class Budget:
 
     def __init__(self, cap_usd: float | None, already_spent_usd: float = 0.0) -> None:
         self.cap_usd = cap_usd
+        self.already_spent_usd = already_spent_usd
         self.spent_usd = 0.0
         self.doubtful = 0
         self.doubtful_usd = 0.0
-        self._base_usd = already_spent_usd
         self._reserved_usd = 0.0
         self._open = 0
         self._changed = asyncio.Condition()
@@ -37,17 +38,16 @@ class Budget:
     async def reserve(self, worst_usd: float) -> None:
         """Wait until `worst_usd` more is sure to fit. Raises CapReached where it never will."""
         async with self._changed:
-            while self.cap_usd is not None and not self._fits(worst_usd):
+            while self.cap_usd is not None and not self._fits(worst_usd, self.cap_usd):
                 if not self._open:
                     raise CapReached
                 await self._changed.wait()
             self._open += 1
             self._reserved_usd += worst_usd
 
-    def _fits(self, worst_usd: float) -> bool:
-        assert self.cap_usd is not None
-        committed = self._base_usd + self.spent_usd + self.doubtful_usd + self._reserved_usd
-        return committed + worst_usd <= self.cap_usd
+    def _fits(self, worst_usd: float, cap_usd: float) -> bool:
+        committed = self.already_spent_usd + self.spent_usd + self.doubtful_usd + self._reserved_usd
+        return committed + worst_usd <= cap_usd
 
     async def settle(self, worst_usd: float, paid_usd: float, *, doubtful: bool = False) -> None:
         """Give a reservation back and note what the call really cost, or that nobody knows."""
@@ -61,22 +61,17 @@ class Budget:
             self._changed.notify_all()
 
 
-def worst_cost(price: Price | None, prompt_at_most: int, max_tokens: int) -> float:
-    """USD of a call whose answer is as long as it may be; 0.0 without a price (a cap needs one)."""
-    return 0.0 if price is None else price.cost(Tokens(prompt_at_most, max_tokens))
-
-
-BACK_OFF = 0.5  # what a rate limit leaves of the concurrency
-RECOVER = 0.1  # what a success adds to it: ten good calls win back one place
-
-
 class Pace:
-    """Additive increase, multiplicative decrease (Chiu & Jain 1989) below `most`, never under one call."""
+    """Additive increase, multiplicative decrease (Chiu & Jain 1989) below `most`, never under one call.
 
-    def __init__(self, most: int) -> None:
+    sleep: waits so many seconds, or raises where the run stops meanwhile.
+    """
+
+    def __init__(self, most: int, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self.most = most
         self.allowed = float(most)
         self.under_way = 0
+        self._sleep = sleep
         self._resume_at = 0.0
         self._cut_at = -1.0
         self._room = asyncio.Condition()
@@ -92,7 +87,7 @@ class Pace:
                 if wait > 0:
                     self._room.release()
                     try:
-                        await asyncio.sleep(wait)
+                        await self._sleep(wait)
                     finally:
                         await self._room.acquire()
                 else:

@@ -8,6 +8,7 @@ from pathlib import Path
 from tiny_graph_rag.config import Config, cache_folder, tokenizer_folder
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.llm.chat import Chat
+from tiny_graph_rag.llm.client import Client
 from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price, how_to_price
 from tiny_graph_rag.llm.endpoint import Endpoint
 from tiny_graph_rag.llm.kept import AnswerCache, Journal
@@ -73,14 +74,10 @@ def open_chat(
 ) -> Chat:
     """A Chat with its journal open. journal: None keeps none. Close the journal when the run ends."""
     settings = config.openai
-    endpoint = Endpoint(settings.base_url, config.api_key, settings.timeout)
+    endpoint = Endpoint(settings.base_url, config.api_key, settings.timeout, settings.largest_reply)
     return Chat(
-        endpoint,
-        tariff.counter,
-        tariff.price,
-        settings.concurrency,
+        Client(endpoint, tariff.counter, tariff.price, settings.concurrency, cap_usd),
         journal=Journal.open(journal, resume=resume) if journal else None,
         cache=AnswerCache(cache_folder() / ANSWERS) if config.running.answer_cache else None,
-        cap_usd=cap_usd,
         retry_failed=retry_failed,
     )

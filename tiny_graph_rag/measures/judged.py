@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.resolve import Judgments
@@ -47,6 +48,8 @@ class Judged:
     submitted: NDArray[np.bool_]
     answered: NDArray[np.bool_]
     facts: Facts | None = None
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.relevant)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.measures import Judged, Mean, Measure, means, weights
 from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.shown import short_repr
 
 __all__ = ["Counts", "Mean", "Slice", "Summary", "rows_by_tag", "slices", "summarise"]
 
@@ -20,6 +21,8 @@ class Counts:
 
     relevant: NDArray[np.int64]
     retrieved: NDArray[np.int64]
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 QUESTION = ("id", "query", "tags", "linked", "retrieved", "references")
 SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
-SETTING = ("retriever", "hops", "top_k", "oracle_recall", "oracle_all", *SLICE)
+SETTING = ("system", "retriever", "hops", "top_k", "oracle_recall", "oracle_all", *SLICE)
 COMPARED = (
     "slice",
     "measure",
@@ -87,7 +87,7 @@ def _slices(summary: Json) -> Iterator[Row]:
 
 def _settings(content: Json) -> Iterator[Row]:
     for setting in content["settings"]:
-        fixed = {key: setting.get(key) for key in ("retriever", "hops", "top_k")}
+        fixed = {key: setting.get(key) for key in ("system", "retriever", "hops", "top_k")}
         for name, part in (("all", setting), *(setting.get("by_tag") or {}).items()):
             reached = {key: part.get(key) for key in ("oracle_recall", "oracle_all", "questions")}
             for measure, mean in part.get("measures", {}).items():

@@ -121,4 +121,6 @@ def read_document(path: Path) -> Document:
         msgspec.convert(content, SHAPES[kind])
     except msgspec.ValidationError as error:
         raise InputError(f"{path}: this {kind} file was changed and can't be shown: {error}") from error
+    for setting in content["settings"] if kind == "sweep" else ():
+        setting.setdefault("system", setting.get("retriever"))  # as files had it that vary nothing else
     return Document(path, content)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from string import Template
 from typing import Any
 
+from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.page_packing import page_data, script_json
 from tiny_graph_rag.report.reports import Files, report
@@ -37,18 +38,28 @@ RESULT_SCRIPTS = (
 
 @report("html", "one page a result to look through in a browser, without a network")
 def pages(documents: Sequence[Document]) -> Files:
-    """A page for each result; sweeps and comparisons go into it, or get their own where there is none."""
+    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
+    or get their own where there is none."""
     results = [each for each in documents if each.has_questions]
     studies = [each for each in documents if not each.has_questions]
     for each in results or studies:
         others = [other.content for other in studies] if results else []
-        yield f"{each.name}.html", results_page(each.content, others).encode()
+        peers = {
+            other.name: other.content
+            for other in results
+            if other is not each
+            and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
+        }
+        yield f"{each.name}.html", results_page(each.content, others, peers).encode()
 
 
-def results_page(document: Json, others: list[Json] | None = None) -> str:
-    """The page of a results document; others: sweeps and comparisons to show in the same page."""
+def results_page(
+    document: Json, others: list[Json] | None = None, peers: Mapping[str, Json] | None = None
+) -> str:
+    """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
+    name, results of the same gold set to show beside this one, question by question."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
-    return page(str(dataset), page_data(document, others or []), RESULT_SCRIPTS)
+    return page(str(dataset), page_data(document, others or [], peers), RESULT_SCRIPTS)
 
 
 def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
@@ -57,14 +68,20 @@ def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     style = (folder / "page.css").read_text(encoding="utf-8")
     code = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     script = f'"use strict";\n(() => {{\n{code}\n}})();\n'
-    kind, text = script_json(data)
+    kind, text = script_json({**data, "words": dict(catalogue(spoken()))})
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     template = Template((folder / "page.html").read_text(encoding="utf-8"))
     return template.substitute(
-        title=html.escape(title), policy=policy, style=style, script=script, kind=kind, data=text
+        title=html.escape(title),
+        language=spoken(),
+        policy=policy,
+        style=style,
+        script=script,
+        kind=kind,
+        data=text,
     )
 
 

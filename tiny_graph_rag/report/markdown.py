@@ -234,7 +234,7 @@ def sweep(document: Document) -> list[str]:
     measures = list(dict.fromkeys(each for setting in settings for each in setting["measures"]))
     rows = [
         [
-            each["retriever"],
+            each["system"],
             str(each["hops"]),
             str(each["top_k"]),
             *cells(each, measures),
@@ -242,7 +242,7 @@ def sweep(document: Document) -> list[str]:
         ]
         for each in settings
     ]
-    lines = [titled("By hops", 2), *table_of(["retriever", "hops", "k", *measures, "oracle recall"], rows)]
+    lines = [titled("By hops", 2), *table_of(["system", "hops", "k", *measures, "oracle recall"], rows)]
     overall = (document.content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         lines += [f"Recommended: {markdown_text(str(overall['reason']), 600)}", ""]

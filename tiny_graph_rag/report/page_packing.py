@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
+
+from tiny_graph_rag.config import changed_settings
 
 Json = dict[str, Any]
 
@@ -18,22 +20,42 @@ PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a large
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def page_data(document: Json, others: list[Json]) -> Json:
-    """document: what the page shows. others: sweeps and comparisons that are shown with it."""
+def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | None = None) -> Json:
+    """document: what the page shows. others: sweeps and comparisons that are shown with it. peers: name →
+    results of other systems on the same gold set, to be seen question by question beside this one."""
     packer = Packer()
     names = {entity: each["name"] for entity, each in document.get("entities", {}).items()}
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
+    head["settings"] = changed_settings(document.get("config") or {})
     rows = [_thin(each, names) for each in document.get("results", [])]
     entities = document.get("entities", {})
     return {
         "head": head,
         "others": others,
+        "peers": [_peer(name, each, packer) for name, each in (peers or {}).items()],
         "questions": len(rows),
         "results": packer.pack(rows),
         "entities": packer.pack([{"id": key, **value} for key, value in entities.items()]),
         "entityCount": len(entities),
         "strings": packer.strings,
     }
+
+
+def _peer(name: str, document: Json, packer: Packer) -> Json:
+    """What is shown of another system: measures, the first k, the end of each reference."""
+    most = document["summary"]["k"]
+    rows = [
+        {
+            "metrics": each["metrics"],
+            "ranked": [{"id": one["id"], "name": one["name"]} for one in each["ranked"][:most]],
+            "references": [
+                {"name": one["name"], "verdict": one.get("verdict"), "rank": one.get("rank")}
+                for one in each["references"]
+            ],
+        }
+        for each in document["results"]
+    ]
+    return {"name": name, "ids": [each["id"] for each in document["results"]], "results": packer.pack(rows)}
 
 
 def _thin(question: Json, names: dict[str, str]) -> Json:

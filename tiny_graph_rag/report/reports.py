@@ -7,10 +7,12 @@ function under `@report(…)` in a module of this folder, or in another package 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import check_writable, write_atomically
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.document import Document
@@ -42,16 +44,40 @@ def check_reports(names: Sequence[str]) -> None:
 
 
 def write_reports(
-    documents: Sequence[Document], names: Sequence[str], folder: Path | None = None
+    documents: Sequence[Document],
+    names: Sequence[str],
+    target: Path | None = None,
+    read: Iterable[Path] = (),
 ) -> list[Path]:
-    """Write the reports beside the first document, or into `folder`; returns what was written."""
+    """Write the reports beside the first document, into the folder `target`, or as the file `target` where
+    that ends as a report does; returns what was written.
+
+    read: files that must stay. Raises UsageError where several reports would go to one file, and before any
+    is written.
+    """
     check_reports(names)
-    folder = folder or documents[0].path.parent
-    written = []
-    for each in dict.fromkeys(names):
-        for name, content in REPORTS[each](documents):
-            path = folder / name
-            check_writable(path)
-            write_atomically(path, [content])
-            written.append(path)
+    names = list(dict.fromkeys(names))
+    as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
+    if target is not None and not as_file and target.is_file():
+        endings = ", ".join(f".{each}" for each in REPORTS)
+        raise UsageError(f"{target}: wanted a folder for the reports, or a file that ends as one ({endings})")
+    if as_file and target is not None and target.suffix[1:] not in names:
+        raise UsageError(
+            f"{target}: --report {','.join(names)} does not write this; add --report {target.suffix[1:]}"
+        )
+    folder = documents[0].path.parent if target is None or as_file else target
+    files = [each for name in names for each in REPORTS[name](documents)]
+    if as_file and len(files) != 1:
+        listed = ", ".join(name for name, _ in files[:4])
+        raise UsageError(
+            f"{target}: {len(files)} reports would go to this one file ({listed}); name a folder"
+        )
+    written = [target if as_file and target is not None else folder / name for name, _ in files]
+    kept = {os.path.realpath(each) for each in read}
+    for path in written:
+        if os.path.realpath(path) in kept:
+            raise UsageError(f"{path}: this is a file that the report is made of; choose another name")
+        check_writable(path)
+    for path, (_, content) in zip(written, files, strict=True):
+        write_atomically(path, [content])
     return written

@@ -8,7 +8,8 @@ from os import cpu_count
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.model import Adjacency, KnowledgeGraph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import Reached, Walker, neighbourhoods, slots_of, worth_walking
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Task

@@ -7,7 +7,7 @@ entities by their descriptions, for entities also by their type, name and aliase
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.alike import Alike
 from tiny_graph_rag.language.words import (
     RELATED,
     SAME,
     SAME_STEM,
-    UNRELATED,
     asked_kind,
     folded_word,
     is_function_word,
     is_korean,
     keys,
-    likeness,
     singular,
     stem,
     words_of,
@@ -58,7 +57,11 @@ class TypeNames:
     ) -> None:
         self.names = tuple(names)
         self.words = [[word for word in words_of_name(name) if not is_function_word(word)] for name in names]
-        self._korean = [[is_korean(word) for word in words] for words in self.words]
+        self._places: dict[str, list[tuple[int, int]]] = {}  # of each word: types, and where in their names
+        for type_, words in enumerate(self.words):
+            for place, word in enumerate(words):
+                self._places.setdefault(word, []).append((type_, place))
+        self._alike = Alike(self._places)
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
@@ -82,30 +85,35 @@ class TypeNames:
     def _claims(self, word: str) -> tuple[Claim, ...]:
         best: dict[int, Claim] = {}
         if not is_function_word(word):
-            korean = is_korean(word)  # words of two scripts are never alike
-            for type_, (words, scripts) in enumerate(zip(self.words, self._korean, strict=True)):
-                for place, other in enumerate(words):
-                    grade = likeness(word, other) if scripts[place] == korean else UNRELATED
-                    if grade != UNRELATED:
-                        _keep(best, Claim(type_, self._weight[grade], place))
+            found = [
+                (type_, place, self._weight[grade])
+                for other, grade in self._alike.like(word)
+                for type_, place in self._places[other]
+            ]
+            for type_, place, weight in sorted(found):
+                _keep(best, Claim(type_, weight, place))
         kinds = asked_kind(word)
-        if kinds:
-            for type_, words in enumerate(self.words):
-                for place, other in enumerate(words):
-                    if other in kinds or singular(other) in kinds:
-                        _keep(best, Claim(type_, self._other_name, place))
+        for type_, place in sorted(self._of_kind(kinds)) if kinds else ():
+            _keep(best, Claim(type_, self._other_name, place))
         for type_ in self._by_owner(word):
             _keep(best, Claim(type_, self._other_name, NO_PLACE))
         return tuple(best[type_] for type_ in sorted(best))
 
+    def _of_kind(self, kinds: frozenset[str]) -> Iterator[tuple[int, int]]:
+        for other, places in self._places.items():
+            if other in kinds or singular(other) in kinds:
+                yield from places
+
     def _by_owner(self, word: str) -> set[int]:
         if not self._owner:
             return set()
-        if self._owner_stems is None:
-            self._owner_stems = {}
+        stems = self._owner_stems
+        if stems is None:
+            stems = {}
             for other, types in self._owner.items():
-                self._owner_stems.setdefault(stem(other), set()).update(types)
-        return self._owner.get(word, set()) | self._owner_stems.get(stem(word), set())
+                stems.setdefault(stem(other), set()).update(types)
+            self._owner_stems = stems  # only now: other threads may ask meanwhile
+        return self._owner.get(word, set()) | stems.get(stem(word), set())
 
 
 def _keep(best: dict[int, Claim], claim: Claim) -> None:
@@ -142,8 +150,7 @@ class Texts:
                     self._types.setdefault(word, set()).add(place)
         self._type_keys: dict[bool, dict[str, set[int]]] = {}
         self._bearers = np.bincount(types.codes, minlength=len(types.names)).tolist()
-        self._relations: dict[str, set[int]] | None = None
-        self._entities: dict[str, set[int]] = {}
+        self._postings: tuple[dict[str, set[int]], dict[str, set[int]]] | None = None
         self._known: dict[str, Found] = {}
 
     def find(self, word: str) -> Found:
@@ -160,15 +167,13 @@ class Texts:
         return Found(weight if types else 0, entity_types=types)
 
     def _find(self, word: str) -> Found:
-        if self._relations is None:
-            self._read()
-        assert self._relations is not None
+        told, known = self._read()
         relations: set[int] = set()
         entities: set[int] = set()
         types: set[int] = set()
         for key in keys(word):
-            relations |= self._relations.get(key, set())
-            entities |= self._entities.get(key, set())
+            relations |= told.get(key, set())
+            entities |= known.get(key, set())
             types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
         codes = self.graph.entities.types.codes
         bearers = self._count(types) + sum(int(codes[row]) not in types for row in entities)
@@ -180,12 +185,14 @@ class Texts:
 
     def _keys_of_types(self, *, korean: bool) -> dict[str, set[int]]:
         """Each language's own when it is first asked for: English ones need the lemmatiser, a slow import."""
-        if korean not in self._type_keys:
-            found = self._type_keys[korean] = {}
+        found = self._type_keys.get(korean)
+        if found is None:
+            found = {}
             for word, types in self._types.items():
                 for key in keys(word) if is_korean(word) == korean else ():
                     found.setdefault(key, set()).update(types)
-        return self._type_keys[korean]
+            self._type_keys[korean] = found
+        return found
 
     def _count(self, types: Iterable[int]) -> int:
         return sum(self._bearers[place] for place in types)
@@ -197,17 +204,21 @@ class Texts:
             return 0
         return int(price * (1 - math.log(1 + bearers) / math.log(1 + total)))
 
-    def _read(self) -> None:
-        graph = self.graph
-        self._relations = {}
-        told = graph.relations.descriptions
-        known = graph.entities.descriptions
-        rows = graph.derived("described", lambda: _described(graph))
-        for row in rows["relations"].tolist():
-            _index(self._relations, told[row], row)
-        for row in rows["entities"].tolist():
-            names = (graph.entities.names[row], *graph.entities.aliases[row])
-            _index(self._entities, " ".join((known[row], *names)), row)
+    def _read(self) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
+        """Rows by key, of relations and of entities; filled before other threads can see them."""
+        if self._postings is None:
+            graph = self.graph
+            relations: dict[str, set[int]] = {}
+            entities: dict[str, set[int]] = {}
+            told, known = graph.relations.descriptions, graph.entities.descriptions
+            rows = graph.derived("described", lambda: _described(graph))
+            for row in rows["relations"].tolist():
+                _index(relations, told[row], row)
+            for row in rows["entities"].tolist():
+                names = (graph.entities.names[row], *graph.entities.aliases[row])
+                _index(entities, " ".join((known[row], *names)), row)
+            self._postings = relations, entities
+        return self._postings
 
 
 def _described(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:

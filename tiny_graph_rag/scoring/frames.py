@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.measures import Measure, means, parse_measures, score, weights
+from tiny_graph_rag.measures import Measure, means, parse_measures, weights
+from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Scored:
     means: pandas.DataFrame
 
 
-def evaluate(run: Any, gold: Any, measures: str | Sequence[Measure], *, seed: int = 0) -> Scored:
+def score(run: Any, gold: Any, measures: str | Sequence[Measure], *, seed: int = 0) -> Scored:
     """Score a run against a gold set; both as {question: {document: number}} or as a DataFrame.
 
     run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
@@ -56,7 +57,7 @@ def evaluate(run: Any, gold: Any, measures: str | Sequence[Measure], *, seed: in
             )
     grades = _as_dicts(gold)
     judged = judged_dicts(_as_dicts(run), grades)
-    columns = score(judged, wanted)
+    columns = columns_of(judged, wanted)
     found = means(
         columns,
         weights=weights(judged, wanted),

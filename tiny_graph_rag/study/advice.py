@@ -1,18 +1,19 @@
 """What the numbers recommend, by rules that anyone can check against the same numbers.
 
 Each rule looks at the summary and speaks or is silent; RULES lists them in the order in which they speak.
-To add one, write a function that yields Recommendations and name it there.
+To add one, write a function that yields Recommendations and name it there. What a flag would change is not
+guessed but tried: `trials` does that, `tried` tells of it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.verdicts import Verdict
 
@@ -21,34 +22,108 @@ LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
 TIES_RANGE = 0.05  # between the worst and the best order of equals
 WITHIN = 0.9  # share of what lies beyond the hops that the recommended hop count reaches
 
-_REMEDY = {
-    "in graph": "the gold set names what the graph lacks. `validate --fix-suggestions` proposes names that "
-    "it has; add aliases, or the entities themselves",
-    "reachable": "questions link to nothing, or to another component. Add the words that people use as "
-    "aliases, or try another --linker",
-    "past filters": "filter options keep references out; loosen them",
-    "within hops": "references lie farther than --hops",
-    "within depth": "references were reached but not returned; raise --depth",
-    "room in k": "questions have more references than k; judge them at a larger --top-k",
-    "recall@k": "references were retrieved but stand below k. Another --retriever or a vocabulary file may "
-    "rank them higher, or a larger --top-k shows them",
+LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
+REMEDY = {
+    "in graph": "There the gold set names what the graph lacks. `validate --fix-suggestions` proposes names "
+    "that it has; add aliases, or the entities themselves.",
+    "reachable": "There questions link to nothing, or to another component. Add the words that people use as "
+    "aliases, or try another --linker.",
+    "past filters": "There filter options keep references out; loosen them.",
+    "within hops": "There references lie farther than --hops.",
+    "within depth": "There references were reached but not returned; raise --depth.",
+    "room in k": "There questions have more references than k; judge them at a larger --top-k.",
+    "recall@k": "There references were retrieved but stand below k. Another --retriever or a vocabulary file "
+    "may rank them higher, or a larger --top-k shows them.",
 }
+MORE_HOPS = (
+    "{points} points lie beyond --hops {hops}; --hops {wanted} would reach {share} % of those references. "
+    "More hops also bring more that is wrong: see what they cost with `sweep` before choosing."
+)
+BETTER_LINKING = (
+    "From the gold set's own seeds {measure} would be {gain} higher ({n} questions): work on linking "
+    "(aliases, --linker) before ranking."
+)
+ARBITRARY_ORDER = (
+    "The order of equals alone moves {measure} by up to {range} ({share} % of the questions have a tie at "
+    "rank {k}). A retriever with finer scores would decide what names decide now."
+)
+UNTRUE_HOP_TAG = (
+    "The tag {tag} is not what the graph says for {differ} of {n} questions: don't choose --hops by it."
+)
+TRIED_ALL = (
+    "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, and "
+    "of all questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
+)
+TRIED_SOME = (
+    "`{flag}`, tried on {n} of the {losers} questions that lose references here, lifts their {measure} from "
+    "{before} to {after}; `sweep` tells what it costs the others."
+)
+TRIED_IN_VAIN = (
+    "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
+    "{before} to {after}."
+)
+TRIED_AT_A_PRICE = (
+    "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
+    "costs the others more: over all questions it goes from {whole_before} to {whole_after}."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One flag tried. verdict: the loss that it was tried against.
+
+    losers: questions that lose references to it. questions: that were asked again, the losers among them.
+    before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
+    the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
+    """
+
+    flag: str
+    verdict: str
+    measure: str
+    losers: int
+    questions: int
+    before: float
+    after: float
+    whole_before: float | None
+    whole_after: float | None
+    won: int
+    lost: int
+
+    @property
+    def gain(self) -> float:
+        """Over the whole gold set where it was asked, else over those asked."""
+        if self.whole_before is not None and self.whole_after is not None:
+            return self.whole_after - self.whole_before
+        return self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """rule: which rule spoke. text: one or two sentences. evidence: the figures behind it."""
+    """rule: which rule spoke. said: one or two sentences, with names of `values` in braces. evidence: the
+    figures behind it."""
 
     rule: str
-    text: str
-    evidence: dict[str, float | str] = field(default_factory=dict)
+    said: str
+    values: dict[str, str] = field(default_factory=dict)
+    evidence: dict[str, float | str | None] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """In English, as files keep it."""
+        return self.said.format(**self.values)
+
+    @property
+    def shown(self) -> str:
+        """In the language spoken."""
+        return t(self.said, **{name: t(value) for name, value in self.values.items()})
 
 
-def recommendations(found: Explanation) -> tuple[Recommendation, ...]:
-    """In the order of RULES; empty where nothing is worth saying."""
+def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Recommendation, ...]:
+    """In the order of RULES, then what trials showed; empty where nothing is worth saying."""
     if not found.waterfall or math.isnan(found.waterfall[-1].recall):
         return ()
-    return tuple(each for rule in RULES for each in rule(found))
+    spoken = [each for rule in RULES for each in rule(found)]
+    return (*spoken, *(each for trial in tried for each in of_trial(trial)))
 
 
 def largest_loss(found: Explanation) -> Iterator[Recommendation]:
@@ -57,25 +132,38 @@ def largest_loss(found: Explanation) -> Iterator[Recommendation]:
     if worst.loss >= WORTH_SAYING:
         yield Recommendation(
             "largest loss",
-            f"Most is lost at the step '{worst.name}': {100 * worst.loss:.1f} of 100 points of recall. "
-            f"There {_REMEDY[worst.name]}.",
+            LARGEST_LOSS,
+            {"step": worst.name, "points": f"{100 * worst.loss:.1f}", "remedy": REMEDY[worst.name]},
             {"step": worst.name, "loss": worst.loss},
         )
 
 
-def more_hops(found: Explanation) -> Iterator[Recommendation]:
-    """The hop count that reaches nine tenths of what lies beyond the hops; a sweep tells what it costs."""
+def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
+    """(hops, share, loss): the hop count that reaches nine tenths of what lies beyond the hops, the share of
+    it that they reach, the recall that is lost there. None where too little is lost."""
     diagnosis = found.diagnosis
     loss = next((step.loss for step in found.waterfall if step.name == "within hops"), 0.0)
     hops = np.sort(diagnosis.hops[diagnosis.verdicts == Verdict.BEYOND_HOPS])
-    if loss >= WORTH_SAYING and len(hops):
-        wanted = int(hops[math.ceil(WITHIN * len(hops)) - 1])
-        share = float((hops <= wanted).mean())
+    if not loss >= WORTH_SAYING or not len(hops):
+        return None
+    wanted = int(hops[math.ceil(WITHIN * len(hops)) - 1])
+    return wanted, float((hops <= wanted).mean()), loss
+
+
+def more_hops(found: Explanation) -> Iterator[Recommendation]:
+    """The hop count that reaches nine tenths of what lies beyond the hops; a sweep tells what it costs."""
+    found_hops = hops_wanted(found)
+    if found_hops is not None:
+        wanted, share, loss = found_hops
         yield Recommendation(
             "more hops",
-            f"{100 * loss:.1f} points lie beyond {amount(diagnosis.limits.hops or 0, 'hop')}; "
-            f"{amount(wanted, 'hop')} would reach {100 * share:.0f} % of those references. More hops also "
-            "bring more that is wrong: see what they cost with `sweep` before choosing.",
+            MORE_HOPS,
+            {
+                "points": f"{100 * loss:.1f}",
+                "hops": str(found.diagnosis.limits.hops or 0),
+                "wanted": str(wanted),
+                "share": f"{100 * share:.0f}",
+            },
             {"loss": loss, "hops": wanted, "share": share},
         )
 
@@ -89,8 +177,12 @@ def better_linking(found: Explanation) -> Iterator[Recommendation]:
     if gain >= LINKING_GAIN:
         yield Recommendation(
             "better linking",
-            f"From the gold set's own seeds recall@{found.diagnosis.cutoff} would be {gain:.3f} higher "
-            f"({amount(gold.questions, 'question')}): work on linking (aliases, --linker) before ranking.",
+            BETTER_LINKING,
+            {
+                "measure": f"recall@{found.diagnosis.cutoff}",
+                "gain": f"{gain:.3f}",
+                "n": f"{gold.questions:,}",
+            },
             {"gain": gain, "seed_recall": gold.recall},
         )
 
@@ -104,9 +196,13 @@ def arbitrary_order(found: Explanation) -> Iterator[Recommendation]:
     if spread[measure] >= TIES_RANGE:
         yield Recommendation(
             "arbitrary order",
-            f"The order of equals alone moves {measure} by up to {spread[measure]:.3f} "
-            f"({100 * found.ties.rate:.0f} % of the questions have a tie at rank {found.ties.cutoff}). "
-            "A retriever with finer scores would decide what names decide now.",
+            ARBITRARY_ORDER,
+            {
+                "measure": measure,
+                "range": f"{spread[measure]:.3f}",
+                "share": f"{100 * found.ties.rate:.0f}",
+                "k": str(found.ties.cutoff),
+            },
             {"measure": measure, "range": spread[measure], "rate": found.ties.rate},
         )
 
@@ -117,8 +213,8 @@ def untrue_hop_tags(found: Explanation) -> Iterator[Recommendation]:
         if each.questions and each.differ / each.questions >= 1 - WITHIN:
             yield Recommendation(
                 "untrue hop tag",
-                f"The tag {tag} is not what the graph says for {each.differ:,} of {each.questions:,} "
-                "questions: don't choose --hops by it.",
+                UNTRUE_HOP_TAG,
+                {"tag": tag, "differ": f"{each.differ:,}", "n": f"{each.questions:,}"},
                 {"tag": tag, "differ": each.differ, "questions": each.questions},
             )
 
@@ -130,3 +226,45 @@ RULES: tuple[Callable[[Explanation], Iterator[Recommendation]], ...] = (
     arbitrary_order,
     untrue_hop_tags,
 )
+
+
+def of_trial(trial: Trial) -> Iterator[Recommendation]:
+    """What trying a flag showed; silent about a retriever or a linker that helps nobody."""
+    helps = trial.after - trial.before >= WORTH_SAYING
+    whole = trial.whole_before is not None and trial.whole_after is not None
+    if helps and whole and trial.gain < 0:
+        said = TRIED_AT_A_PRICE
+    elif helps:
+        said = TRIED_ALL if whole else TRIED_SOME
+    elif trial.flag.startswith("--hops"):
+        said = TRIED_IN_VAIN
+    else:
+        return
+    figures = {
+        "before": trial.before,
+        "after": trial.after,
+        "whole_before": trial.whole_before,
+        "whole_after": trial.whole_after,
+    }
+    yield Recommendation(
+        "tried",
+        said,
+        {
+            "flag": trial.flag,
+            "measure": trial.measure,
+            "n": f"{trial.questions:,}",
+            "losers": f"{trial.losers:,}",
+            "won": f"{trial.won:,}",
+            "lost": f"{trial.lost:,}",
+            **{name: "–" if value is None else f"{value:.3f}" for name, value in figures.items()},
+        },
+        {
+            "flag": trial.flag,
+            "verdict": trial.verdict,
+            "measure": trial.measure,
+            "questions": trial.questions,
+            "won": trial.won,
+            "lost": trial.lost,
+            **figures,
+        },
+    )

@@ -15,6 +15,7 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure, means
 from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
 from tiny_graph_rag.measures.summary import rows_by_tag
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
 HIT = "hit"
@@ -74,6 +75,8 @@ class Comparison:
     by_tag: dict[str, Rows]
     flips: tuple[Flip, ...]
     notes: tuple[str, ...]
+
+    __repr__ = short_repr
 
 
 def compare(

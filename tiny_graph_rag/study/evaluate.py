@@ -22,9 +22,11 @@ from tiny_graph_rag.measures.facts import RelationReference, graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.answer_scores import Answered
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
@@ -41,6 +43,8 @@ class Latency:
 
     seconds: NDArray[np.float64]
     questions_per_second: float
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,10 @@ class Evaluation:
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    """What flags would change, where that was tried."""
+
+    __repr__ = short_repr
 
 
 def evaluate(

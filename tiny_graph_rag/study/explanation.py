@@ -22,6 +22,7 @@ from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.retrieval import Retriever
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
 from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags
 from tiny_graph_rag.study.ties import Ties, ties
@@ -45,6 +46,8 @@ class Explanation:
     ties: Ties
     nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
     missed: dict[int, list[int]] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
 
 def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Limits:

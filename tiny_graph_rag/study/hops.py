@@ -14,7 +14,7 @@ from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.distances import NOT_REACHED, Columns, hops_between
-from tiny_graph_rag.graph.model import Adjacency
+from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
 
 _UNKNOWN = -2

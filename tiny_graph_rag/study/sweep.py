@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.retrieval import Retriever, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.evaluate import BATCH, Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
 from tiny_graph_rag.study.hops import nearest_hops, seed_columns
@@ -32,12 +34,37 @@ from tiny_graph_rag.study.verdicts import Limits
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """Settings tried together: name → value, `retriever` among them. varied: those that the sweep varies."""
+
+    settings: Mapping[str, Any]
+    varied: tuple[str, ...] = ("retriever",)
+
+    @property
+    def retriever(self) -> str:
+        return str(self.settings["retriever"])
+
+    @property
+    def name(self) -> str:
+        """`bfs`, `pagerank, fuzzy 0.85`: what sets it apart."""
+        shown = [f"{name.replace('_', '-')} {_spelled(self.settings[name])}" for name in self.varied[1:]]
+        return ", ".join([self.retriever, *shown])
+
+
+def _spelled(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return "none" if value is None else "on" if value else "off"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What is swept. decide_by: the measure that recommends; tolerance: the loss in it that is no matter."""
+    """What is swept. variants: each is tried at every hop limit. decide_by: the measure that recommends;
+    tolerance: the loss in it that is no matter."""
 
     hops: tuple[int, ...]
     cutoffs: tuple[int, ...]
-    retrievers: tuple[str, ...]
+    variants: tuple[Variant, ...]
     measures: Callable[[int], tuple[Measure, ...]]
     decide_by: Measure
     tolerance: float
@@ -58,7 +85,7 @@ class Setting:
     for all questions with this setting, linking and loading apart; shared by the cutoffs.
     """
 
-    retriever: str
+    variant: Variant
     hops: int | None
     top_k: int
     overall: SettingSlice
@@ -67,12 +94,21 @@ class Setting:
     reached_p95: float
     seconds: float
 
+    @property
+    def retriever(self) -> str:
+        return self.variant.retriever
+
+    @property
+    def system(self) -> str:
+        """The variant's name."""
+        return self.variant.name
+
 
 @dataclass(frozen=True, slots=True)
 class HopFlips:
     """Ids of the questions whose deciding measure rose or fell from one hop limit to the next one swept."""
 
-    retriever: str
+    system: str
     before: int
     after: int
     won: tuple[str, ...]
@@ -92,6 +128,8 @@ class Sweep:
     flips: tuple[HopFlips, ...]
     seconds: float
 
+    __repr__ = short_repr
+
 
 def sweep(
     graph: KnowledgeGraph,
@@ -109,22 +147,20 @@ def sweep(
     started = time.perf_counter()
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    linker = linker_for(graph, names, config)
-    linker.check(examples.examples)
-    linked = linker.link(examples.examples)
-    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
-    if failed:
-        raise ServiceError(
-            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
-            "Run it again: what was answered is in the cache"
-        )
+    links: dict[tuple[Any, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]
     by_tag = rows_by_tag(tags)
     settings: list[Setting] = []
     deciding: list[Column] = []
     first_of: list[int] = []
-    for name in plan.retrievers:
-        deepest = config.override(retriever=name, hops=max(plan.hops))
+    for variant in plan.variants:
+        deepest = config.replaced(**variant.settings, hops=max(plan.hops))
+        by = (deepest.retrieval.linker, deepest.retrieval.fuzzy)
+        linked = (
+            links[by]
+            if by in links
+            else links.setdefault(by, _linked(graph, names, deepest, examples, linker_for))
+        )
         retriever = make_retriever(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 
@@ -150,7 +186,7 @@ def sweep(
                     for tag, each in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
-                settings.append(Setting(name, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
+                settings.append(Setting(variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
             progress(len(first_of) * len(linked))
     recommended = {
         tag: recommend(
@@ -163,11 +199,26 @@ def sweep(
         )
         for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
     }
-    labels = [(settings[each].retriever, settings[each].hops) for each in first_of]
+    labels = [(settings[each].system, settings[each].hops) for each in first_of]
     ids = [example.id for example in examples]
     flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
     elapsed = time.perf_counter() - started
     return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, elapsed)
+
+
+def _linked(
+    graph: KnowledgeGraph, names: NameIndex, config: Config, examples: EvalSet, linker_for: LinkerMaker
+) -> list[LinkedQuestion]:
+    linker = linker_for(graph, names, config)
+    linker.check(examples.examples)
+    linked = list(linker.link(examples.examples))
+    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
+    if failed:
+        raise ServiceError(
+            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
+            "Run it again: what was answered is in the cache"
+        )
+    return linked
 
 
 def _runs(
@@ -290,8 +341,8 @@ ERROR = 0.05  # of all bounds of a recommendation together
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """setting: row of the recommended setting, None where there are too few questions. best: the row with the
-    best mean. loss: the recommended setting's mean loss against it, upper: the bound that it must not exceed.
-    reason: the same in words."""
+    best mean, None where no question has a value. loss: the recommended setting's mean loss against it,
+    upper: the bound that it must not exceed. reason: the same in words."""
 
     setting: int | None
     best: int | None
@@ -324,15 +375,16 @@ def recommend(
     table = np.stack(columns)
     table = table[:, ~np.isnan(table).any(axis=0)]
     questions = table.shape[1]
-    if questions < RELIABLE_FROM:
-        said = f"{questions} questions are too few to recommend by (fewer than {RELIABLE_FROM})"
-        return Recommendation(None, None, math.nan, math.nan, questions, said)
     gains = table if higher_is_better else -table
-    means = gains.mean(axis=1)
+    means = gains.mean(axis=1) if questions else np.zeros(len(gains))
     order = sorted(
         range(len(means)), key=lambda each: (hops[each] is None, hops[each] or 0, -means[each], each)
     )
     best = min(order, key=lambda each: -means[each])  # of equals the first in this order
+    if questions < RELIABLE_FROM:
+        said = f"{questions} questions are too few to recommend by (fewer than {RELIABLE_FROM})"
+        leading = rows[best] if questions else None
+        return Recommendation(None, leading, math.nan, math.nan, questions, said)
     error = ERROR / max(len(means) - 1, 1)
     for each in order:
         loss = gains[best] - gains[each]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,29 @@ def read_eval_set(path: Path) -> EvalSet:
     if problems:
         raise DatasetError(*problems)
     return examples
+
+
+def eval_set_of(records: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
+    """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
+    problems: list[str] = []
+    examples: list[Example] = []
+    for number, record in enumerate(records, start=1):
+        row = dict(record) if isinstance(record, Mapping) else record
+        wrong = _wrong_fields(row)
+        problems.extend(f"question {number}: {each}" for each in wrong)
+        if not wrong:
+            examples.append(_example(dict(record), number))
+    first: dict[str, int] = {}
+    for example in examples:
+        if first.setdefault(example.id, example.line) != example.line:
+            problems.append(
+                f"question {example.line}: id {example.id!r} is used already by question {first[example.id]}"
+            )
+    if not examples and not problems:
+        problems.append("the gold set is empty; wanted records with 'query' and 'reference_entities'")
+    if problems:
+        raise DatasetError(*problems)
+    return EvalSet(tuple(examples), name=name)
 
 
 def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
@@ -90,6 +114,8 @@ def _example(row: dict[str, Any], number: int) -> Example:
 def _wrong_fields(row: object) -> list[str]:
     if not isinstance(row, dict):
         return [f"wanted an object with 'query' and 'reference_entities', got {json_kind(row)}"]
+    if row.get("draft") is True and "reference_entities" not in row:
+        return ["this is a draft, which nobody has judged; `curate` makes it a gold set"]
     wrong = [f"{name!r} is missing" for name in ("query", "reference_entities") if name not in row]
     query = row.get("query")
     if "query" in row and (not isinstance(query, str) or not query.strip()):

@@ -1,44 +1,116 @@
-"""Graph files: one module a format, found by suffix and content."""
+"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.columns.stamps import Stamp, stamp_of
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import sha256_meanwhile, sha256_of
-from tiny_graph_rag.formats.detection import Head, best_fit
-from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat, graph_format, suffixes
+from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
+from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.registry import Choice
 
-__all__ = ["GRAPH_FORMATS", "GraphFormat", "graph_format", "graph_name", "read_graph", "suffixes"]
+PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
-def read_graph(path: Path, cache: Path | None = None, format: str | None = None) -> KnowledgeGraph:
-    """Load a knowledge graph. Raises GraphError with everything that is wrong with the file.
+def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
+    """Load a knowledge graph of any known writer from its file or its folder.
 
-    cache: the folder that keeps loaded graphs (graph/cache.py); None always reads the file. format: a name of
-    GRAPH_FORMATS; None finds it by suffix and content.
+    Raises GraphError with everything that is wrong with it. cache: the folder that keeps loaded graphs
+    (graph/cache.py); None always reads the files.
     """
-    format = format or _format_of(path)
-    reader = GRAPH_FORMATS[format]
+    format, paths = found_at(path)
 
     def load() -> KnowledgeGraph:
-        before, sha256 = _stamp(path), sha256_meanwhile(path)
-        graph = reader.read(path)
-        unchanged = before is not None and _stamp(path) == before
-        return replace(graph, sha256=sha256() if unchanged else sha256_of(path))
+        before = [_stamp(each) for each in paths]
+        sums = [sha256_meanwhile(each) for each in paths]
+        graph = format.read(paths)
+        unchanged = None not in before and [_stamp(each) for each in paths] == before
+        read = [each() for each in sums] if unchanged else [sha256_of(each) for each in paths]
+        return replace(graph, sha256=combined_sha256(read))
 
-    # What another package's code made can't be told from what its next version would make.
-    if cache is None or format not in GRAPH_FORMATS.built_in:
-        return replace(load(), name=graph_name(path, format))
+    name = graph_name(path)
+    if cache is None:
+        return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
-    return replace(GraphCache(cache).graph(path, load), name=graph_name(path, format))
+    return replace(GraphCache(cache).graph(paths, load), name=name)
+
+
+def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
+    """The format of what lies there, and the files to read. Raises GraphError."""
+    if path.is_dir():
+        return _in_folder(path)
+    for format in _formats():  # the first alone is loaded where it is its file
+        paths = format.beside(path)
+        if format.recognises(Head(paths)):
+            missing = [each.name for each in paths if not each.is_file()]
+            if missing:
+                raise GraphError(f"{path}: {format.name} needs {missing[0]} beside it, which is missing")
+            return format, paths
+    suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
+    for format in _formats():
+        if suffix.endswith(format.suffixes) and format.suffixes:
+            return format, (path,)
+    raise GraphError(f"{path}: no known graph format; wanted one of: {', '.join(GRAPH_FORMATS)}")
+
+
+def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
+    for format in _formats():
+        found = format.files(folder)
+        if len(found) > 1:
+            listed = ", ".join(str(each[0].relative_to(folder)) for each in found[:8])
+            raise GraphError(
+                f"{folder}: which graph? The folder holds {len(found)} of {format.name}: {listed}"
+            )
+        if found:
+            own = format if format.together or format.recognises(Head(found[0])) else found_at(found[0][0])[0]
+            return own, found[0]
+    suffixes = tuple(
+        suffix for format in _formats() for suffix in format.suffixes if suffix not in (".txt", ".xml")
+    )
+    plain = sorted(
+        each
+        for each in folder.iterdir()
+        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes)
+    )
+    if len(plain) == 1:
+        return found_at(plain[0])
+    there = ", ".join(sorted(each.name for each in folder.iterdir())[:8]) or "nothing"
+    raise GraphError(
+        f"{folder}: no graph of a known writer in this folder; it holds {there}. "
+        "Name the graph's file itself with -g"
+    )
+
+
+def graph_name(path: Path) -> str:
+    """The file's name without its suffix and `-KG`; a folder's, or that of the project it lies in."""
+    path = path.resolve() if path.name in ("", ".", "..") else path
+    if path.is_dir():
+        named = path if path.name not in PLAIN_FOLDER_NAMES else path.resolve().parent
+        return nfc(named.name) or "graph"
+    name = nfc(path.name).removesuffix(".gz")
+    return (name.rsplit(".", 1)[0] if "." in name else name).removesuffix("-KG")
+
+
+def graph_files(folder: Path) -> list[Path]:
+    """Files of a folder that may be graphs, by their suffixes."""
+    choices = GRAPH_FORMATS.built_in.values()
+    suffixes = tuple(suffix for choice in choices for suffix in choice.settings.get("suffixes", ()))
+    if not folder.is_dir():
+        return []
+    return sorted(
+        each
+        for each in folder.iterdir()
+        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes)
+    )
+
+
+def _formats() -> Iterator[GraphFormat]:
+    return (format for _, format in GRAPH_FORMATS.items())
 
 
 def _stamp(path: Path) -> Stamp | None:
@@ -46,32 +118,3 @@ def _stamp(path: Path) -> Stamp | None:
         return stamp_of(path)
     except OSError:
         return None
-
-
-def _format_of(path: Path) -> str:
-    """The format that the content fits, of those that the suffix belongs to. Raises GraphError."""
-    own = _claiming(path, GRAPH_FORMATS.built_in)
-    found = best_fit(
-        GRAPH_FORMATS, Head.of(path), "--graph-format", lambda choices: _claiming(path, choices) or choices
-    )
-    if found is None and not own:
-        wanted = ", ".join(sorted(suffixes(GRAPH_FORMATS.choices())))
-        raise GraphError(f"{path}: unknown graph format; wanted one of: {wanted}")
-    return found or own[0]  # which then says what is wrong with the file
-
-
-def _claiming(path: Path, choices: Mapping[str, Choice]) -> list[str]:
-    """The formats of files with such a name."""
-    for suffix, formats in suffixes(choices).items():
-        if path.name.lower().endswith(suffix):
-            return formats
-    return []
-
-
-def graph_name(path: Path, format: str) -> str:
-    """The file's name without its suffix and `-KG`."""
-    choices = GRAPH_FORMATS.built_in if format in GRAPH_FORMATS.built_in else GRAPH_FORMATS.choices()
-    for suffix in suffixes({format: choices[format]}):
-        if path.name.lower().endswith(suffix):
-            return nfc(path.name[: -len(suffix)]).removesuffix("-KG")
-    return nfc(path.stem).removesuffix("-KG")

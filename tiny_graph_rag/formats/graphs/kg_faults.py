@@ -13,7 +13,7 @@ import msgspec
 from tiny_graph_rag.errors import GraphError, InputError, json_kind
 from tiny_graph_rag.files import COPIED_BYTES, check_utf8
 from tiny_graph_rag.formats.graphs.kg_pieces import BYTE_ORDER_MARK, NotPlainError, forget
-from tiny_graph_rag.formats.graphs.kg_records import SHAPE
+from tiny_graph_rag.graph.records import SHAPE
 
 PARTS = {"entities": (b"{", "an object from id to entity"), "relationships": (b"[", "a list")}
 PLACE = re.compile(r"^(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?$")

@@ -12,39 +12,45 @@ import gc
 import json
 import mmap
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
-from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.graphs.base import GraphFormat, graph_format
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import KG_JSON
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
+    from tiny_graph_rag.graph.building import GraphColumns
 
 IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
 
-PART = re.compile(rb'"(?:entities|relationships)"\s*:')
+_FIRST_KEY = re.compile(r'\s*\{\s*"(entities|relationships)"\s*:')
 
 
-@graph_format("kg-json", "entities by id and a list of relationships", suffixes=(".json", ".json.gz"))
-class KgJson(GraphFormat):
-    def fit(self, head: Head) -> Fit:
-        start = head.start.removeprefix(b"\xef\xbb\xbf").lstrip()
-        if not start.startswith(b"{"):
-            return Fit.NO
-        return Fit.SURE if PART.search(start) else Fit.SHAPE
+def _is_kg_json(head: Head) -> bool:
+    return bool(_FIRST_KEY.match(head.text)) or {"entities", "relationships"} <= head.keys.keys()
 
-    def read(self, path: Path) -> KnowledgeGraph:
-        columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
-        if not columns.entities:
-            raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
-        return columns.graph()
+
+@graph_format(
+    "KG JSON",
+    "entities by id and a list of relationships, as the indexer of this project writes them",
+    _is_kg_json,
+    within=("*-KG.json", "*-KG.json.gz"),
+    suffixes=(".json",),
+)
+def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
+    """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
+    path = paths[0]
+    columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
+    if not columns.entities:
+        raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
+    return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
 
 def _size(path: Path) -> int:
@@ -57,14 +63,14 @@ def _size(path: Path) -> int:
 def _in_pieces(path: Path) -> GraphColumns | None:
     """None where the file has to be read as a whole. Raises GraphError."""
     from tiny_graph_rag.columns.hashed import RepeatedIdError
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
-    from tiny_graph_rag.formats.graphs.kg_faults import refused
+    from tiny_graph_rag.formats.graphs import kg_faults
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
         Pieces,
         parts_beside_non_finite,
         parts_of,
     )
+    from tiny_graph_rag.graph.building import GraphColumns
 
     columns = GraphColumns()
     buffer = mapped(path)
@@ -85,7 +91,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
                 columns.add_relations(*relations)
     except NotPlainError as error:
         if isinstance(buffer, mmap.mmap):
-            raise refused(path, buffer, error) from error
+            raise kg_faults.refused(path, buffer, error) from error
         return None
     except RepeatedIdError:
         return None
@@ -98,8 +104,8 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.formats.graphs.kg_columns import GraphColumns
-    from tiny_graph_rag.formats.graphs.kg_records import SHAPE, Entity, Extras, Relation, made
+    from tiny_graph_rag.graph.building import GraphColumns
+    from tiny_graph_rag.graph.records import SHAPE, Entity, Extras, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():

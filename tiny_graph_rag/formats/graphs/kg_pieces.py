@@ -20,7 +20,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.formats.graphs.kg_records import Entity, Extras, Relation, Row, made
+from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 BLANKED_BYTES = 1 << 20

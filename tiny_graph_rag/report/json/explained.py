@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number
-from tiny_graph_rag.report.json.spelled import Spelled
+from tiny_graph_rag.report.json.spelled import Spelled, plain_json
+from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
@@ -17,12 +22,14 @@ from tiny_graph_rag.study.ties import Ties
 from tiny_graph_rag.study.verdicts import NO_RANK, Step, Verdict
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.evaluate import Perturbed
 
 VERDICTS = tuple(Verdict)
+LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)
 
 
-def explained_summary(found: Explanation) -> dict[str, Any]:
+def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[str, Any]:
     gold = found.gold_seeds
     return {
         "verdicts": found.verdicts,
@@ -49,52 +56,98 @@ def explained_summary(found: Explanation) -> dict[str, Any]:
         },
         "ties": _ties(found.ties),
         "recommendations": [
-            {"rule": each.rule, "text": each.text, "evidence": each.evidence}
-            for each in recommendations(found)
+            {
+                "rule": each.rule,
+                "text": each.text,
+                "said": each.said,
+                "values": each.values,
+                "evidence": each.evidence,
+            }
+            for each in recommendations(found, trials)
         ],
     }
 
 
-def reference_evidence(
-    evaluation: Evaluation, row: int, written_ranks: int, spelled: Spelled
-) -> list[dict[str, Any]]:
-    """Of each reference of a question: verdict, rank, hop and what shows it.
+def references_json(
+    evaluation: Evaluation, questions: range, written_ranks: int, spelled: Spelled
+) -> Iterator[bytes]:
+    """JSON of the references of each question: as written, and what became of them with what shows it.
 
     written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
     """
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
-    offset, end = judgments.item_offsets[row : row + 2].tolist()
-    start = int(evaluation.run.offsets[row])
-    columns = (found.verdicts, found.ranks, found.hops, found.rows, found.entities)
-    items = list(zip(*(each[offset:end].tolist() for each in columns), strict=True))
-    evidence = []
-    blocking: list[str] | None = None
-    for reference in judgments.references[row]:
-        item = offset + reference.item
-        code, rank, hop, place, entity = items[reference.item]
-        verdict = VERDICTS[code]
-        each: dict[str, Any] = {
-            "verdict": str(verdict),
-            "rank": None if rank == NO_RANK else rank,
-            "hop": None if hop == NOT_REACHED else hop,
+    first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
+    columns = (found.verdicts, found.ranks, found.hops, found.entities)
+    items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
+    compact = evaluation.config.running.results == COMPACT
+    paths = {} if compact else _paths(evaluation, slice(first, last), written_ranks, spelled)
+    for question in questions:
+        offset = int(judgments.item_offsets[question])
+        blocking = None
+        parts = []
+        for reference in judgments.references[question]:
+            item = offset + reference.item
+            verdict, rank, hop, entity = items[item - first]
+            part = _written(reference, spelled) + _outcome(verdict, rank, hop)
+            if verdict in LISTED:
+                part += b',"matched":' + spelled.shown[spelling_of(spelled, entity, reference)]
+            if item in paths:
+                part += b',"path":' + paths[item]
+            if verdict == Verdict.RANKED_BELOW_K and not compact:
+                blocking = blocking or b',"above":' + _blocking(evaluation, question, spelled)
+                part += blocking
+            elif verdict == Verdict.NOT_IN_GRAPH:
+                near = evaluation.explanation.nearest.get(reference.name, ())
+                part += b',"nearest":' + spelled.encoded([one.name for one in near])
+            elif verdict == Verdict.NO_SEED:
+                part += b',"tried":' + spelled.encoded(list(evaluation.linked[question].tried))
+            parts.append(part)
+        yield b"[%b}]" % b"},".join(parts) if parts else b"[]"
+
+
+def _written(reference: Reference, spelled: Spelled) -> bytes:
+    """A reference as the gold set has it, open for what became of it."""
+    key = reference.name, reference.grade, reference.shares_entity
+    written = spelled.references.get(key)
+    if written is None:
+        fields = {
+            "name": reference.name,
+            "grade": reference.grade,
+            "entity_ids": [spelled.ids[entity] for entity in reference.entities],
+            "resolved_by": reference.resolved_by,
+            "ambiguous": reference.is_ambiguous,
+            "shares_entity": reference.shares_entity,
         }
-        if verdict in (Verdict.HIT, Verdict.RANKED_BELOW_K):
-            each["matched"] = spelling_of(spelled, entity, reference)
-            if evaluation.run.walks is not None and place - start >= written_ranks:
-                each["path"] = spelled.walk(entity, evaluation.run.walks[place].tolist())
-        if item in evaluation.explanation.missed:
-            each["path"] = spelled.walk(entity, evaluation.explanation.missed[item])
-        if verdict is Verdict.RANKED_BELOW_K:
-            if blocking is None:
-                blocking = _blocking(evaluation, row, spelled)
-            each["above"] = blocking
-        if verdict is Verdict.NOT_IN_GRAPH:
-            near = evaluation.explanation.nearest.get(reference.name, ())
-            each["nearest"] = [one.name for one in near]
-        if verdict is Verdict.NO_SEED:
-            each["tried"] = list(evaluation.linked[row].tried)
-        evidence.append(each)
-    return evidence
+        written = spelled.references[key] = spelled.encoded(fields).removesuffix(b"}")
+    return written
+
+
+@lru_cache(maxsize=1 << 14)
+def _outcome(verdict: int, rank: int, hop: int) -> bytes:
+    fields = {
+        "verdict": str(VERDICTS[verdict]),
+        "rank": None if rank == NO_RANK else rank,
+        "hop": None if hop == NOT_REACHED else hop,
+    }
+    return b"," + plain_json(fields)[1:-1]
+
+
+def _paths(evaluation: Evaluation, items: slice, written_ranks: int, spelled: Spelled) -> dict[int, bytes]:
+    """Item → the walk to a reference that stands below what is written, or would have been reached."""
+    found, run, missed = evaluation.explanation.diagnosis, evaluation.run, evaluation.explanation.missed
+    paths: dict[int, bytes] = {}
+    if run.walks is not None:
+        rows = found.rows[items]
+        low = rows - run.offsets[found.questions[items]] >= written_ranks
+        at = np.flatnonzero(low & np.isin(found.verdicts[items], LISTED))
+        below = spelled.walks(found.entities[items][at], run.walks[rows[at]])
+        paths.update(zip((at + items.start).tolist(), below, strict=True))
+    beyond = [item for item in range(items.start, items.stop) if item in missed]
+    walks = np.full((len(beyond), max((len(missed[item]) for item in beyond), default=0)), NO_STEP, np.int32)
+    for row, item in enumerate(beyond):
+        walks[row, : len(missed[item])] = missed[item]
+    paths.update(zip(beyond, spelled.walks(found.entities[beyond], walks), strict=True))
+    return paths
 
 
 def spelling_of(spelled: Spelled, entity: int, reference: Reference) -> str:
@@ -110,12 +163,12 @@ def spelling_of(spelled: Spelled, entity: int, reference: Reference) -> str:
     return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
 
 
-def _blocking(evaluation: Evaluation, row: int, spelled: Spelled) -> list[str]:
-    """The entities within the first k that are no reference: what would have to make room."""
+def _blocking(evaluation: Evaluation, row: int, spelled: Spelled) -> bytes:
+    """JSON of the entities within the first k that are no reference: what would have to make room."""
     relevant = {entity for each in evaluation.judgments.references[row] for entity in each.entities}
     start, stop = evaluation.run.offsets[row : row + 2].tolist()
     above = evaluation.run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)]
-    return [spelled.ids[entity] for entity in above.tolist() if entity not in relevant]
+    return b"[%b]" % b",".join(spelled.id_json[each] for each in above.tolist() if each not in relevant)
 
 
 def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:

@@ -15,10 +15,19 @@ from tiny_graph_rag.measures.statistics import percentiles
 from tiny_graph_rag.measures.summary import Slice
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
+Made = Mapping[str, Any]
+"""`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file."""
 
-def head(kind: str, **fields: Any) -> dict[str, Any]:
-    """The first fields of a file of this kind, then the given ones."""
-    return {"schema_version": SCHEMA_VERSION, "package_version": __version__, "kind": kind, **fields}
+
+def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
+    """The first fields of a file of this kind, then the given ones. made: when and how, where known."""
+    known = {} if made is None else {"made": dict(made)}
+    return {"schema_version": SCHEMA_VERSION, "package_version": __version__, "kind": kind, **known, **fields}
+
+
+def whole(document: Mapping[str, Any]) -> bytes:
+    """A document that is small enough to be made at once."""
+    return (json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
 def opened(fields: Mapping[str, Any]) -> bytes:

@@ -5,32 +5,46 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from operator import add
 from typing import Any
 
 import msgspec
+import numpy as np
 
+from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
-    reference_evidence,
+    references_json,
 )
 from tiny_graph_rag.report.json.numbers import (
+    Made,
     head,
     headline,
     latency_document,
-    number,
     opened,
     slice_document,
 )
-from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
+from tiny_graph_rag.report.json.spelled import (
+    Spelled,
+    linked_json,
+    numbers_json,
+    ranked_json,
+    rankings_json,
+)
 from tiny_graph_rag.study.evaluate import Evaluation
 
+QUESTIONS_AT_ONCE = 1024
 
-def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
+
+def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator[bytes]:
     """The file, piece by piece, one question a line so that people can read and diff it."""
     fields = {
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
@@ -38,16 +52,19 @@ def document_parts(evaluation: Evaluation) -> Iterator[bytes]:
         "config": evaluation.config.as_dict(),
         "summary": _with_answers(summary(evaluation), evaluation),
     }
-    yield opened(head("eval", **fields))
-    spelled = Spelled(evaluation.graph)
-    encode = msgspec.json.Encoder().encode
+    yield opened(head("eval", made, **fields))
+    spelled = Spelled(evaluation.graph, msgspec.json.Encoder().encode)
     yield b',\n  "results": ['
-    for row in range(len(evaluation.examples)):
-        found = question(evaluation, row, spelled) | _answer(evaluation, row, spelled)
-        yield (b",\n    " if row else b"\n    ") + encode(found)
+    for first in range(0, len(evaluation.examples), QUESTIONS_AT_ONCE):
+        block = range(first, min(first + QUESTIONS_AT_ONCE, len(evaluation.examples)))
+        yield (b",\n    " if first else b"\n    ") + b",\n    ".join(
+            questions_json(evaluation, block, spelled)
+        )
     yield b'\n  ],\n  "entities": {'
     for place, (entity_id, each) in enumerate(entities(evaluation.graph, spelled.mentioned).items()):
-        yield (b",\n    " if place else b"\n    ") + encode(entity_id) + b": " + encode(each)
+        yield (
+            (b",\n    " if place else b"\n    ") + spelled.encoded(entity_id) + b": " + spelled.encoded(each)
+        )
     yield b"\n  }\n}\n"
 
 
@@ -70,18 +87,18 @@ def _links_by_model(evaluation: Evaluation) -> bool:
     return any(each.spent is not None for each in evaluation.linked)
 
 
-def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
-    """What a question's links and answer cost and say, where a model was asked for them."""
-    found: dict[str, Any] = {}
+def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> tuple[bytes, bytes]:
+    """What a question's answer and its links cost and say, where a model was asked for them."""
+    answered, linked = b"null", b""
     if evaluation.linked[row].spent is not None:
         from tiny_graph_rag.report.json.answers import linking
 
-        found["linking"] = linking(evaluation.linked[row])
+        linked = b',"linking":' + spelled.encoded(linking(evaluation.linked[row]))
     if evaluation.answered is not None:
         from tiny_graph_rag.report.json.answers import answer
 
-        found["answer"] = answer(evaluation.answered.answers, row, spelled)
-    return found
+        answered = spelled.encoded(answer(evaluation.answered.answers, row, spelled))
+    return answered, linked
 
 
 def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, str]]:
@@ -107,62 +124,101 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "estimated_cost_usd": 0.0,
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
-        **explained_summary(evaluation.explanation),
+        **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
     }
 
 
 def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -> dict[str, Any]:
-    """One object of `results`. spelled: shared by questions that are written together."""
-    example, spelled = evaluation.examples[row], spelled or Spelled(evaluation.graph)
-    written = evaluation.config.evaluation.shown_ranks
+    """One object of `results`, without its answer."""
+    spelled = spelled or Spelled(evaluation.graph)
+    unanswered = replace(evaluation, answered=None)
+    found: dict[str, Any] = msgspec.json.decode(*questions_json(unanswered, range(row, row + 1), spelled))
+    return found
+
+
+def questions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
+    """Objects of `results`, one a question."""
+    config, run, block = evaluation.config, evaluation.run, slice(questions.start, questions.stop)
+    written = config.evaluation.shown_ranks
+    if config.running.results == COMPACT:
+        written, run = config.evaluation.top_k, replace(run, walks=None)
+    parts = zip(
+        questions,
+        rankings_json(run, questions, written, spelled, evaluation.reasons),
+        references_json(evaluation, questions, written, spelled),
+        _metrics_json(evaluation.scores, block, spelled),
+        _confusions_json(evaluation, questions, spelled),
+        numbers_json(evaluation.latency.seconds[block], spelled),
+        strict=True,
+    )
+    for row, ranking, references, metrics, confusion, seconds in parts:
+        answer, linking = _answer(evaluation, row, spelled)
+        yield (b'%b,"ranked":%b,"references":%b,"metrics":%b,"answer":%b,%b,"latency_seconds":%b%b}') % (
+            spelled.encoded(_asked(evaluation, row, spelled)).removesuffix(b"}"),
+            ranking,
+            references,
+            metrics,
+            answer,
+            confusion,
+            seconds,
+            linking,
+        )
+
+
+def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
+    """What a question's object begins with."""
+    example = evaluation.examples[row]
     return {
         "id": example.id,
         "query": example.query,
+        **({"context": list(example.context)} if example.context else {}),
+        **({"ground_truth": list(example.ground_truth)} if example.ground_truth else {}),
         "tags": list(example.tags),
         "linked": linked_json(evaluation.linked[row], spelled),
-        "ranked": ranked(evaluation, row, written, spelled),
-        "references": [
-            {
-                "name": reference.name,
-                "grade": reference.grade,
-                "entity_ids": [spelled.ids[entity] for entity in reference.entities],
-                "resolved_by": reference.resolved_by,
-                "ambiguous": reference.is_ambiguous,
-                "shares_entity": reference.shares_entity,
-                **evidence,
-            }
-            for reference, evidence in zip(
-                evaluation.judgments.references[row],
-                reference_evidence(evaluation, row, written, spelled),
-                strict=True,
-            )
-        ],
-        "metrics": {str(each): number(column[row]) for each, column in evaluation.scores.items()},
-        "answer": None,
-        **confusion(evaluation, row, spelled),
-        "latency_seconds": number(evaluation.latency.seconds[row]),
     }
 
 
-def confusion(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, list[str]]:
-    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
+def _metrics_json(scores: Mapping[Measure, Column], block: slice, spelled: Spelled) -> Iterator[bytes]:
+    """`metrics` of each question."""
+    names = [spelled.encoded(str(each)) + b":" for each in scores]
+    columns = [numbers_json(column[block], spelled) for column in scores.values()]
+    if not columns:
+        yield from [b"{}"] * (block.stop - block.start)
+    for values in zip(*columns, strict=True):
+        yield b"{%b}" % b",".join(map(add, names, values))
+
+
+def confusions(evaluation: Evaluation, questions: range) -> Iterator[tuple[list[int], list[int], list[str]]]:
+    """Of each question the entities that the first k hold rightly and wrongly, and the references missed."""
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
-    places = [
-        (spelled.names[int(evaluation.run.entities[at])], int(item))
-        for at, item in zip(
-            judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True
-        )
-        if at != NO_ROW
-    ]
-    first = int(evaluation.judgments.item_offsets[row])
-    filled = {item - first for _, item in places if item != NO_ITEM}
-    return {
-        "tp": [name for name, item in places if item != NO_ITEM],
-        "fp": [name for name, item in places if item == NO_ITEM],
-        "fn": [each.name for each in evaluation.judgments.references[row] if each.item not in filled],
-    }
+    block = slice(questions.start, questions.stop)
+    rows, items = judged.rows[block, :cutoff], judged.items[block, :cutoff]
+    entities = np.append(evaluation.run.entities, 0)[rows].tolist()
+    first = evaluation.judgments.item_offsets[block].tolist()
+    for question, ends, places, its_items, offset in zip(
+        questions, entities, rows.tolist(), items.tolist(), first, strict=True
+    ):
+        right, wrong, filled = [], [], set()
+        for entity, place, item in zip(ends, places, its_items, strict=True):
+            if place == NO_ROW:
+                break
+            if item == NO_ITEM:
+                wrong.append(entity)
+            else:
+                right.append(entity)
+                filled.add(item - offset)
+        references = evaluation.judgments.references[question]
+        yield right, wrong, [each.name for each in references if each.item not in filled]
+
+
+def _confusions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
+    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
+    names, shown = spelled.name_json.__getitem__, spelled.shown.__getitem__
+    for right, wrong, missed in confusions(evaluation, questions):
+        parts = map(names, right), map(names, wrong), map(shown, missed)
+        yield b'"tp":[%b],"fp":[%b],"fn":[%b]' % tuple(map(b",".join, parts))
 
 
 def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> list[dict[str, Any]]:

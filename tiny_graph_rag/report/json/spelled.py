@@ -1,73 +1,99 @@
-"""A graph's rows as results files spell them: ids, names and walks, each decoded once; seeds and rankings."""
+"""A graph's rows as results files spell them: ids, names and walks, each encoded once; seeds and rankings.
+
+A results file says the same names and steps thousands of times. Here each is JSON once, and a question's
+part of the file is a join of such pieces: nothing is built that is only there to be encoded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.run import NO_STEP, Run
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Remembered(dict[int, T], Generic[T]):
-    """A column by row that keeps what was looked at; its keys are the rows that somebody asked for."""
+def plain_json(value: Any) -> bytes:
+    """As msgspec writes it; for a question alone, which is not worth loading that for."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
-    def __init__(self, column: Sequence[T]) -> None:
-        self.column = column
 
-    def __missing__(self, row: int) -> T:
-        value = self[row] = self.column[row]
+class Remembered(dict[K, T], Generic[K, T]):
+    """What `make` gives for a key, made once; its keys are those that somebody asked for."""
+
+    def __init__(self, make: Callable[[K], T]) -> None:
+        self.make = make
+
+    def __missing__(self, key: K) -> T:
+        value = self[key] = self.make(key)
         return value
 
 
 class Spelled:
-    """ids, names: by entity. An entity whose id was asked for is `mentioned`, ends of steps included."""
+    """ids, names: by entity; id_json, name_json: the same as JSON. An entity whose id was asked for is
+    `mentioned`, ends of steps included."""
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
-        self.graph = graph
-        self.ids: Remembered[str] = Remembered(graph.entities.ids)
-        self.names: Remembered[str] = Remembered(graph.entities.names)
-        self._steps: dict[tuple[int, int], tuple[dict[str, Any], int]] = {}
+    def __init__(self, graph: KnowledgeGraph, encoded: Callable[[Any], bytes] = plain_json) -> None:
+        self.graph, self.encoded = graph, encoded
+        self.ids: Remembered[int, str] = Remembered(graph.entities.ids.__getitem__)
+        self.names: Remembered[int, str] = Remembered(graph.entities.names.__getitem__)
+        self.id_json: Remembered[int, bytes] = Remembered(lambda row: encoded(self.ids[row]))
+        self.name_json: Remembered[int, bytes] = Remembered(lambda row: encoded(self.names[row]))
+        self.entity_json: Remembered[int, bytes] = Remembered(self._entity)
+        self.step_json: Remembered[int, bytes] = Remembered(self._step)
+        self.shown: Remembered[str, bytes] = Remembered(encoded)
+        self.references: dict[tuple[str, int, bool], bytes] = {}
 
     @property
     def mentioned(self) -> list[int]:
         """Ascending."""
         return sorted(self.ids)
 
-    def walk(self, entity: int, relations: Sequence[int]) -> list[dict[str, Any]]:
-        """The walk that ends at `entity`, from its seed: one {"from", "relation", "to", "forward"} a step.
+    def names_by_id(self) -> dict[str, str]:
+        """Of every entity that is mentioned."""
+        return {self.ids[row]: self.names[row] for row in self.mentioned}
 
-        relations: as Run.walks has them. Steps are shared between walks; who changes one copies it first.
-        """
-        steps: list[dict[str, Any]] = []
-        at = entity
-        for relation in reversed(relations):
-            if relation == NO_STEP:
-                continue
-            step = self._steps.get((relation, at))
-            if step is None:
-                step = self._steps[relation, at] = self._step(relation, at)
-            steps.append(step[0])
-            at = step[1]
-        return steps[::-1]
+    def walks(self, entities: NDArray[np.int32], walks: NDArray[np.int32]) -> list[bytes]:
+        """JSON of the walks that end at `entities`, from their seeds: `{"from", "relation", "to", "forward"}`
+        a step. walks: (rows, hops), as Run.walks has them."""
+        known, at = self.graph.relations, entities.astype(np.int64)
+        steps = np.full(walks.shape, NO_STEP, dtype=np.int64)
+        for hop in range(walks.shape[1] - 1, -1, -1):
+            rows = np.flatnonzero(walks[:, hop] != NO_STEP)
+            relation = walks[rows, hop]
+            source, target = known.sources[relation], known.targets[relation]
+            forward = at[rows] == target
+            steps[rows, hop] = 2 * relation.astype(np.int64) + forward
+            at[rows] = np.where(forward, source, target)
+        walked = steps != NO_STEP
+        flat = list(map(self.step_json.__getitem__, steps[walked].tolist()))
+        bounds = [0, *np.cumsum(walked.sum(axis=1)).tolist()]
+        return [b"[%b]" % b",".join(flat[low:high]) for low, high in pairwise(bounds)]
 
-    def _step(self, relation: int, to: int) -> tuple[dict[str, Any], int]:
-        """The step over `relation` that arrives at `to`, and where it comes from."""
-        known = self.graph.relations
-        source, target = known.sources.item(relation), known.targets.item(relation)
-        forward = to == target
-        before = source if forward else target
-        step = {
-            "from": self.ids[before],
-            "relation": known.types[relation],
-            "to": self.ids[to],
-            "forward": forward,
-        }
-        return step, before
+    def _entity(self, row: int) -> bytes:
+        return b'{"id":%b,"name":%b,"score":' % (self.id_json[row], self.name_json[row])
+
+    def _step(self, step: int) -> bytes:
+        """A relation and which way it is walked: twice its row, plus one along its own direction."""
+        known, (relation, forward) = self.graph.relations, divmod(step, 2)
+        ends = known.sources.item(relation), known.targets.item(relation)
+        before, after = ends if forward else ends[::-1]
+        return b'{"from":%b,"relation":%b,"to":%b,"forward":%b}' % (
+            self.id_json[before],
+            self.shown[known.types[relation]],
+            self.id_json[after],
+            b"true" if forward else b"false",
+        )
 
 
 def linked_json(linked: LinkedQuestion, spelled: Spelled) -> list[dict[str, Any]]:
@@ -86,6 +112,56 @@ def linked_json(linked: LinkedQuestion, spelled: Spelled) -> list[dict[str, Any]
     ]
 
 
+def numbers_json(values: NDArray[np.floating[Any]], spelled: Spelled) -> list[bytes]:
+    """Each as JSON; NaN is null."""
+    numbers: list[float | None] = values.astype(np.float64).tolist()
+    for place in np.flatnonzero(np.isnan(values)).tolist():
+        numbers[place] = None
+    return spelled.encoded(numbers)[1:-1].split(b",") if numbers else []
+
+
+def rankings_json(
+    run: Run,
+    questions: range,
+    most: int,
+    spelled: Spelled,
+    reasons: Sequence[Sequence[Sequence[Reason]]] | None = None,
+) -> Iterator[bytes]:
+    """JSON of the first `most` entities of each question, each with the walk that reached it.
+
+    reasons: by question of the run, and by rank; fewer may be given than are written.
+    """
+    starts = run.offsets[questions.start : questions.stop]
+    lengths = np.minimum(run.offsets[questions.start + 1 : questions.stop + 1] - starts, most)
+    ends = np.cumsum(lengths)
+    rows = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    entities = run.entities[rows]
+    hops: Remembered[int, bytes] = Remembered(lambda hop: b',"hop":%d' % hop)
+    parts = [
+        map(spelled.entity_json.__getitem__, entities.tolist()),
+        numbers_json(run.scores[rows], spelled),
+        map(hops.__getitem__, run.hops[rows].tolist()),
+    ]
+    if run.walks is not None:
+        parts.append([b',"walk":' + walk for walk in spelled.walks(entities, run.walks[rows])])
+    if reasons is not None:
+        parts.append(
+            [
+                _reasons_json(reasons[question][place], spelled) if place < len(reasons[question]) else b""
+                for question, length in zip(questions, lengths.tolist(), strict=True)
+                for place in range(length)
+            ]
+        )
+    ranked = list(map(b"".join, zip(*parts, strict=True)))
+    for low, high in pairwise([0, *ends.tolist()]):
+        yield b"[%b}]" % b"},".join(ranked[low:high]) if high > low else b"[]"
+
+
+def _reasons_json(reasons: Sequence[Reason], spelled: Spelled) -> bytes:
+    written = [{"what": part.what, "words": list(part.words), "price": part.price} for part in reasons]
+    return b',"reasons":' + spelled.encoded(written)
+
+
 def ranked_json(
     run: Run,
     row: int,
@@ -93,19 +169,20 @@ def ranked_json(
     spelled: Spelled,
     reasons: Sequence[Sequence[Reason]] | None = None,
 ) -> list[dict[str, Any]]:
-    """The first `most` entities of question `row`, each with the walk that reached it; reasons: by rank."""
-    start, stop, _ = run.rows(row).indices(len(run.entities))
-    rows = slice(start, min(stop, start + most))
-    entities, scores, hops = run.entities[rows].tolist(), run.scores[rows].tolist(), run.hops[rows].tolist()
-    found: list[dict[str, Any]] = [
-        {"id": spelled.ids[entity], "name": spelled.names[entity], "score": score, "hop": hop}
-        for entity, score, hop in zip(entities, scores, hops, strict=True)
-    ]
-    if run.walks is not None:
-        for each, entity, walk in zip(found, entities, run.walks[rows].tolist(), strict=True):
-            each["walk"] = spelled.walk(entity, walk)
-    for each, parts in zip(found, reasons or (), strict=False):
-        each["reasons"] = [
-            {"what": part.what, "words": list(part.words), "price": part.price} for part in parts
-        ]
+    """`rankings_json` of one question, read back. reasons: by rank."""
+    by_question = None if reasons is None else (*[()] * row, reasons)
+    found: list[dict[str, Any]] = json.loads(
+        *rankings_json(run, range(row, row + 1), most, spelled, by_question)
+    )
     return found
+
+
+def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:
+    """`A —OWNS→ B ←FEEDS— C`; "" for a seed itself. walk: as results files have it; names: by id."""
+    if not walk:
+        return ""
+    parts = [names[walk[0]["from"]]]
+    for step in walk:
+        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
+        parts.append(names[step["to"]])
+    return " ".join(parts)

@@ -4,18 +4,51 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.report.json.numbers import closed_with_rows, head, mean_fields, number, opened
+from tiny_graph_rag.gold.stamp import Drift
+from tiny_graph_rag.gold.validate import Validation
+from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
 from tiny_graph_rag.report.json.results import dataset_json
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
+from tiny_graph_rag.study.hops import HopTag
 from tiny_graph_rag.study.sweep import Recommendation, Setting, SettingSlice, Sweep, rule
 
 
-def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
+def validation_json(
+    found: Validation, broken: Sequence[str], hop_tags: Mapping[str, HopTag], drift: Drift | None
+) -> dict[str, Any]:
+    """What `validate` found. broken: lines that could not be read, each in words."""
+    counts = (
+        "questions",
+        "without_gold",
+        "references",
+        "missing",
+        "by_alias",
+        "ambiguous",
+        "shared",
+        "names_all",
+    )
+    return {
+        "errors": found.count("error") + len(broken),
+        "warnings": found.count("warning"),
+        "recall_ceiling": number(found.ceiling),
+        **{name: getattr(found, name) for name in counts},
+        "missing_names": {name: [each.name for each in near] for name, near in found.missing_names.items()},
+        "hop_tags": {tag: asdict(each) for tag, each in hop_tags.items()},
+        "drift": None if drift is None else asdict(drift),
+        "broken_lines": list(broken),
+        "findings": [
+            {"severity": each.severity, "kind": each.kind, "line": each.line, "message": each.message}
+            for each in found.findings
+        ],
+    }
+
+
+def comparison_parts(found: Comparison, config: Config, made: Made | None = None) -> Iterator[bytes]:
     """The file, piece by piece, one flipped question a line."""
     first = found.systems[0]
     fields = {
@@ -35,7 +68,7 @@ def comparison_parts(found: Comparison, config: Config) -> Iterator[bytes]:
         "measures": _rows(found.overall),
         "by_tag": {tag: _rows(rows) for tag, rows in found.by_tag.items()},
     }
-    yield opened(head("comparison", **fields))
+    yield opened(head("comparison", made, **fields))
     yield from closed_with_rows("flips", map(_flip, found.flips))
 
 
@@ -67,11 +100,24 @@ def _flip(flip: Flip) -> dict[str, Any]:
 
 
 WHOLE = "all"  # how CSV calls the slice of all questions
-_CSV = ("retriever", "hops", "top_k", "slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
+_CSV = (
+    "system",
+    "retriever",
+    "hops",
+    "top_k",
+    "slice",
+    "questions",
+    "measure",
+    "mean",
+    "low",
+    "high",
+    "n",
+    "reliable",
+)
 _CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
 
 
-def sweep_parts(found: Sweep) -> Iterator[bytes]:
+def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
     """The file, piece by piece, one setting a line."""
     plan = found.plan
     fields = {
@@ -89,7 +135,7 @@ def sweep_parts(found: Sweep) -> Iterator[bytes]:
         },
         "flips": [
             {
-                "retriever": each.retriever,
+                "system": each.system,
                 "from_hops": each.before,
                 "to_hops": each.after,
                 "won": list(each.won),
@@ -98,13 +144,15 @@ def sweep_parts(found: Sweep) -> Iterator[bytes]:
             for each in found.flips
         ],
     }
-    yield opened(head("sweep", **fields))
+    yield opened(head("sweep", made, **fields))
     yield from closed_with_rows("settings", map(_setting, found.settings))
 
 
 def _setting(each: Setting) -> dict[str, Any]:
     return {
+        "system": each.system,
         "retriever": each.retriever,
+        "settings": {name: each.variant.settings[name] for name in each.variant.varied},
         "hops": each.hops,
         "top_k": each.top_k,
         **_slice(each.overall),
@@ -128,6 +176,7 @@ def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
     best = None if each.best is None else found.settings[each.best]
     return {
         "setting": each.setting,
+        "system": setting.system if setting else None,
         "retriever": setting.retriever if setting else None,
         "hops": setting.hops if setting else None,
         "best": each.best,
@@ -149,7 +198,7 @@ def sweep_csv(found: Sweep) -> bytes:
             whole = tag == WHOLE and part is each.overall
             for measure, mean in part.measures.items():
                 sizes = (each.reached_mean, each.reached_p95, each.seconds) if whole else (None, None, None)
-                row = (each.retriever, each.hops, each.top_k, tag, part.questions, str(measure))
+                row = (each.system, each.retriever, each.hops, each.top_k, tag, part.questions, str(measure))
                 figures = (mean.mean, mean.low, mean.high)
                 oracle = (part.reach.oracle_recall, part.reach.oracle_all)
                 writer.writerow(

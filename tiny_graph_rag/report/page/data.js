@@ -22,8 +22,9 @@ async function openData() {
     const column = fieldColumn(packed.results, name);
     return column ? reader(column, strings) : () => undefined;
   };
+  const peers = (packed.peers ?? []).map((each) => peer(each, reader(each.results, strings)));
   return {
-    head: packed.head, others: packed.others, questions: packed.questions, results: packed.results, strings,
+    peers, head: packed.head, others: packed.others, questions: packed.questions, results: packed.results, strings,
     entity, nameOf, question, field, entityRow, extra: packed,
     // The results document as it was read: tests hold it against the schema.
     document() {
@@ -33,14 +34,21 @@ async function openData() {
         const { id: _, ...rest } = entityAt(row);
         Object.defineProperty(entities, id, { value: rest, enumerable: true });
       }
-      return { ...packed.head, results, entities };
+      const { settings: _, ...head } = packed.head;
+      return { ...head, results, entities };
     },
   };
 }
 
+// Another system's results on the same gold set: `at` gives what it did with the question of an id, or null.
+function peer({ name, ids }, resultAt) {
+  const rows = new Map(ids.map((id, row) => [id, row]));
+  return { name, at: (id) => (rows.has(id) ? resultAt(rows.get(id)) : null) };
+}
+
 async function inflated(base64) {
   if (typeof DecompressionStream === "undefined") {
-    throw new Error("This browser is too old for a page of this size; one from 2023 or later opens it.");
+    throw new Error(t("This browser is too old for a page of this size; one from 2023 or later opens it."));
   }
   const bytes = Uint8Array.fromBase64?.(base64) ?? decoded(base64);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

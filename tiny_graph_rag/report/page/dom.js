@@ -31,13 +31,17 @@ function name(text, most) {
   return el("bdi", shown === text ? {} : { title: cut(text, 1000) }, shown);
 }
 
+// Words of the page in its reader's language: English as it stands here, others from the page's data.
+let words = {};
+const t = (text, values = {}) => (words[text] ?? text).replace(/\{(\w+)\}/g, (_, key) => values[key]);
+
 // The one place that rounds.
 const figure = (value) => (value === null || value === undefined ? "–" : value.toFixed(3).replace("-", "−"));
 const points = (share) => `${(share * 100).toFixed(1)}`;
 const count = (value) => value.toLocaleString("en-US");
-const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
+const plural = (number, one, many = `${one}s`) => t(`{n} ${number === 1 ? one : many}`, { n: count(number) });
 const dollars = (value) =>
-  value === null || value === undefined ? "cost unknown" : `$${value < 0.01 && value > 0 ? value.toFixed(5) : value.toFixed(2)}`;
+  value === null || value === undefined ? t("cost unknown") : `$${value < 0.01 && value > 0 ? value.toFixed(5) : value.toFixed(2)}`;
 
 const VERDICTS = {
   hit: "hit",
@@ -49,7 +53,7 @@ const VERDICTS = {
   no_seed: "no seed",
   not_in_graph: "not in the graph",
 };
-const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? VERDICTS[verdict] : cut(verdict ?? "not judged", 40);
+const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? t(VERDICTS[verdict]) : cut(verdict ?? t("not judged"), 40);
 const verdictClass = (verdict) => `verdict-${Object.hasOwn(VERDICTS, verdict) ? verdict : "other"}`;
 function badge(verdict) {
   return el("span", { class: `badge ${verdictClass(verdict)}` }, verdictWords(verdict));

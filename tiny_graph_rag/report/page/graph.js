@@ -17,12 +17,12 @@ function graphPage(data) {
     x: margin + nodes.x[at] * (width - 2 * margin), y: 28 + nodes.y[at] * (height - 56), r: 4 + 9 * Math.sqrt(degree[at] / most),
   }));
   placeLabels(placed, [], width, height, 11);
-  const about = el("div", { class: "about", "aria-live": "polite" }, el("p", { class: "nothing" }, "Choose an entity to see its relations."));
+  const about = el("div", { class: "about", "aria-live": "polite" }, el("p", { class: "nothing" }, t("Choose an entity to see its relations.")));
   const lines = edges.source.map((from, at) => svg("path", { class: "line", d: `M${placed[from].x} ${placed[from].y}L${placed[edges.target[at]].x} ${placed[edges.target[at]].y}` }));
   const groups = placed.map((each) => svg("g", { class: `node ${tone(nodes.type[each.at])}`, role: "button", tabindex: each.at ? "-1" : "0", "aria-pressed": "false", "aria-label": cut(`${nodes.name[each.at]}, ${nodes.type[each.at]}, ${plural(degree[each.at], "relation")}`, 200) },
     svg("circle", { class: "entity", cx: each.x, cy: each.y, r: each.r }),
     svg("text", { class: "label", x: each.labelAt.x, y: each.labelAt.y, "text-anchor": each.labelAt.anchor }, each.label)));
-  const picture = svg("svg", { class: "walk graph", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "The graph" }, svg("g", { class: "edge" }, lines), groups);
+  const picture = svg("svg", { class: "walk graph", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": t("The graph") }, svg("g", { class: "edge" }, lines), groups);
   const choose = (chosen) => {
     const near = new Set([chosen]);
     const rows = [];
@@ -52,25 +52,27 @@ function graphPage(data) {
       event.preventDefault();
     });
   });
-  const search = el("input", { type: "search", placeholder: "a name", autocomplete: "off", oninput: () => {
+  const search = el("input", { type: "search", placeholder: t("a name"), autocomplete: "off", oninput: () => {
     const wanted = search.value.trim().normalize("NFC").toLowerCase();
     const found = wanted ? nodes.name.findIndex((each) => each.normalize("NFC").toLowerCase().includes(wanted)) : -1;
     if (found >= 0) choose(found);
   } });
   return [
     el("header", { class: "masthead" }, el("div", {}, el("h1", {}, name(data.name)),
-      el("p", { class: "facts" }, el("span", {}, plural(data.entities, "entity", "entities")), el("span", {}, plural(data.relations, "relation")), el("span", {}, `${count(size)} drawn`)))),
-    data.leftOut.length ? el("p", { class: "note small" }, `Left out: ${data.leftOut.join("; ")}.`) : null,
-    el("section", {}, el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, el("label", { class: "grow" }, el("span", {}, "find"), search)),
+      el("p", { class: "facts" }, el("span", {}, plural(data.entities, "entity", "entities")), el("span", {}, plural(data.relations, "relation")), el("span", {}, t("{n} drawn", { n: count(size) }))))),
+    data.leftOut.length ? el("p", { class: "note small" }, `${t("Left out:")} ${data.leftOut.join("; ")}.`) : null,
+    el("section", {}, el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, el("label", { class: "grow" }, el("span", {}, t("find")), search)),
       el("div", { class: "canvas graph-canvas" }, picture),
-      el("p", { class: "legend" }, types.slice(0, TONES).map((each, at) => el("span", { class: `type-key line-${at}` }, at === TONES - 1 && types.length > TONES ? "other types" : cut(each, 40))))),
+      el("p", { class: "legend" }, types.slice(0, TONES).map((each, at) => el("span", { class: `type-key line-${at}` }, at === TONES - 1 && types.length > TONES ? t("other types") : cut(each, 40))))),
     about,
   ];
 }
 
 async function main() {
   const page = document.getElementById("page");
-  page.replaceChildren(...graphPage(await embedded()).filter(Boolean));
+  const data = await embedded();
+  words = data.words ?? {};
+  page.replaceChildren(...graphPage(data).filter(Boolean));
   page.removeAttribute("aria-busy");
 }
 

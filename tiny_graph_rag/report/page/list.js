@@ -33,12 +33,35 @@ function indexOf(data) {
     const read = reader(column, strings);
     return [measure, rows.map((row) => read(row) ?? null)];
   }) : []);
-  let words = null;
-  const haystack = () => words ??= rows.map((row) => `${idOf(row)}\n${queryOf(row)}\n${tags[row].join("\n")}`.normalize("NFC").toLowerCase());
+  const answerOf = data.field("answer");
+  for (const score of Object.keys(data.head.summary.answers?.scores ?? {})) {
+    measures[score] ??= rows.map((row) => { const value = answerOf(row)?.scores?.[score]; return typeof value === "number" ? value : null; });
+  }
+  let texts = null;
+  const haystack = () => texts ??= rows.map((row) => `${idOf(row)}\n${queryOf(row)}\n${tags[row].join("\n")}`.normalize("NFC").toLowerCase());
   return { questions, tags, verdictNames: names, verdicts, counts, measures, haystack, idOf, queryOf };
 }
 
-function matching(index, state) {
+// What flipped between this result and another: for each question "won", "lost", "mixed" or "" of the other.
+function flipsOf(data, other) {
+  const [idOf, referencesOf] = ["id", "references"].map(data.field);
+  return Array.from({ length: data.questions }, (_, row) => {
+    const beside = other.at(idOf(row));
+    if (!beside) return "";
+    const now = new Map(beside.references.map((each) => [each.name, each.verdict === "hit"]));
+    let won = false, lost = false;
+    for (const each of referencesOf(row)) {
+      const before = each.verdict === "hit", after = now.get(each.name) ?? before;
+      if (after && !before) won = true;
+      if (before && !after) lost = true;
+    }
+    return won && lost ? "mixed" : won ? "won" : lost ? "lost" : "";
+  });
+}
+
+const CHANGES = { won: "won there", lost: "lost there", mixed: "mixed" };
+
+function matching(index, state, flips) {
   const bit = state.verdict ? 1 << index.verdictNames.indexOf(state.verdict) : 0;
   const values = index.measures[state.measure] ?? [];
   const wanted = state.search.trim().normalize("NFC").toLowerCase();
@@ -49,6 +72,7 @@ function matching(index, state) {
     if (bit && !(index.verdicts[row] & bit)) continue;
     if (state.tag && !index.tags[row].includes(state.tag)) continue;
     if (state.score && !score(values[row] ?? null)) continue;
+    if (state.flip && !(state.flip === "any" ? flips[row] : flips[row] === state.flip)) continue;
     if (wanted && !haystack[row].includes(wanted)) continue;
     found.push(row);
   }
@@ -69,19 +93,35 @@ function listSection(data, state) {
   const index = indexOf(data);
   const measures = Object.keys(index.measures);
   const tags = Object.keys(data.head.summary.by_tag ?? {});
-  state.measure = measures.find((each) => each.startsWith("ndcg")) ?? measures[0] ?? "";
-  const search = el("input", { type: "search", placeholder: "words, a name, an id", autocomplete: "off", spellcheck: "false", oninput: () => state.set({ search: search.value }) });
+  state.first.measure = state.measure = measures.find((each) => each.startsWith("ndcg")) ?? measures[0] ?? "";
+  state.first.beside = state.beside = data.peers[0]?.name ?? "";
+  const search = el("input", { type: "search", placeholder: t("words, a name, an id"), autocomplete: "off", spellcheck: "false", oninput: () => state.set({ search: search.value }) });
+  const any = ["", t("any")];
   const controls = {
-    verdict: choice("verdict", "", [["", "any"], ...index.verdictNames.map((each) => [each, verdictWords(each)])], (verdict) => state.set({ verdict })),
-    tag: choice("tag", "", [["", "any"], ...tags.map((each) => [each, cut(each, 40)])], (tag) => state.set({ tag })),
-    measure: choice("measure", state.measure, measures.map((each) => [each, each]), (measure) => state.set({ measure })),
-    score: choice("score", "", [["", "any"], ["zero", "0"], ["low", "below 0.5"], ["high", "0.5 or more"], ["full", "1"], ["none", "undefined"]], (score) => state.set({ score })),
-    sort: choice("sorted", "file", [["file", "as in the file"], ["worst", "worst first"], ["best", "best first"], ["references", "most references"]], (sort) => state.set({ sort })),
+    verdict: choice(t("verdict"), "", [any, ...index.verdictNames.map((each) => [each, verdictWords(each)])], (verdict) => state.set({ verdict })),
+    tag: choice(t("tag"), "", [any, ...tags.map((each) => [each, cut(each, 40)])], (tag) => state.set({ tag })),
+    measure: choice(t("measure"), state.measure, measures.map((each) => [each, each]), (measure) => state.set({ measure })),
+    score: choice(t("score"), "", [any, ["zero", "0"], ["low", t("below 0.5")], ["high", t("0.5 or more")], ["full", "1"], ["none", t("undefined")]], (score) => state.set({ score })),
+    sort: choice(t("sorted"), "file", [["file", t("as in the file")], ["worst", t("worst first")], ["best", t("best first")], ["references", t("most references")]], (sort) => state.set({ sort })),
   };
+  if (data.peers.length) {
+    controls.beside = choice(t("beside"), state.beside, data.peers.map((each) => [each.name, cut(each.name, 40)]), (beside) => state.set({ beside }));
+    controls.flip = choice(t("flipped"), "", [any, ["any", t("every flip")], ...Object.entries(CHANGES).map(([key, said]) => [key, t(said)])], (flip) => state.set({ flip }));
+  }
+  const changes = new Map();
+  const other = () => data.peers.find((each) => each.name === state.beside) ?? null;
+  const flips = () => {
+    const system = other();
+    if (!system) return [];
+    if (!changes.has(system)) changes.set(system, flipsOf(data, system));
+    return changes.get(system);
+  };
+  const save = el("button", { type: "button", class: "quiet", onclick: () => download(`${data.head.dataset?.name ?? "results"}-questions.csv`, questionsCsv(data, index, found, other(), flips())) }, t("Save as CSV"));
   const shown = el("p", { class: "shown", role: "status" });
   const spacer = el("div", { class: "spacer" });
-  const box = el("div", { class: "rows", role: "listbox", tabindex: "0", "aria-label": "Questions" }, spacer);
-  const place = el("div", { class: "open" }, el("p", { class: "nothing" }, "Choose a question."));
+  const box = el("div", { class: "rows", role: "listbox", tabindex: "0", "aria-label": t("Questions") }, spacer);
+  const nothing = () => el("p", { class: "nothing" }, t("Choose a question."));
+  const place = el("div", { class: "open" }, nothing());
   let found = [], active = -1;
 
   const row = (at) => {
@@ -90,7 +130,7 @@ function listSection(data, state) {
     const mine = index.verdictNames.filter((_, bit) => index.verdicts[number] & (1 << bit));
     const option = el("div", { class: "row", role: "option", id: `row-${at}`, "aria-selected": String(at === active), "aria-setsize": found.length, "aria-posinset": at + 1, onclick: () => open(at, true) },
       el("span", { class: "asked" }, el("bdi", {}, cut(index.queryOf(number) || index.idOf(number), 200))),
-      el("span", { class: "of" }, mine.map((each) => el("span", { class: `dot-word ${verdictClass(each)}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
+      el("span", { class: "of" }, flips()[number] && el("span", { class: `flip ${flips()[number]}` }, t(CHANGES[flips()[number]])), mine.map((each) => el("span", { class: `dot-word ${verdictClass(each)}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
       el("span", { class: `value ${value === null ? "" : value === 0 ? "zero" : value === 1 ? "full" : ""}` }, figure(value)));
     option.style.top = `${at * ROW}px`;
     return option;
@@ -104,27 +144,40 @@ function listSection(data, state) {
   };
   const filter = () => {
     const kept = found[active];
-    found = matching(index, state);
+    found = matching(index, state, flips());
     active = kept === undefined ? -1 : found.indexOf(kept);
     spacer.style.height = `${found.length * ROW}px`;
     box.scrollTop = 0;
-    shown.textContent = found.length === index.questions ? plural(index.questions, "question") : `${count(found.length)} of ${plural(index.questions, "question")}`;
+    shown.textContent = found.length === index.questions ? plural(index.questions, "question") : t("{n} of {all} questions", { n: count(found.length), all: count(index.questions) });
+    if (kept !== undefined && active < 0) close();
     draw();
+  };
+  // A filter that hides the open question closes it.
+  const close = () => {
+    active = -1;
+    state.q = "";
+    place.replaceChildren(nothing());
+    redraw = () => {};
+    document.body.classList.remove("reading");
   };
   const open = (at, read = false) => {
     active = at;
+    state.q = index.idOf(found[at]);
+    opened = `${state.q}\n${state.beside}`;
+    state.keep();
     const top = at * ROW;
     if (top < box.scrollTop) box.scrollTop = top;
     if (top + ROW > box.scrollTop + box.clientHeight) box.scrollTop = top + ROW - box.clientHeight;
     draw();
     if (read) document.body.classList.add("reading");
-    const { view, draw: drawPicture } = questionView(data, found[at], () => { document.body.classList.remove("reading"); box.focus(); box.scrollIntoView({ block: "center" }); });
+    const { view, draw: drawPicture } = questionView(data, found[at], () => { document.body.classList.remove("reading"); box.focus(); box.scrollIntoView({ block: "center" }); }, other());
     place.replaceChildren(view);
     drawPicture();
     redraw = drawPicture;
     if (read && matchMedia("(max-width: 860px)").matches) { view.focus({ preventScroll: true }); scrollTo(0, 0); }
   };
   let redraw = () => {};
+  let opened = "";
   let width = innerWidth;
   addEventListener("resize", () => { draw(); if (innerWidth !== width) { width = innerWidth; redraw(); } });
   box.addEventListener("scroll", () => requestAnimationFrame(draw), { passive: true });
@@ -137,14 +190,52 @@ function listSection(data, state) {
     open(Math.max(0, Math.min(found.length - 1, move)));
   });
   state.listeners.push(() => {
-    for (const [key, { select }] of Object.entries(controls)) select.value = state[key];
+    for (const [key, { select }] of Object.entries(controls)) {
+      if (![...select.options].some((each) => each.value === state[key])) state[key] = state.first[key];
+      select.value = state[key];
+    }
+    if (search.value !== state.search) search.value = state.search;
     filter();
+    const at = state.q ? found.findIndex((row) => index.idOf(row) === state.q) : -1;
+    if (at >= 0 && `${state.q}\n${state.beside}` !== opened) open(at, true);
   });
   const section = el("section", { "aria-labelledby": "questions", class: "questions" },
-    el("h2", { id: "questions" }, "Questions"),
+    el("h2", { id: "questions" }, t("Questions")),
     el("form", { class: "controls", role: "search", onsubmit: (event) => event.preventDefault() },
-      el("label", { class: "grow" }, el("span", {}, "search"), search), Object.values(controls).filter((each) => each.select.options.length > 1).map((each) => each.element)),
-    shown,
+      el("label", { class: "grow" }, el("span", {}, t("search")), search), Object.values(controls).filter((each) => each.select.options.length > 1).map((each) => each.element)),
+    el("div", { class: "list-head" }, shown, save),
     el("div", { class: "panes" }, box, place));
-  return { section, start: () => { filter(); if (found.length && !matchMedia("(max-width: 860px)").matches) open(0); } };
+  const start = () => {
+    state.read();
+    if (state.q && active < 0) state.set({ search: "", verdict: "", tag: "", score: "", flip: "" });  // a link shows its question
+    if (state.q) section.scrollIntoView({ block: "start", behavior: "instant" });
+    if (state.q && active < 0) place.replaceChildren(el("p", { class: "nothing", role: "status" }, t("No question here has the id {id}.", { id: cut(state.q, 80) })));
+    else if (!state.q && found.length && !matchMedia("(max-width: 860px)").matches) { open(0); state.q = ""; state.keep(); }
+  };
+  return { section, start };
+}
+
+// The questions shown, one a row, with the measures and what became of their references.
+function questionsCsv(data, index, rows, other, flips) {
+  const measures = Object.keys(index.measures);
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;  // no spreadsheet takes it for a formula
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  const heads = ["id", "query", "tags", ...measures, "references", "verdicts", ...(other ? ["flip", "beside", ...measures.map((each) => `${each} (${other.name})`)] : [])];
+  const lines = rows.map((row) => {
+    const question = data.question(row);
+    const beside = other?.at(question.id);
+    return [question.id, question.query, question.tags.join(" "), ...measures.map((each) => index.measures[each][row]),
+      question.references.map((each) => each.name).join("; "), question.references.map((each) => each.verdict ?? "").join("; "),
+      ...(other ? [flips[row], other.name, ...measures.map((each) => beside?.metrics[each])] : [])];
+  });
+  return [heads, ...lines].map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+}
+
+function download(file, text) {
+  const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
+  el("a", { href: address, download: file }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

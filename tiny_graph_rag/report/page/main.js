@@ -1,11 +1,27 @@
 // Puts the page together from what its data holds.
 
+// What is shown of the list, kept in the page's address so that a link shows the same: #q=ID&tag=…
+const SHOWN = { q: "", search: "", verdict: "", tag: "", measure: "", score: "", sort: "file", flip: "", beside: "" };
+
 function newState() {
-  const state = { search: "", verdict: "", tag: "", measure: "", score: "", sort: "file", listeners: [] };
+  const state = { ...SHOWN, first: { ...SHOWN }, listeners: [] };
+  const tell = () => { for (const each of state.listeners) each(); };
   state.set = (changed, look = false) => {
     Object.assign(state, changed);
-    for (const each of state.listeners) each();
+    tell();
+    state.keep();
     if (look) document.getElementById("questions").scrollIntoView({ block: "start" });
+  };
+  state.keep = () => {
+    const address = new URLSearchParams(Object.keys(SHOWN).filter((key) => state[key] !== state.first[key]).map((key) => [key, state[key]]));
+    const shown = address.size ? `#${address}` : " ";
+    if (decodeURIComponent(location.hash || " ") !== decodeURIComponent(shown)) history.replaceState(null, "", shown === " " ? location.href.split("#")[0] : shown);
+  };
+  // What the address says; a key that it lacks is as at first. Values that the list can't take are left out there.
+  state.read = () => {
+    const address = new URLSearchParams(location.hash.slice(1));
+    Object.assign(state, Object.fromEntries(Object.keys(SHOWN).map((key) => [key, address.get(key) ?? state.first[key]])));
+    tell();
   };
   return state;
 }
@@ -26,21 +42,22 @@ function verdictSection(data, state) {
     badge(verdict), el("span", { class: "number" }, count(many)))]);
   state.listeners.push(() => { for (const [verdict, button] of buttons) button.setAttribute("aria-pressed", String(state.verdict === verdict)); });
   return el("section", { "aria-labelledby": "verdicts" },
-    el("h2", { id: "verdicts" }, `What became of the ${plural(total, "reference")}`),
+    el("h2", { id: "verdicts" }, t("What became of the {n} references", { n: count(total) })),
     svg("svg", { class: "verdict-bar", "aria-hidden": "true" }, parts),
     el("div", { class: "chips" }, buttons.map(([, button]) => button)));
 }
 
 function colophon(data) {
   const { head } = data;
-  return el("footer", {}, el("p", {}, `Tiny-Graph-RAG eval ${head.package_version ?? ""}. This page is complete in itself and loads nothing.`),
-    el("p", { class: "hashes" }, [["graph", head.graph], ["gold set", head.dataset]].filter(([, file]) => file?.sha256).map(([what, file]) => `${what} ${file.sha256.slice(0, 16)}`).join(" · "), " (SHA-256)"));
+  return el("footer", {}, el("p", {}, `Tiny-Graph-RAG eval ${head.package_version ?? ""}. ${t("This page is complete in itself and loads nothing.")}`),
+    el("p", { class: "hashes" }, [[t("graph"), head.graph], [t("gold set"), head.dataset]].filter(([, file]) => file?.sha256).map(([what, file]) => `${what} ${file.sha256.slice(0, 16)}`).join(" · "), " (SHA-256)"));
 }
 
 async function main() {
   const page = document.getElementById("page");
   try {
     const data = await openData();
+    words = data.extra.words ?? {};
     const state = newState();
     const parts = [masthead(data)];
     let start = () => {};
@@ -52,10 +69,11 @@ async function main() {
     parts.push(colophon(data));
     page.replaceChildren(...parts.filter(Boolean));
     start();
+    addEventListener("hashchange", state.read);
     page.removeAttribute("aria-busy");
     globalThis.report = { document: data.document };
   } catch (error) {
-    page.replaceChildren(el("p", { class: "lost", role: "alert" }, `This page can't be shown: ${error.message}`));
+    page.replaceChildren(el("p", { class: "lost", role: "alert" }, t("This page can't be shown: {why}", { why: error.message })));
     throw error;
   }
 }

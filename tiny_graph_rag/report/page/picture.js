@@ -15,10 +15,10 @@ function walkPicture(question, data, width) {
   placeLabels(nodes, edges, width, height, LABEL);
   const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
   const tip = el("div", { class: "tip", hidden: true });
-  const followed = el("p", { class: "followed", "aria-live": "polite" }, "Choose an entity to follow its walk.");
+  const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Choose an entity to follow its walk."));
   const paths = new Map(edges.map((each) => [each, edgeGroup(each, edges)]));
   const groups = new Map(order.map((each) => [each, nodeGroup(each)]));
-  const picture = svg("svg", { class: "walk", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": "The walk through the graph: seeds in the middle, one ring a hop" },
+  const picture = svg("svg", { class: "walk", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": t("The walk through the graph: seeds in the middle, one ring a hop") },
     svg("defs", {}, ["walk", "path"].map((kind) =>
       svg("marker", { id: `arrow-${kind}`, class: `arrow ${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 8 4 0 8z" })))),
     rings.map((ring) => [
@@ -27,7 +27,7 @@ function walkPicture(question, data, width) {
     ]),
     floor !== null && [
       svg("line", { class: "floor", x1: 16, x2: width - 16, y1: floor + 8, y2: floor + 8 }),
-      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, question.references.some((each) => each.verdict) ? "no walk is known to these" : "not among the entities shown"),
+      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, question.references.some((each) => each.verdict) ? t("no walk is known to these") : t("not among the entities shown")),
     ],
     [...paths.values()], [...groups.values()]);
 
@@ -48,7 +48,7 @@ function walkPicture(question, data, width) {
     picture.classList.add("chosen");
     for (const [each, group] of [...paths, ...groups]) group.classList.toggle("on", on.has(each));
     for (const [each, group] of groups) group.setAttribute("aria-pressed", String(each === chosen));
-    followed.replaceChildren(...(steps.length ? walkWords(steps, data.nameOf) : [name(chosen.name), chosen.seed ? ": a seed" : ": no walk leads here"]));
+    followed.replaceChildren(...(steps.length ? walkWords(steps, data.nameOf) : [name(chosen.name), ": ", chosen.seed ? t("a seed") : t("no walk leads here")]));
   };
   order.forEach((each, at) => {
     const group = groups.get(each);
@@ -77,15 +77,15 @@ function walkPicture(question, data, width) {
   }
   const element = el("figure", { class: "picture" },
     el("div", { class: "canvas" }, picture, tip), legend(nodes, edges), followed,
-    leftOut > 0 && el("p", { class: "small" }, `${plural(leftOut, "more missed reference")} not drawn; all are listed below.`));
+    leftOut > 0 && el("p", { class: "small" }, t("{n} more missed references are not drawn; all are listed below.", { n: count(leftOut) })));
   return { element, choose: (id) => { const found = nodes.find((each) => each.id === id); if (found) choose(found); } };
 }
 
 function nodeGroup(each) {
   const kind = each.seed ? "seed" : each.rank ? "ranked" : "passed";
-  const words = [each.name, each.seed && "seed", each.rank && `rank ${each.rank}`, each.verdict === "hit" && "reference, hit", each.verdict === "miss" && `reference, ${verdictWords(each.reference.verdict)}`].filter(Boolean);
+  const said = [each.name, each.seed && t("seed"), each.rank && t("rank {n}", { n: each.rank }), each.verdict === "hit" && t("reference, hit"), each.verdict === "miss" && `${t("reference")}, ${verdictWords(each.reference.verdict)}`].filter(Boolean);
   const { x, y, anchor } = each.labelAt;
-  return svg("g", { class: `node ${kind} ${each.verdict ?? ""} ${each.hop < Infinity ? "" : "apart"}`, role: "button", "aria-label": cut(words.join(", "), 200), "aria-pressed": "false" },
+  return svg("g", { class: `node ${kind} ${each.verdict ?? ""} ${each.hop < Infinity ? "" : "apart"}`, role: "button", "aria-label": cut(said.join(", "), 200), "aria-pressed": "false" },
     each.verdict && svg("circle", { class: "mark", cx: each.x, cy: each.y, r: 13 }),
     svg("circle", { class: "dot", cx: each.x, cy: each.y, r: each.seed || each.rank ? 9.5 : 5 }),
     each.rank && svg("text", { class: "rank", x: each.x, y: each.y + 3.5, "text-anchor": "middle" }, String(each.rank)),
@@ -116,7 +116,7 @@ function nodeTip(each, data) {
   const entity = data.entity(each.id);
   return [
     el("strong", {}, name(each.name)), entity.type && el("span", { class: "small" }, cut(entity.type, 60)),
-    el("span", { class: "small" }, [each.seed && "seed", each.rank && `rank ${each.rank}, score ${figure(each.score)}`, each.reference && `reference: ${each.verdict === "hit" ? "hit" : verdictWords(each.reference.verdict)}`].filter(Boolean).join(" · ")),
+    el("span", { class: "small" }, [each.seed && t("seed"), each.rank && `${t("rank {n}", { n: each.rank })}, ${t("score")} ${figure(each.score)}`, each.reference && `${t("reference")}: ${each.verdict === "hit" ? t("hit") : verdictWords(each.reference.verdict)}`].filter(Boolean).join(" · ")),
     entity.description && el("span", {}, cut(entity.description, 280)),
   ].filter(Boolean);
 }
@@ -127,11 +127,11 @@ function walkLine(each, data) {
 
 function legend(nodes, edges) {
   const keys = [
-    ["seed", "seed", nodes.some((each) => each.seed)],
-    ["ranked", "retrieved, with its rank", nodes.some((each) => each.rank)],
-    ["hit", "reference, hit", nodes.some((each) => each.verdict === "hit")],
-    ["miss", "reference, missed", nodes.some((each) => each.verdict === "miss")],
-    ["path", "the path that would have reached it", edges.some((each) => each.kind === "path")],
+    ["seed", t("seed"), nodes.some((each) => each.seed)],
+    ["ranked", t("retrieved, with its rank"), nodes.some((each) => each.rank)],
+    ["hit", t("reference, hit"), nodes.some((each) => each.verdict === "hit")],
+    ["miss", t("reference, missed"), nodes.some((each) => each.verdict === "miss")],
+    ["path", t("the path that would have reached it"), edges.some((each) => each.kind === "path")],
   ];
-  return el("figcaption", { class: "legend" }, keys.filter(([, , there]) => there).map(([kind, words]) => el("span", { class: `key ${kind}` }, words)));
+  return el("figcaption", { class: "legend" }, keys.filter(([, , there]) => there).map(([kind, said]) => el("span", { class: `key ${kind}` }, said)));
 }

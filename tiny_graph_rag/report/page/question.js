@@ -1,15 +1,19 @@
 // One question, opened: its mentions, its walk, its ranking, what became of each reference, the answer.
 
-function questionView(data, row, back) {
+// other: the system beside this one, with what became of the same question there, where there is one.
+function questionView(data, row, back, other = null) {
   const question = data.question(row);
+  const beside = other?.at(question.id) ?? null;
   const k = data.head.summary?.k ?? 10;
   const wanted = new Map();
   for (const each of question.references) for (const id of each.entity_ids) wanted.set(id, each);
   const view = el("article", { class: "question", "aria-labelledby": "query", tabindex: "-1" },
-    el("button", { type: "button", class: "back quiet", onclick: back }, "← all questions"),
+    el("button", { type: "button", class: "back quiet", onclick: back }, t("← all questions")),
     el("h2", { id: "query", class: "query" }, queryMarked(question)),
     el("p", { class: "facts" }, el("span", {}, name(question.id)), question.tags.map((tag) => el("span", { class: "tag-word" }, name(tag, 40)))),
-    el("dl", { class: "scores" }, Object.entries(question.metrics).map(([measure, value]) => el("div", {}, el("dt", {}, measure), el("dd", {}, figure(value))))),
+    el("dl", { class: "scores" }, Object.entries(question.metrics).map(([measure, value]) => el("div", {}, el("dt", {}, measure), el("dd", {}, figure(value), beside && el("span", { class: "other" }, ` → ${figure(beside.metrics[measure])}`))))),
+    beside && besideView(question, beside, other, k),
+    asked(question),
     el("div", { class: "walk-place" }),
     linkedElsewhere(question, data.head.kind === "score"),
     rankingTable(question, data, wanted, k, (id) => picture?.choose(id)),
@@ -20,9 +24,32 @@ function questionView(data, row, back) {
   const draw = () => {
     const place = view.querySelector(".walk-place");
     picture = walkPicture(question, data, Math.max(300, Math.floor(place.clientWidth) || 640));
-    place.replaceChildren(...(picture ? [el("h3", {}, "The walk"), picture.element] : [el("p", { class: "nothing" }, question.ranked.length ? "This run came without walks: there is no picture to draw." : "Nothing was linked or retrieved: there is no walk to draw.")]));
+    place.replaceChildren(...(picture ? [el("h3", {}, t("The walk")), picture.element] : [el("p", { class: "nothing" }, question.ranked.length ? t("This run came without walks: there is no picture to draw.") : t("Nothing was linked or retrieved: there is no walk to draw."))]));
   };
   return { view, draw };
+}
+
+// What came before the question, and the answer that the gold set gives.
+function asked({ context, ground_truth: truth }) {
+  const lines = (words, texts) => texts.length ? el("div", {}, el("dt", {}, words), texts.map((each) => el("dd", {}, el("bdi", {}, cut(each, 2000))))) : null;
+  const known = [lines(t("asked before"), context ?? []), lines(t("ground truth"), [truth ?? []].flat())].filter(Boolean);
+  return known.length ? el("dl", { class: "asked" }, known) : null;
+}
+
+// Two systems on one question: their first k side by side, and what became of each reference.
+function besideView(question, beside, other, k) {
+  const wanted = new Set(question.references.flatMap((each) => each.entity_ids));
+  const list = (ranked) => el("ol", { class: "first" }, ranked.slice(0, k).map((each) => el("li", { class: wanted.has(each.id) ? "hit" : "" }, name(each.name, 60), wanted.has(each.id) && " ✓")));
+  const verdicts = new Map(beside.references.map((each) => [each.name, each]));
+  const moved = question.references.map((each) => ({ each, now: verdicts.get(each.name) })).filter(({ each, now }) => now && (now.verdict !== each.verdict || now.rank !== each.rank));
+  const place = ({ verdict, rank }) => [badge(verdict), rank ? el("span", { class: "small" }, ` ${t("rank {n}", { n: rank })}`) : null];
+  return el("section", { class: "beside" }, el("h3", {}, t("Beside {system}", { system: cut(other.name, 60) })),
+    el("div", { class: "two" },
+      el("div", {}, el("h4", {}, t("this result")), list(question.ranked)),
+      el("div", {}, el("h4", {}, name(other.name, 60)), list(beside.ranked))),
+    moved.length
+      ? el("ul", { class: "moved" }, moved.map(({ each, now }) => el("li", {}, name(each.name, 60), ": ", place(each), " → ", place(now))))
+      : el("p", { class: "small" }, t("Every reference meets the same end in both.")));
 }
 
 function queryMarked(question) {
@@ -34,7 +61,7 @@ function queryMarked(question) {
   let at = 0;
   for (const each of places) {
     if (each.start < at) continue;
-    parts.push(signs.slice(at, each.start).join(""), el("mark", { title: `linked to ${cut(each.name)} by ${each.rule}` }, signs.slice(each.start, each.end).join("")));
+    parts.push(signs.slice(at, each.start).join(""), el("mark", { title: t("linked to {name} by {rule}", { name: cut(each.name), rule: each.rule }) }, signs.slice(each.start, each.end).join("")));
     at = each.end;
   }
   parts.push(signs.slice(at).join(""));
@@ -44,9 +71,9 @@ function queryMarked(question) {
 function linkedElsewhere(question, walkless) {
   if (walkless) return null;
   const others = question.linked.filter((each) => each.start === null);
-  if (question.linked.length === 0) return el("p", { class: "nothing" }, "No entity of the graph was found in the question.");
+  if (question.linked.length === 0) return el("p", { class: "nothing" }, t("No entity of the graph was found in the question."));
   if (!others.length) return null;
-  return el("p", { class: "small" }, "Linked from outside the question: ", others.map((each, at) => [at ? ", " : "", name(each.name), ` (${each.rule})`]));
+  return el("p", { class: "small" }, t("Linked from outside the question:"), " ", others.map((each, at) => [at ? ", " : "", name(each.name), ` (${each.rule})`]));
 }
 
 function rankingTable(question, data, wanted, k, choose) {
@@ -57,47 +84,47 @@ function rankingTable(question, data, wanted, k, choose) {
       el("td", { class: "number" }, String(at + 1)),
       el("th", { scope: "row" },
         el("button", { type: "button", class: "link", onclick: () => choose(each.id) }, name(each.name)),
-        hit && el("span", { class: "check" }, " ✓", el("span", { class: "hidden" }, " reference")),
+        hit && el("span", { class: "check" }, " ✓", el("span", { class: "hidden" }, " ", t("reference"))),
         el("span", { class: "small" }, cut(data.entity(each.id).type ?? "", 40))),
       el("td", { class: "number" }, each.hop === null || each.hop < 0 ? "–" : String(each.hop)),
       el("td", { class: "number" }, figure(each.score)),
       el("td", { class: "way" }, walkWords(each.walk ?? [], data.nameOf)));
   });
   const head = ["rank", "entity", "hop", "score", "walk"];
-  return el("section", {}, el("h3", {}, "Ranking"),
-    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.map((each) => el("th", { scope: "col", class: ["entity", "walk"].includes(each) ? (each === "walk" ? "way" : "") : "number" }, each)))), el("tbody", {}, rows)),
-    question.ranked.length > k && el("p", { class: "small" }, `The line stands below rank ${k}, where the measures cut.`));
+  return el("section", {}, el("h3", {}, t("Ranking")),
+    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.map((each) => el("th", { scope: "col", class: ["entity", "walk"].includes(each) ? (each === "walk" ? "way" : "") : "number" }, t(each))))), el("tbody", {}, rows)),
+    question.ranked.length > k && el("p", { class: "small" }, t("The line stands below rank {k}, where the measures cut.", { k })));
 }
 
 function referenceTable(question, data) {
-  if (!question.references.length) return el("p", { class: "nothing" }, "No reference: the gold set says that nothing should be retrieved.");
-  return el("section", {}, el("h3", {}, "References"),
+  if (!question.references.length) return el("p", { class: "nothing" }, t("No reference: the gold set says that nothing should be retrieved."));
+  return el("section", {}, el("h3", {}, t("References")),
     el("ul", { class: "references" }, question.references.map((each) =>
-      el("li", {}, el("div", {}, el("strong", {}, name(each.name)), each.grade > 1 && el("span", { class: "small" }, `grade ${each.grade}`)),
+      el("li", {}, el("div", {}, el("strong", {}, name(each.name)), each.grade > 1 && el("span", { class: "small" }, t("grade {n}", { n: each.grade }))),
         each.verdict ? badge(each.verdict) : el("span", { class: "small" }, rankShown(each, question)), el("div", { class: "evidence" }, evidence(each, question, data))))));
 }
 
 // Where nothing was diagnosed: what the ranking itself shows.
 function rankShown(each, question) {
   const place = question.ranked.findIndex((row) => each.entity_ids.includes(row.id));
-  return place >= 0 ? `rank ${place + 1}` : "not among those shown";
+  return place >= 0 ? t("rank {n}", { n: place + 1 }) : t("not among those shown");
 }
 
 function evidence(each, question, data) {
   const parts = [];
   const list = (words, names) => el("p", {}, `${words}: `, names.map((one, at) => [at ? ", " : "", name(one, 60)]));
-  if (each.rank) parts.push(el("p", {}, `rank ${each.rank}${each.hop >= 0 && each.hop !== null && each.hop !== undefined ? `, ${plural(each.hop, "hop")}` : ""}`));
-  else if (each.verdict === "beyond_hops" && each.hop > 0) parts.push(el("p", {}, `needs ${plural(each.hop, "hop")}`));
-  else if (each.verdict === "unreachable") parts.push(el("p", {}, "no walk leads to it from the seeds"));
-  else if (each.verdict === "no_seed") parts.push(el("p", {}, "the question linked to no entity to start from"));
-  if (each.tried?.length) parts.push(list("looked for", each.tried));
+  if (each.rank) parts.push(el("p", {}, `${t("rank {n}", { n: each.rank })}${each.hop >= 0 && each.hop !== null && each.hop !== undefined ? `, ${plural(each.hop, "hop")}` : ""}`));
+  else if (each.verdict === "beyond_hops" && each.hop > 0) parts.push(el("p", {}, t("needs {hops}", { hops: plural(each.hop, "hop") })));
+  else if (each.verdict === "unreachable") parts.push(el("p", {}, t("no walk leads to it from the seeds")));
+  else if (each.verdict === "no_seed") parts.push(el("p", {}, t("the question linked to no entity to start from")));
+  if (each.tried?.length) parts.push(list(t("looked for"), each.tried));
   if (each.path?.length) parts.push(el("p", { class: "way" }, walkWords(each.path, data.nameOf)));
-  if (each.nearest?.length) parts.push(list("nearest names", each.nearest));
-  if (each.above?.length) parts.push(list("above it", each.above.slice(0, 5).map(data.nameOf)));
-  if (typeof each.matched === "string" && each.matched !== each.name) parts.push(list("matched by", [each.matched]));
-  if (each.resolved_by && !["name", "id"].includes(each.resolved_by)) parts.push(el("p", { class: "small" }, `resolved by ${each.resolved_by}`));
-  if (each.ambiguous) parts.push(el("p", { class: "small" }, `${each.entity_ids.length} entities bear this name; the first in the ranking counts`));
-  if (each.shares_entity) parts.push(el("p", { class: "small" }, "another reference means the same entity; they count once"));
+  if (each.nearest?.length) parts.push(list(t("nearest names"), each.nearest));
+  if (each.above?.length) parts.push(list(t("above it"), each.above.slice(0, 5).map(data.nameOf)));
+  if (typeof each.matched === "string" && each.matched !== each.name) parts.push(list(t("matched by"), [each.matched]));
+  if (each.resolved_by && !["name", "id"].includes(each.resolved_by)) parts.push(el("p", { class: "small" }, t("resolved by {level}", { level: t(each.resolved_by) })));
+  if (each.ambiguous) parts.push(el("p", { class: "small" }, t("{n} entities bear this name; the first in the ranking counts", { n: count(each.entity_ids.length) })));
+  if (each.shares_entity) parts.push(el("p", { class: "small" }, t("another reference means the same entity; they count once")));
   return parts;
 }
 
@@ -105,12 +132,12 @@ function answerView(answer, data) {
   if (!answer) return null;
   const scores = Object.entries(answer.scores ?? {}).filter(([, value]) => value !== null);
   const spent = answer.tokens?.total_tokens;
-  return el("section", {}, el("h3", {}, "Answer"),
+  return el("section", {}, el("h3", {}, t("Answer")),
     answer.error && el("p", { class: "lost" }, typeof answer.error === "string" ? cut(answer.error, 500) : cut(JSON.stringify(answer.error), 500)),
     answer.text !== null && answer.text !== undefined && el("blockquote", {}, el("bdi", {}, answer.text)),
-    answer.citations?.length > 0 && el("p", { class: "small" }, "cites ", answer.citations.map((each, at) => [at ? ", " : "", name(citationName(each, data), 60)])),
+    answer.citations?.length > 0 && el("p", { class: "small" }, t("cites"), " ", answer.citations.map((each, at) => [at ? ", " : "", name(citationName(each, data), 60)])),
     scores.length > 0 && el("dl", { class: "scores" }, scores.map(([key, value]) => el("div", {}, el("dt", {}, cut(key, 40)), el("dd", {}, typeof value === "number" ? figure(value) : cut(typeof value === "string" ? value : JSON.stringify(value), 200))))),
-    (spent || answer.cost_usd) && el("p", { class: "small" }, `${spent ? plural(spent, "token") : ""}${answer.estimated ? " (estimated)" : ""}, ${dollars(answer.cost_usd)}`));
+    (spent || answer.cost_usd) && el("p", { class: "small" }, `${spent ? plural(spent, "token") : ""}${answer.estimated ? ` ${t("(estimated)")}` : ""}, ${dollars(answer.cost_usd)}`));
 }
 
 function citationName(each, data) {

@@ -16,38 +16,38 @@ function sweepSection(sweep) {
     const seen = new Set();
     // A measure without a cutoff stands in the settings of every k; it is shown once.
     const rows = settings.map((each, at) => ({ each, at, part: chosen.tag ? each.by_tag?.[chosen.tag] : each }))
-      .filter(({ each, part }) => part?.measures?.[chosen.measure] && !seen.has(`${each.retriever}\n${each.hops}`) && seen.add(`${each.retriever}\n${each.hops}`));
+      .filter(({ each, part }) => part?.measures?.[chosen.measure] && !seen.has(`${each.system}\n${each.hops}`) && seen.add(`${each.system}\n${each.hops}`));
     const curve = (name, mine, value, dashed = false) => ({ name, dashed, points: mine.map(({ each, part }) => ({ x: each.hops, ...value(part) })).filter(({ x, y }) => x !== null && y !== null && y !== undefined) });
-    const retrievers = [...new Set(rows.map(({ each }) => each.retriever))];
-    const first = rows.filter(({ each }) => each.retriever === retrievers[0]);
+    const systems = [...new Set(rows.map(({ each }) => each.system))];
+    const first = rows.filter(({ each }) => each.system === systems[0]);
     const lines = [
-      ...retrievers.map((retriever) => curve(cut(retriever, 20), rows.filter(({ each }) => each.retriever === retriever), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
-      curve("oracle recall", first, (part) => ({ y: part.oracle_recall }), true),
-      curve("all within reach", first, (part) => ({ y: part.oracle_all }), true),
+      ...systems.map((system) => curve(cut(system, 40), rows.filter(({ each }) => each.system === system), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
+      curve(t("oracle recall"), first, (part) => ({ y: part.oracle_recall }), true),
+      curve(t("all within reach"), first, (part) => ({ y: part.oracle_all }), true),
     ].filter((line) => line.points.length);
     body.replaceChildren(...[
-      lines.length ? lineChart(lines, "hops") : null,
+      lines.length ? lineChart(lines, t("hops")) : null,
       best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, `${plural(best.hops, "hop")}: `) : null, best.reason) : null,
-      el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Settings" }, settingTable(rows, chosen.measure, best)),
+      el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Settings") }, settingTable(rows, chosen.measure, best)),
       sweep.rule ? el("p", { class: "small note" }, sweep.rule) : null,
     ].filter(Boolean));
   };
   const controls = [
-    choice("measure", chosen.measure, measures.map((each) => [each, each]), (measure) => { chosen.measure = measure; draw(); }),
-    tags.length && choice("tag", "", [["", "all questions"], ...tags.map((each) => [each, cut(each, 40)])], (tag) => { chosen.tag = tag; draw(); }),
+    choice(t("measure"), chosen.measure, measures.map((each) => [each, each]), (measure) => { chosen.measure = measure; draw(); }),
+    tags.length && choice(t("tag"), "", [["", t("all questions")], ...tags.map((each) => [each, cut(each, 40)])], (tag) => { chosen.tag = tag; draw(); }),
   ].filter(Boolean);
   draw();
   return [el("section", { "aria-labelledby": "sweep" },
-    el("h2", { id: "sweep" }, "By hops"), el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, controls.map((each) => each.element)), body)];
+    el("h2", { id: "sweep" }, t("By hops")), el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, controls.map((each) => each.element)), body)];
 }
 
 function settingTable(rows, measure, best) {
   const share = (value) => el("td", { class: "number" }, figure(value));
   const size = (value) => el("td", { class: "number" }, value === null || value === undefined ? "–" : count(Math.round(value)));
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["retriever", "hops", measure, "oracle recall", "all within reach", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each)))),
-    el("tbody", {}, rows.map(({ each, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === each.hops && (best.retriever ?? each.retriever) === each.retriever ? "best" : "" },
-      el("th", { scope: "row" }, name(each.retriever, 40)), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
+    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all within reach", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(each))))),
+    el("tbody", {}, rows.map(({ each, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === each.hops && (best.system ?? each.system) === each.system ? "best" : "" },
+      el("th", { scope: "row" }, name(each.system, 40)), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
       share(part.oracle_recall), share(part.oracle_all), size(each.subgraph?.mean), size(each.subgraph?.p95)))));
 }
@@ -56,16 +56,16 @@ function comparisonSection(comparison) {
   const tables = Object.entries(comparison.measures).map(([measure, rows]) => {
     const most = Math.max(0.02, ...rows.flatMap((each) => [each.low, each.high, each.difference]).map((value) => Math.abs(value ?? 0)));
     return el("table", { class: "by-tag compared" }, el("caption", {}, measure),
-      el("thead", {}, el("tr", {}, ["system", "mean", "difference", "", "p (Holm)", "won / tied / lost"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each || el("span", { class: "hidden" }, "interval"))))),
+      el("thead", {}, el("tr", {}, ["system", "mean", "difference", "", "p (Holm)", "won / tied / lost"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each ? t(each) : el("span", { class: "hidden" }, t("interval")))))),
       el("tbody", {}, rows.map((each) => el("tr", {},
         el("th", { scope: "row" }, name(each.system)), el("td", { class: "number" }, figure(each.mean), el("span", { class: "small" }, intervalWords({ low: each.mean_low, high: each.mean_high, n: each.n, reliable: each.n >= 30 }))),
-        el("td", { class: "number" }, each.difference === null || each.difference === undefined ? "baseline" : `${each.difference > 0 ? "+" : ""}${figure(each.difference)}`, el("span", { class: "small" }, each.low === null || each.low === undefined ? "" : `${figure(each.low)} – ${figure(each.high)}`)),
+        el("td", { class: "number" }, each.difference === null || each.difference === undefined ? t("baseline") : `${each.difference > 0 ? "+" : ""}${figure(each.difference)}`, el("span", { class: "small" }, each.low === null || each.low === undefined ? "" : `${figure(each.low)} – ${figure(each.high)}`)),
         el("td", {}, differenceBar(each, most)),
         el("td", { class: "number" }, each.p_holm === null || each.p_holm === undefined ? "–" : each.p_holm < 0.001 ? "< 0.001" : figure(each.p_holm)),
         el("td", { class: "number" }, each.wins === null || each.wins === undefined ? "–" : `${each.wins} / ${each.ties} / ${each.losses}`)))));
   });
-  return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, "Compared"),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Differences" }, tables),
+  return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, t("Compared")),
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Differences") }, tables),
     flipList(comparison.flips ?? []))];
 }
 
@@ -74,12 +74,12 @@ const FLIPS_SHOWN = 200;
 function flipList(flips) {
   if (!flips.length) return null;
   const rows = flips.slice(0, FLIPS_SHOWN).map((each) => el("tr", {},
-    el("td", { class: each.change === "lost" ? "lost" : "" }, each.change), el("td", {}, name(each.system, 40)),
+    el("td", { class: each.change === "lost" ? "lost" : "" }, t(each.change)), el("td", {}, name(each.system, 40)),
     el("th", { scope: "row" }, name(each.query || each.id, 200), each.query && el("div", { class: "small" }, name(each.id, 60))),
     el("td", {}, each.references.map((one) => el("div", {}, name(one.name, 60), `: ${verdictWords(one.before)} → ${verdictWords(one.after)}`)))));
-  return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Flips" },
-    el("table", { class: "by-tag flips" }, el("caption", {}, `${plural(flips.length, "question")} flipped`),
-      el("thead", {}, el("tr", {}, ["change", "system", "question", "references"].map((each) => el("th", { scope: "col" }, each)))),
+  return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Flips") },
+    el("table", { class: "by-tag flips" }, el("caption", {}, t("{n} questions flipped", { n: count(flips.length) })),
+      el("thead", {}, el("tr", {}, ["change", "system", "question", "references"].map((each) => el("th", { scope: "col" }, t(each))))),
       el("tbody", {}, rows)),
-    flips.length > FLIPS_SHOWN && el("p", { class: "small" }, `The first ${FLIPS_SHOWN}; the file has them all.`));
+    flips.length > FLIPS_SHOWN && el("p", { class: "small" }, t("The first {n}; the file has them all.", { n: FLIPS_SHOWN })));
 }

@@ -13,18 +13,32 @@ function masthead(data) {
   const { head } = data;
   const asked = head.kind === "score" ? null : head.config?.retrieval;  // a foreign run was not made by these settings
   const facts = [
-    head.graph && ["graph ", name(head.graph.name)],
-    head.run?.name && ["run ", name(head.run.name)],
+    head.graph && [t("graph"), " ", name(head.graph.name)],
+    head.run?.name && [t("run"), " ", name(head.run.name)],
     head.summary && [plural(head.summary.questions, "question")],
     head.summary && asked?.retriever && [`${asked.retriever}, ${plural(asked.hops, "hop")}`],
-    head.summary && asked?.linker && [`linked by ${asked.linker}`],
+    head.summary && asked?.linker && [t("linked by {linker}", { linker: asked.linker })],
     head.summary?.k && [`k = ${head.summary.k}`],
+    head.made?.label && [name(head.made.label, 60)],
+    head.made?.at && [head.made.at.replace("T", " ").replace("Z", " UTC")],
   ].filter(Boolean);
   return el("header", { class: "masthead" },
     el("div", {},
-      el("h1", {}, name(head.dataset?.name ?? "Results")),
-      el("p", { class: "facts" }, facts.map((each) => el("span", {}, each)))),
+      el("h1", {}, name(head.dataset?.name ?? t("Results"))),
+      el("p", { class: "facts" }, facts.map((each) => el("span", {}, each))),
+      settings(head)),
     themeButton());
+}
+
+// How these results were made: the command, and every setting that is not the default.
+function settings(head) {
+  const changed = head.kind === "score" ? [] : Object.entries(head.settings ?? {});
+  if (!changed.length && !head.made?.command) return null;
+  return el("details", { class: "made" }, el("summary", {}, t("How these results were made")),
+    head.made?.command && el("pre", {}, el("code", {}, cut(head.made.command, 2000))),
+    changed.length
+      ? el("dl", { class: "settings" }, changed.map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, el("bdi", {}, cut(typeof value === "string" ? value : JSON.stringify(value), 400))))))
+      : el("p", { class: "small" }, t("Every setting is the default.")));
 }
 
 function themeButton() {
@@ -34,7 +48,7 @@ function themeButton() {
     root.dataset.theme = dark() ? "light" : "dark";
     say();
   } });
-  const say = () => { button.textContent = dark() ? "Light" : "Dark"; button.setAttribute("aria-label", `Switch to ${dark() ? "light" : "dark"} colours`); };
+  const say = () => { button.textContent = dark() ? t("Light") : t("Dark"); button.setAttribute("aria-label", dark() ? t("Switch to light colours") : t("Switch to dark colours")); };
   say();
   return button;
 }
@@ -50,14 +64,14 @@ function summarySection(data) {
         intervalBar(mean),
         el("span", { class: "small" }, intervalWords(mean)))));
   return el("section", { "aria-labelledby": "summary" },
-    el("h2", { id: "summary" }, "Summary"),
+    el("h2", { id: "summary" }, t("Summary")),
     el("dl", { class: "stats" }, stats),
     el("p", { class: "counts" }, countWords(summary).map((each) => el("span", {}, each))));
 }
 
 function intervalWords({ low, high, n, reliable }) {
   const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
-  return `${range}n = ${count(n)}${reliable === false && n ? " (few: unreliable)" : ""}`;
+  return `${range}n = ${count(n)}${reliable === false && n ? ` ${t("(few: unreliable)")}` : ""}`;
 }
 
 // The mean as a dot and its interval as a line, from 0 to 1.
@@ -75,13 +89,13 @@ function intervalBar({ mean, low, high }, title = "") {
 function countWords(summary) {
   const { latency, total_token_usage: tokens } = summary;
   return [
-    `${count(summary.scored)} scored`,
-    summary.without_gold ? `${count(summary.without_gold)} without gold (in no mean)` : null,
-    summary.nothing_retrieved ? `${count(summary.nothing_retrieved)} retrieved nothing` : null,
-    summary.failed ? `${count(summary.failed)} failed (score 0)` : null,
-    tokens?.total_tokens ? `${count(tokens.total_tokens)} tokens, ${dollars(summary.estimated_cost_usd)}` : null,
-    latency?.p95 ? `${(latency.p50 * 1000).toFixed(1)} ms a question (p95 ${(latency.p95 * 1000).toFixed(1)} ms)` : null,
-    summary.questions_per_second ? `${count(Math.round(summary.questions_per_second))} questions a second` : null,
+    t("{n} scored", { n: count(summary.scored) }),
+    summary.without_gold ? t("{n} without gold (in no mean)", { n: count(summary.without_gold) }) : null,
+    summary.nothing_retrieved ? t("{n} retrieved nothing", { n: count(summary.nothing_retrieved) }) : null,
+    summary.failed ? t("{n} failed (score 0)", { n: count(summary.failed) }) : null,
+    tokens?.total_tokens ? `${plural(tokens.total_tokens, "token")}, ${dollars(summary.estimated_cost_usd)}` : null,
+    latency?.p95 ? t("{p50} ms a question (p95 {p95} ms)", { p50: (latency.p50 * 1000).toFixed(1), p95: (latency.p95 * 1000).toFixed(1) }) : null,
+    summary.questions_per_second ? t("{n} questions a second", { n: count(Math.round(summary.questions_per_second)) }) : null,
   ].filter(Boolean);
 }
 
@@ -92,17 +106,23 @@ function lossSection(data, state) {
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
-    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag ? null : summary.waterfall_gold_seeds, state.tag) : "");
+    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag ? null : summary.waterfall_gold_seeds, state.tag, summary.k) : "");
   };
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((each) =>
-    el("li", {}, el("span", {}, ticked(each.text)), each.rule && el("span", { class: "small" }, each.rule)));
+    el("li", {}, el("span", {}, ticked(adviceWords(each))), each.rule && el("span", { class: "small" }, t(each.rule))));
   return el("section", { "aria-labelledby": "loss" },
-    el("h2", { id: "loss" }, "Where recall is lost"),
+    el("h2", { id: "loss" }, t("Where recall is lost")),
     el("div", { class: advice.length ? "split" : "" },
       el("div", {}, body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
-      advice.length > 0 && el("div", {}, el("h3", {}, "What the numbers recommend"), el("ol", { class: "advice" }, advice))));
+      advice.length > 0 && el("div", {}, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice))));
+}
+
+// In the page's language where its words are known, else as the file has it.
+function adviceWords({ text, said, values }) {
+  if (!said || !words[said]) return text;
+  return t(said, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, t(value)])));
 }
 
 // `words in ticks` are commands.
@@ -113,31 +133,35 @@ function ticked(text) {
 // What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
 function lossNotes({ linking, hop_tags: hops, ties }) {
   const notes = [];
-  if (linking) notes.push(`Linking: seed precision ${figure(linking.seed_precision)}, recall ${figure(linking.seed_recall)} on ${plural(linking.questions, "question")} whose seeds the gold set names.`);
+  if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
   for (const [tag, each] of Object.entries(hops ?? {})) {
-    if (each.differ) notes.push(`Tag ${cut(tag, 40)}: in ${count(each.differ)} of ${plural(each.questions, "question")} the farthest reference lies elsewhere.`);
+    if (each.differ) notes.push(t("Tag {tag}: in {n} of {all} questions the farthest reference lies elsewhere.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
   }
   if (ties?.rate > 0) {
-    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => figure(each.worst) !== figure(each.best)).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`);
-    notes.push(`Ties at rank ${ties.k} in ${points(ties.rate)} % of the questions${ranges.length ? `; another order of equals could give ${ranges.join(", ")}` : "; another order of equals would move no mean by as much as .001"}.`);
+    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => figure(each.worst) !== figure(each.best)).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`).join(", ");
+    const found = { k: ties.k, share: points(ties.rate), ranges };
+    notes.push(ranges
+      ? t("Ties at rank {k} in {share} % of the questions; another order of equals could give {ranges}.", found)
+      : t("Ties at rank {k} in {share} % of the questions; another order of equals would move no mean by as much as .001.", found));
   }
   return notes;
 }
 
-function waterfallTable(steps, gold, tag) {
+function waterfallTable(steps, gold, tag, k) {
+  const said = (words) => t(words).replace(/\bk\b/g, k ?? "k");
   const rows = steps.map((each) =>
     el("tr", {},
-      el("th", { scope: "row" }, each.step, STEPS[each.step] && el("span", { class: "small" }, STEPS[each.step])),
+      el("th", { scope: "row" }, said(each.step), STEPS[each.step] && el("span", { class: "small" }, said(STEPS[each.step]))),
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
       gold && el("td", { class: "number" }, figure(gold.find((other) => other.step === each.step)?.recall))));
   return el("table", { class: "waterfall" },
-    tag ? el("caption", {}, "only ", name(tag)) : null,
+    tag ? el("caption", {}, t("only"), " ", name(tag)) : null,
     el("thead", {}, el("tr", {},
-      el("th", { scope: "col" }, "step"), el("th", { scope: "col" }, el("span", { class: "hidden" }, "bar")),
-      el("th", { scope: "col", class: "number" }, "recall"), el("th", { scope: "col", class: "number" }, "lost"),
-      gold && el("th", { scope: "col", class: "number" }, "gold seeds"))),
+      el("th", { scope: "col" }, t("step")), el("th", { scope: "col" }, el("span", { class: "hidden" }, t("bar"))),
+      el("th", { scope: "col", class: "number" }, t("recall")), el("th", { scope: "col", class: "number" }, t("lost")),
+      gold && el("th", { scope: "col", class: "number" }, t("gold seeds")))),
     el("tbody", {}, rows));
 }
 
@@ -165,18 +189,18 @@ function tagSection(data, state) {
       measures.map((measure) => {
         const mean = part.measures[measure] ?? { mean: null, n: 0 };
         return el("td", { class: `number ${mean.reliable === false ? "unsure" : ""}` },
-          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? "no gold" : intervalWords(mean).replace(" (few: unreliable)", "")));
+          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? t("no gold") : intervalWords({ ...mean, reliable: true })));
       }));
   });
   state.listeners.push(() => { for (const [tag, button] of buttons) button.setAttribute("aria-pressed", String(state.tag === tag)); });
   const few = tags.some(([, part]) => Object.values(part.measures).some((mean) => mean.reliable === false && mean.n));
   return el("section", { "aria-labelledby": "tags" },
-    el("h2", { id: "tags" }, "By tag"),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Means by tag" },
+    el("h2", { id: "tags" }, t("By tag")),
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Means by tag") },
       el("table", { class: "by-tag" },
         el("thead", {}, el("tr", {},
-          el("th", { scope: "col" }, "tag"), el("th", { scope: "col", class: "number" }, "questions"),
+          el("th", { scope: "col" }, t("tag")), el("th", { scope: "col", class: "number" }, t("questions")),
           measures.map((measure) => el("th", { scope: "col", class: "number" }, measure)))),
         el("tbody", {}, rows))),
-    few && el("p", { class: "small" }, "Paler figures rest on fewer than 30 questions: their intervals are not reliable."));
+    few && el("p", { class: "small" }, t("Paler figures rest on fewer than 30 questions: their intervals are not reliable.")));
 }

@@ -76,6 +76,6 @@ def _letters(contents: Sequence[dict[str, Any]]) -> set[str]:
         words += [(each.get("dataset") or {}).get("name", "")]
         words += list((each.get("summary") or {}).get("by_tag", {}))
         for setting in each.get("settings", []):
-            words += [setting["retriever"], *setting.get("by_tag", {})]
+            words += [setting["system"], *setting.get("by_tag", {})]
         words += [row["system"] for rows in each.get("measures", {}).values() for row in rows]
     return {letter for word in words for letter in word}

@@ -120,12 +120,12 @@ def _hops(content: Json) -> Figure:
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
     for panel, tag in zip(panels, slices, strict=False):
         parts = [(each, each["by_tag"].get(tag) if tag else each) for each in used]
-        retrievers = list(dict.fromkeys(each["retriever"] for each in used))
-        for colour, retriever in zip(LINES, retrievers, strict=False):
+        systems = list(dict.fromkeys(each["system"] for each in used))
+        for colour, system in zip(LINES, systems, strict=False):
             rows = [
                 (each["hops"], part["measures"].get(measure))
                 for each, part in parts
-                if part and each["retriever"] == retriever
+                if part and each["system"] == system
             ]
             rows = [(hops, mean) for hops, mean in rows if mean and mean["mean"] is not None]
             hops = [each for each, _ in rows]
@@ -135,7 +135,7 @@ def _hops(content: Json) -> Figure:
                 color=colour,
                 marker="o",
                 markersize=3,
-                label=f"{drawable(retriever, 20)}, {measure}",
+                label=f"{drawable(system, 20)}, {measure}",
             )
             if rows and all(mean.get("low") is not None for _, mean in rows):
                 panel.fill_between(

@@ -87,7 +87,7 @@ class Table:
     def __rich_console__(self, console: RichConsole, options: ConsoleOptions) -> Iterator[RichTable | str]:
         fitted, left_out = self.fitted(options.max_width)
         yield fitted.drawn()
-        if left_out:
+        if any(left_out):
             yield f"left out, for the terminal is narrow: {', '.join(left_out)}"
 
     def fitted(self, width: int) -> tuple[Table, list[str]]:
@@ -126,6 +126,14 @@ class Table:
         )
         gone = [each.header for place, each in enumerate(self.columns) if place not in kept and each.header]
         return table, gone
+
+    def fits(self, width: int) -> bool:
+        """Whether every cell has its room in `width` columns."""
+        widths = [
+            max(cell_width(_plain(text)) for text in (each.header, *(row[0][place] for row in self.rows)))
+            for place, each in enumerate(self.columns)
+        ]
+        return sum(widths) + 3 * len(widths) - 1 <= width
 
     def drawn(self) -> RichTable:
         from rich import box
@@ -192,6 +200,19 @@ class PlainConsole:
             return
         lines = shown.plain_lines() if isinstance(shown, Table) else map(_plain, str(shown).split("\n"))
         self.stream.write("".join(f"{line}\n" for line in lines))
+
+
+def cut(text: str, width: int) -> str:
+    """`text` in `width` columns of a terminal at most; what is longer ends in an ellipsis."""
+    if cell_width(text) <= width:
+        return text
+    kept, used = [], 1
+    for sign in text:
+        used += cell_width(sign)
+        if used > width:
+            break
+        kept.append(sign)
+    return "".join(kept).rstrip() + "…"
 
 
 def _room(text: str, whole: bool) -> int:

@@ -54,8 +54,9 @@ def print_forecast(
     for what, found, cost in rows:
         sign = "" if found.exact else "≈ "
         console.print(f"{what}: {found.calls:,} calls ({found.known:,} more are answered already)")
-        more = f" to {found.most_prompt_tokens:,}" if found.most_prompt_tokens > found.prompt_tokens else ""
-        console.print(f"  prompt tokens: {sign}{found.prompt_tokens:,}{more}")
+        least, most = found.least_prompt_tokens, found.most_prompt_tokens
+        between = f" ({least:,} to {most:,})" if most > least else ""
+        console.print(f"  prompt tokens: {sign}{found.prompt_tokens:,}{between}")
         console.print(f"  answer tokens: at most {found.most_completion_tokens:,}")
         shown = "unknown" if cost is None else f"{sign}${cost[0]:.4f} to {sign}${cost[1]:.4f}"
         console.print(f"  cost: {shown}")

@@ -7,28 +7,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import one_line, verdict_words
-from tiny_graph_rag.report.terminal import Console, Table, escape
+from tiny_graph_rag.report.plain import TRIED_SHOWN, one_line
+from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import recommendations
+from tiny_graph_rag.study.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
 
+    from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
     from tiny_graph_rag.study.verdicts import Step
 
 
-REFERENCES_WIDTH = 16  # of a verdict and its number
 WORST_SHOWN = 5  # questions; the page lists them all
-BAR, SHORT_BAR = 24, 10  # characters of a full bar; the short one where the terminal is narrow
-ROOMY = 100  # columns from which the meaning of each step is written beside it
+REFERENCES_SHOWN = 3  # missed ones of a question
+BAR = 24  # characters of a full bar
 FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
 
-_MEANING = {
+MEANING = {
     "in graph": "names that no entity bears",
     "reachable": "no seed, or another component",
     "past filters": "kept out by a filter option",
@@ -39,35 +41,52 @@ _MEANING = {
 }
 
 
-def print_evaluation(evaluation: Evaluation, console: Console) -> None:
-    """The summary, then what explains it."""
+def print_evaluation(
+    evaluation: Evaluation, console: Console, command_for: Callable[[str], str] = lambda question: ""
+) -> None:
+    """The summary, then what explains it. command_for: id of a question → the command that shows it."""
     print_summary(evaluation.summary, console)
     _print_explanation(evaluation.explanation, console)
-    _print_worst(evaluation, console)
-    for advice in recommendations(evaluation.explanation):
-        console.print(f"[bold]{advice.rule}[/bold]: {escape(advice.text)}")
+    _print_worst(evaluation, console, command_for)
+    hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
+    for advice in recommendations(evaluation.explanation, evaluation.trials):
+        if advice.rule == "more hops" and hops_tried:
+            continue  # what was tried says more than what might be
+        console.print(f"[bold]{t(advice.rule)}[/bold]: {escape(advice.shown)}")
 
 
 def _print_explanation(found: Explanation, console: Console) -> None:
     if any(math.isnan(step.recall) for step in found.waterfall):
         return
     gold = found.gold_seeds
-    console.print(
-        _waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else (), console.width)
-    )
+    console.print(_waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else ()))
     if gold:
         gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
         console.print(
-            f"linking: seed precision {shown(gold.precision)}, recall {shown(gold.recall)} "
-            f"({amount(gold.questions, 'question')} with seed_entities); from the gold seeds "
-            f"recall@{found.diagnosis.cutoff} {gained:+.3f}"
+            t(
+                "linking: seed precision {precision}, recall {recall} ({n} questions with seed_entities); "
+                "from the gold seeds recall@{k} {gain}",
+                precision=shown(gold.precision),
+                recall=shown(gold.recall),
+                n=f"{gold.questions:,}",
+                k=found.diagnosis.cutoff,
+                gain=f"{gained:+.3f}",
+            )
         )
     for tag, each in found.hop_tags.items():
         if each.differ:
             spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items())
             console.print(
-                f"tag {tag}: the farthest reference lies elsewhere in {each.differ:,} of "
-                f"{each.questions:,} questions (hops measured → questions: {spread})"
+                escape(
+                    t(
+                        "tag {tag}: the farthest reference lies elsewhere in {differ} of {n} questions "
+                        "(hops measured → questions: {spread})",
+                        tag=tag,
+                        differ=f"{each.differ:,}",
+                        n=f"{each.questions:,}",
+                        spread=spread,
+                    )
+                )
             )
     if found.ties.rate > FEW_TIES:
         ranges = ", ".join(
@@ -75,53 +94,133 @@ def _print_explanation(found: Explanation, console: Console) -> None:
             for each, (worst, best) in found.ties.measures.items()
             if shown(worst) != shown(best)
         )
-        could = f"could give {ranges}" if ranges else "would move no mean by as much as .001"
+        values = {"k": found.ties.cutoff, "share": f"{found.ties.rate:.1%}", "ranges": ranges}
         console.print(
-            f"ties at rank {found.ties.cutoff}: {found.ties.rate:.1%} of the questions; "
-            f"another order of equals {could}"
+            t(
+                "ties at rank {k}: {share} of the questions; another order of equals could give {ranges}",
+                **values,
+            )
+            if ranges
+            else t(
+                "ties at rank {k}: {share} of the questions; another order of equals would move no mean by "
+                "as much as .001",
+                **values,
+            )
         )
 
 
-def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step], width: int) -> Table:
-    full = BAR if width >= ROOMY - BAR else SHORT_BAR
+def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step]) -> Table:
+    """Where there is little room the bar goes first: it says what the figure beside it says."""
     table = Table()
-    table.add_column("where recall is lost")
-    table.add_column("points", justify="right")
-    table.add_column("left", justify="right")
-    table.add_column("", no_wrap=True, min_width=full)
+    table.add_column(t("where recall is lost"))
+    table.add_column(t("points"), justify="right")
+    table.add_column(t("left"), justify="right")
+    table.add_column("", no_wrap=True, min_width=BAR, spare=2)
     if gold:
-        table.add_column("gold seeds", justify="right")
-    if width >= ROOMY:
-        table.add_column("")
+        table.add_column(t("gold seeds"), justify="right")
+    table.add_column("", spare=1)
     by_name = {step.name: step for step in gold}
     for step in steps:
-        name = step.name.replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
-        kept, before = round(full * step.recall), round(full * (step.recall + step.loss))
+        name = t(step.name).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
+        kept, before = round(BAR * step.recall), round(BAR * (step.recall + step.loss))
         bar = "█" * kept + "░" * (before - kept)
         other = [shown(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
         lost = f"−{100 * step.loss:.1f}" if step.loss > 0 else "0"
-        meaning = [_MEANING[step.name]] if width >= ROOMY else []
-        table.add_row(name, lost, shown(step.recall), bar, *other, *meaning)
+        table.add_row(name, lost, shown(step.recall), bar, *other, t(MEANING[step.name]))
     return table
 
 
-def _print_worst(evaluation: Evaluation, console: Console) -> None:
-    """The questions with the lowest nDCG (else the first measure), and what became of their references."""
+def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
+    """How many questions score 0, and the worst of each kind of loss, by nDCG (else the first measure)."""
     measures = list(evaluation.scores)
     measure = next((each for each in measures if str(each).startswith("ndcg")), measures[0])
     values = evaluation.scores[measure]
-    short = [row for row in np.argsort(values, kind="stable").tolist() if values[row] < 1]
-    if not short:
+    worst = _spread_over_losses(evaluation, measure)[:WORST_SHOWN]
+    if not worst:
         return
-    table = Table()
-    table.add_column("worst questions")
-    table.add_column(str(measure), justify="right", no_wrap=True)
-    table.add_column("references", min_width=REFERENCES_WIDTH)
-    for row in short[:WORST_SHOWN]:
+    zero, scored = int((values == 0).sum()), int((~np.isnan(values)).sum())
+    console.print("")
+    console.print(
+        counted(
+            zero,
+            "{n} of {all} questions scores 0 ({measure}). The worst, by kind of loss:",
+            "{n} of {all} questions score 0 ({measure}). The worst, by kind of loss:",
+            all=f"{scored:,}",
+            measure=measure,
+        )
+    )
+    for row in worst:
         found = question(evaluation, row)
-        ends = verdict_words(found)
-        table.add_row(escape(one_line(found["query"])), shown(float(values[row])), escape(one_line(ends)))
-    console.print(table)
+        head = f" {shown(float(values[row]))}  {one_line(found['id'], 60)}  "
+        console.print(f"{escape(head)}{escape(cut(one_line(found['query']), console.width - len(head)))}")
+        for line in _ends(found):
+            console.print(f"        {escape(cut(line, console.width - 8))}")
+        told = command_for(found["id"])
+        if told:
+            console.print(f"        [dim]{escape(told)}[/dim]", soft_wrap=True)
+    console.print("")
+
+
+def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
+    """Questions below 1, worst first, but one of each kind of loss before a second of any. A question's kind
+    is the first place where one of its references was lost."""
+    values, found = evaluation.scores[measure], evaluation.explanation.diagnosis
+    kinds: dict[int, list[int]] = {}
+    lost = np.full(len(values), int(Verdict.HIT))
+    np.minimum.at(lost, found.questions, found.verdicts)
+    for row in np.argsort(values, kind="stable").tolist():
+        if values[row] < 1:
+            kinds.setdefault(int(lost[row]), []).append(row)
+    found_last = int(Verdict.HIT)  # nothing lost, only ranked late
+    groups = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind == found_last, -len(kinds[kind])))]
+    turns = range(max(map(len, groups), default=0))
+    return [rows[turn] for turn in turns for rows in groups if turn < len(rows)]
+
+
+def _ends(found: dict[str, Any]) -> Iterator[str]:
+    """A line a reference that was missed: what stood in its way, with its figure."""
+    missed = [each for each in found["references"] if each["verdict"] != "hit"]
+    for each in missed[:REFERENCES_SHOWN]:
+        yield f"{one_line(each['name'], 40)}: {end_words(each)}"
+    if len(missed) > REFERENCES_SHOWN:
+        yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
+    if not missed:
+        ranks = sorted(each["rank"] for each in found["references"] if each["rank"])
+        yield t("every reference is found: rank {ranks}", ranks=", ".join(map(str, ranks)))
+
+
+def end_words(reference: dict[str, Any]) -> str:
+    """What became of a reference, with the figure that tells how far off it is."""
+    verdict, rank, hop = reference["verdict"], reference.get("rank"), reference.get("hop")
+    if verdict == "beyond_hops" and hop:
+        return t("needs {n} hops", n=hop)
+    if verdict == "ranked_below_k" and rank:
+        return t("stands at rank {n}", n=rank)
+    if verdict == "no_seed":
+        tried = reference.get("tried") or ()
+        if tried:
+            more = ", …" if len(tried) > TRIED_SHOWN else ""
+            return t(
+                "the question links to nothing; looked for: {words}",
+                words=", ".join(tried[:TRIED_SHOWN]) + more,
+            )
+        return t("the question links to nothing")
+    if verdict == "not_in_graph":
+        near = reference.get("nearest") or ()
+        if near:
+            return t("no entity bears this name; the nearest: {names}", names=", ".join(near[:3]))
+    return t(END_WORDS.get(verdict, verdict.replace("_", " ")))
+
+
+END_WORDS = {
+    "hit": "hit",
+    "below_depth": "reached, but not among the --depth entities returned",
+    "filtered": "a filter option keeps it out",
+    "unreachable": "no walk leads to it from what the question links to",
+    "beyond_hops": "farther than --hops",
+    "ranked_below_k": "ranked below k",
+    "not_in_graph": "no entity bears this name",
+}
 
 
 BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
@@ -130,9 +229,9 @@ BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
 def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
     """What each kind of altered question cost, with the first questions that broke."""
     table = Table()
-    for name in ("asked again with", "measure"):
+    for name in (t("asked again with"), t("measure")):
         table.add_column(name)
-    for name in ("mean", "drop", "95 % interval", "n"):
+    for name in (t("mean"), t("drop"), t("95 % interval"), "n"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in found:
         for place, (measure, drop) in enumerate(each.measures.items()):
@@ -144,7 +243,17 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
     for each in found:
         more = ", …" if len(each.broken) > BROKEN_SHOWN else ""
         listed = ", ".join(question for question, _ in each.broken[:BROKEN_SHOWN]) + more
-        said = f"{len(each.broken):,} broke ({listed})" if each.broken else "none broke"
+        values = {
+            "kind": each.kind,
+            "n": f"{each.altered:,}",
+            "broken": f"{len(each.broken):,}",
+            "ids": listed,
+        }
         console.print(
-            escape(f"{each.kind}: {amount(each.altered, 'question')} altered, {said}"), soft_wrap=True
+            escape(
+                t("{kind}: {n} questions altered, {broken} broke ({ids})", **values)
+                if each.broken
+                else t("{kind}: {n} questions altered, none broke", **values)
+            ),
+            soft_wrap=True,
         )

@@ -9,6 +9,7 @@ from tiny_graph_rag.report.terminal import Console, Table, escape
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics
+    from tiny_graph_rag.graph.tables import Origin
 
 
 SHOWN = 8  # types, hubs, components or shared names a line
@@ -20,7 +21,9 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
     table.add_column()
     components = [f"{size:,}" for size in found.components]
     degrees = ", ".join(f"{label} {found.degrees[q]:g}" for q, label in _QUANTILES.items())
+    written_by = found.origin.writer or "this program"
     for label, value in (
+        ("written by", written_by),
         ("entities", f"{found.entities:,}"),
         ("  types", _listed(f"{each} {count:,}" for each, count in found.entity_types.items())),
         ("relations", f"{found.relations:,}"),
@@ -38,6 +41,20 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
         ("self-loops", f"{found.self_loops:,}"),
     ):
         table.add_row(label, escape(value))
+    console.print(table)
+    if found.origin.columns:
+        _print_origin(found.origin, console)
+
+
+def _print_origin(origin: Origin, console: Console) -> None:
+    """What became of every column of the file, and of what is no entity and no relation."""
+    table = Table(title=escape(f"what {origin.writer} wrote"))
+    for column in ("in the file", "became"):
+        table.add_column(column)
+    for place, column, became in origin.columns:
+        table.add_row(escape(f"{place}: {column}"), escape(became))
+    for each in origin.dropped:
+        table.add_row(escape(each.what), escape(f"dropped: {each.count:,}, such as {each.examples[0]}"))
     console.print(table)
 
 

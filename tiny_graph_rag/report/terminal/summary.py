@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
-from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.measures.summary import Slice, Summary
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.terminal import Console, Table, escape
 
@@ -28,59 +29,70 @@ def interval(mean: Mean) -> str:
     return f"{shown(mean.mean)} [dim]{ends}{' ' if mean.reliable else '?'}[/dim]"
 
 
+def marked(mean: Mean) -> str:
+    """A mean alone, and a ? where too few questions stand behind it."""
+    return shown(mean.mean) + ("" if mean.reliable or math.isnan(mean.mean) else "[dim]?[/dim]")
+
+
 def print_summary(summary: Summary, console: Console) -> None:
     """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
     overall = summary.overall
     if len(overall.measures) > BESIDE:
         table = Table()
-        for column in ("measure", "all questions", "n"):
-            table.add_column(column, justify="left" if column == "measure" else "right")
+        for place, column in enumerate((t("measure"), t("all questions"), "n")):
+            table.add_column(column, justify="right" if place else "left")
         for each, mean in overall.measures.items():
             table.add_row(str(each), interval(mean), f"{mean.n:,}")
         console.print(table)
         if summary.by_tag:
-            console.print(f"by tag ({len(summary.by_tag)}): in the results file")
+            console.print(t("by tag ({n}): in the results file", n=len(summary.by_tag)))
     else:
-        console.print(_beside(summary))
+        table = _beside(summary, interval)
+        if not table.fits(console.width):
+            table = _beside(summary, marked)
+            console.print(t("intervals are left out, for there is no room; the results file has them"))
+        console.print(table)
     means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
     if not all(mean.reliable for mean in means):
         console.print(
-            f"means with their 95 % interval; ?: fewer than {RELIABLE_FROM} questions, not to be relied on"
+            t(
+                "means with their 95 % interval; ?: fewer than {n} questions, not to be relied on",
+                n=RELIABLE_FROM,
+            )
         )
     if overall.without_gold:
         console.print(
-            amount(
+            counted(
                 overall.without_gold,
-                "question has no reference and is",
-                "questions have no reference and are",
+                "{n} question has no reference and is in no mean (n counts the others)",
+                "{n} questions have no reference and are in no mean (n counts the others)",
             )
-            + " in no mean (n counts the others)"
         )
     if overall.nothing_retrieved:
         console.print(
-            amount(
+            counted(
                 overall.nothing_retrieved,
-                "question retrieved nothing; with a reference it scores 0",
-                "questions retrieved nothing; with a reference they score 0",
+                "{n} question retrieved nothing; with a reference it scores 0",
+                "{n} questions retrieved nothing; with a reference they score 0",
             )
         )
 
 
-def _beside(summary: Summary) -> Table:
+def _beside(summary: Summary, spelled: Callable[[Mean], str]) -> Table:
     overall = summary.overall
     table = Table()
-    table.add_column("questions")
+    table.add_column(t("questions"))
     for each in overall.measures:
         table.add_column(str(each), justify="right")
     table.add_column("n", justify="right")
-    _add(table, "all", overall, style="bold")
+    _add(table, t("all"), overall, spelled, style="bold")
     by_tag = sorted(summary.by_tag.items(), key=lambda item: (-item[1].questions, item[0]))
     for tag, part in by_tag:
-        _add(table, f"  {escape(one_line(tag, 40))}", part)
+        _add(table, f"  {escape(one_line(tag, 40))}", part, spelled)
     return table
 
 
-def _add(table: Table, label: str, part: Slice, style: str = "") -> None:
+def _add(table: Table, label: str, part: Slice, spelled: Callable[[Mean], str], style: str = "") -> None:
     counted = [mean.n for mean in part.measures.values()]
     n = f"{min(counted):,}" if len(set(counted)) == 1 else f"{min(counted):,}–{max(counted):,}"
-    table.add_row(label, *(interval(mean) for mean in part.measures.values()), n, style=style)
+    table.add_row(label, *map(spelled, part.measures.values()), n, style=style)

@@ -6,13 +6,20 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.measures.statistics import RELIABLE_FROM
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown
-from tiny_graph_rag.study.sweep import rule
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.sweep import Setting, Sweep
+    from tiny_graph_rag.study.sweep import Recommendation, Setting, Sweep
 
+COLUMNS = (
+    "within hops: mean share of a question's references that lie within the hops, the most that any ranking "
+    "can find; all within: share of questions whose references all do; reached, p95: entities within the "
+    "hops a question, mean and 95th percentile; seconds: of retrieval for all questions"
+)
+CURVES = 3  # systems whose curves stand side by side
 BAR = 10  # characters of a full bar
 _BAR_SPARE = 100  # the bar says what the figure beside it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -24,20 +31,78 @@ def print_sweep(found: Sweep, console: Console) -> None:
     console.print(_settings(found, rows))
     if len(found.plan.cutoffs) > 1:
         others = ", ".join(str(each) for each in found.plan.cutoffs if each != shown_at)
-        console.print(f"the file holds the measures at {others} too")
+        console.print(t("the file holds the measures at {cutoffs} too", cutoffs=others))
+    console.print(t(COLUMNS), soft_wrap=True)
     if len(found.recommended) > 1:
         console.print(_tags(found, rows))
     whole = found.recommended[""]
-    console.print(f"recommended: {_said(found, '')} – {escape(whole.reason)}")
-    console.print(f"rule: {rule(str(found.plan.decide_by), found.plan.tolerance)}", soft_wrap=True)
-    for flip in found.flips:
+    console.print(
+        escape(t("recommended: {setting} – {reason}", setting=_said(found, ""), reason=_reason(whole)))
+    )
+    if whole.best is not None:
+        best = found.settings[whole.best]
+        mean = best.overall.measures[found.plan.decide_by]
+        console.print(
+            t(
+                "best mean: {setting} with {measure} {mean} over {n} questions",
+                setting=escape(_named(found, best)),
+                measure=found.plan.decide_by,
+                mean=shown(mean.mean),
+                n=f"{mean.n:,}",
+            )
+        )
+    console.print(
+        t(
+            "rule: the smallest hop count for which the 95 % upper bound of the loss in {measure} against "
+            "the best setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at "
+            "most {tolerance}; none below {n} questions",
+            measure=found.plan.decide_by,
+            tolerance=f"{found.plan.tolerance:g}",
+            n=RELIABLE_FROM,
+        ),
+        soft_wrap=True,
+    )
+    drawn = _drawn(found, rows)
+    for flip in (each for each in found.flips if each.system in drawn):
         console.print(
             escape(
-                f"{flip.retriever} {flip.before} → {flip.after} hops: {len(flip.won)} won{_some(flip.won)}, "
-                f"{len(flip.lost)} lost{_some(flip.lost)}"
+                t(
+                    "{system} {before} → {after} hops: {won} won{won_ids}, {lost} lost{lost_ids}",
+                    system=flip.system,
+                    before=flip.before,
+                    after=flip.after,
+                    won=len(flip.won),
+                    won_ids=_some(flip.won),
+                    lost=len(flip.lost),
+                    lost_ids=_some(flip.lost),
+                )
             ),
             soft_wrap=True,
         )
+
+
+def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
+    """The systems whose curves are shown by tag: all where they are few, else the one with the best mean."""
+    names = list(dict.fromkeys(each.system for each in rows))
+    best = found.recommended[""].best
+    return names if len(names) <= CURVES or best is None else [found.settings[best].system]
+
+
+def _reason(found: Recommendation) -> str:
+    """Why this setting, or why none."""
+    if found.setting is None:
+        return t(
+            "{n} questions are too few to recommend by (fewer than {least})",
+            n=found.questions,
+            least=RELIABLE_FROM,
+        )
+    if found.setting == found.best:
+        return t("the best setting, and no smaller hop count is surely within the tolerance")
+    return t(
+        "loses {loss} against the best, surely at most {upper}",
+        loss=f"{found.loss:.3f}",
+        upper=f"{found.upper:.3f}",
+    )
 
 
 def _deciding_cutoff(found: Sweep) -> int:
@@ -48,11 +113,11 @@ def _deciding_cutoff(found: Sweep) -> int:
 
 def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
     table = Table()
-    many = len(found.plan.retrievers) > 1
-    heads = (("retriever", "left"),) if many else ()
+    many = len(found.plan.variants) > 1
+    heads = ((t("system"), "left"),) if many else ()
     for name, justify in (
         *heads,
-        ("hops", "right"),
+        (t("hops"), "right"),
         (str(found.plan.decide_by), "right"),
         ("95 %", "left"),
         ("", "left"),
@@ -62,17 +127,23 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
     for place, name in enumerate(map(str, measures), start=1):
         table.add_column(name, justify="right", spare=place)
     most = len(measures)
-    for name, spare in (("n", 0), ("within hops", 0), ("all within", 3), ("reached", 1), ("p95", 4)):
+    for name, spare in (
+        ("n", 0),
+        (t("within hops"), 0),
+        (t("all within"), 3),
+        (t("reached"), 1),
+        ("p95", 4),
+    ):
         table.add_column(name, justify="right", spare=spare and most + spare)
-    table.add_column("seconds", justify="right", spare=most + 5)
+    table.add_column(t("seconds"), justify="right", spare=most + 5)
     chosen = found.recommended[""].setting
     picked = found.settings[chosen] if chosen is not None else None
     for each in rows:
         mean = each.overall.measures[found.plan.decide_by]
         bar = "" if math.isnan(mean.mean) else "█" * round(BAR * mean.mean)
-        is_picked = picked and (each.retriever, each.hops) == (picked.retriever, picked.hops)
+        is_picked = picked and (each.system, each.hops) == (picked.system, picked.hops)
         table.add_row(
-            *([escape(each.retriever)] if many else []),
+            *([escape(each.system)] if many else []),
             "–" if each.hops is None else f"{each.hops}{' ◀' if is_picked else '  '}",
             shown(mean.mean),
             f"{shown(mean.low)}–{shown(mean.high)}{'' if mean.reliable else '?'}",
@@ -90,31 +161,34 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
 
 
 def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
-    table = Table()
+    table, names = Table(), _drawn(found, rows)
     for name in (
-        "tag",
+        t("tag"),
         "n",
-        *dict.fromkeys(each.retriever for each in rows),
-        "within hops",
-        "recommended",
-        "why",
+        *names,
+        t("within hops"),
+        t("recommended"),
+        t("why"),
     ):
         table.add_column(name, justify="right" if name == "n" else "left")
-    names = list(dict.fromkeys(each.retriever for each in rows))
     tags = [tag for tag in found.recommended if tag]
     for tag in sorted(tags, key=lambda each: (-rows[0].by_tag[each].questions, each)):
         curves = []
         for name in names:
             mine = [
-                each.by_tag[tag].measures[found.plan.decide_by].mean
-                for each in rows
-                if each.retriever == name
+                each.by_tag[tag].measures[found.plan.decide_by].mean for each in rows if each.system == name
             ]
             curves.append(f"{sparkline(mine)} {shown(mine[0])} … {shown(mine[-1])}")
-        reach = [each.by_tag[tag].reach.oracle_recall for each in rows if each.retriever == names[0]]
+        reach = [each.by_tag[tag].reach.oracle_recall for each in rows if each.system == names[0]]
         n = rows[0].by_tag[tag].measures[found.plan.decide_by].n
         few = found.recommended[tag].setting is None
-        reason = "too few questions" if few else found.recommended[tag].reason
+        reason = _reason(found.recommended[tag])
+        leading = found.recommended[tag].best
+        if few and leading is not None and n:
+            best = _named(found, found.settings[leading])
+            reason = t("too few questions; best mean: {setting}", setting=best)
+        elif few:
+            reason = t("too few questions")
         table.add_row(escape(tag), f"{n:,}", *curves, sparkline(reach), _said(found, tag), escape(reason))
     return table
 
@@ -122,12 +196,14 @@ def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
 def _said(found: Sweep, tag: str) -> str:
     setting = found.recommended[tag].setting
     if setting is None:
-        return "none"
-    chosen = found.settings[setting]
+        return t("none")
+    return _named(found, found.settings[setting])
+
+
+def _named(found: Sweep, chosen: Setting) -> str:
+    """As flags: `--hops 3`, with what else the sweep varies before it."""
     hops = "" if chosen.hops is None else f"--hops {chosen.hops}"
-    return (
-        f"{chosen.retriever} {hops}".strip() if len(found.plan.retrievers) > 1 else hops or chosen.retriever
-    )
+    return f"{chosen.system} {hops}".strip() if len(found.plan.variants) > 1 else hops or chosen.system
 
 
 def sparkline(values: Sequence[float]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import shown
 
@@ -32,25 +32,40 @@ def print_validation(
     table.add_column(justify="right")
     table.add_column()
     for label, value, said in (
-        ("questions", f"{found.questions:,}", f"{found.without_gold:,} without a reference"),
-        ("broken lines", f"{len(broken):,}", "left out below"),
-        ("references", f"{found.references:,}", ""),
-        ("  not in the graph", f"{found.missing:,}", f"{len(found.missing_names):,} different names"),
-        ("  by an alias only", f"{found.by_alias:,}", ""),
-        ("  borne by several", f"{found.ambiguous:,}", ""),
-        ("  sharing an entity", f"{found.shared:,}", "two names of one entity count once"),
-        ("recall ceiling", shown(found.ceiling), "no retrieval finds more than the graph has"),
-        ("name all references", f"{found.names_all:,}", _share(found.names_all, found.questions)),
+        (
+            t("questions"),
+            f"{found.questions:,}",
+            t("{n} without a reference", n=f"{found.without_gold:,}"),
+        ),
+        (t("broken lines"), f"{len(broken):,}", t("left out below")),
+        (t("references"), f"{found.references:,}", ""),
+        (
+            f"  {t('not in the graph')}",
+            f"{found.missing:,}",
+            t("{n} different names", n=f"{len(found.missing_names):,}"),
+        ),
+        (f"  {t('by an alias only')}", f"{found.by_alias:,}", ""),
+        (f"  {t('borne by several')}", f"{found.ambiguous:,}", ""),
+        (f"  {t('sharing an entity')}", f"{found.shared:,}", t("two names of one entity count once")),
+        (t("recall ceiling"), shown(found.ceiling), t("no retrieval finds more than the graph has")),
+        (t("name all references"), f"{found.names_all:,}", _share(found.names_all, found.questions)),
     ):
         table.add_row(label, value, said)
     console.print(table)
     for tag, each in hop_tags.items():
-        spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items()) or "none"
+        spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items()) or t("none")
         console.print(
             escape(
-                f"tag {tag}: of {each.questions:,} questions {each.agree:,} agree with the graph, "
-                f"{each.differ:,} differ, {each.unmeasured:,} can't be measured "
-                f"(hops measured → questions: {spread})"
+                t(
+                    "tag {tag}: of {n} questions {agree} agree with the graph, {differ} differ, {unmeasured} "
+                    "can't be measured (hops measured → questions: {spread})",
+                    tag=tag,
+                    n=f"{each.questions:,}",
+                    agree=f"{each.agree:,}",
+                    differ=f"{each.differ:,}",
+                    unmeasured=f"{each.unmeasured:,}",
+                    spread=spread,
+                )
             )
         )
     _print_drift(drift, console)
@@ -58,37 +73,43 @@ def print_validation(
 
 def print_findings(findings: Sequence[Finding], broken: Sequence[str], every: bool, console: Console) -> None:
     for line in broken:
-        console.print(f"[red]error[/red] schema: {escape(line)}", soft_wrap=True)
+        console.print(f"[red]{t('error')}[/red] schema: {escape(line)}", soft_wrap=True)
     by_kind: dict[tuple[str, str], list[Finding]] = {}
     for each in findings:
         by_kind.setdefault((each.severity, each.kind), []).append(each)
     for (severity, kind), group in by_kind.items():
         style = "red" if severity == "error" else "yellow"
         for each in group if every else group[:SHOWN]:
-            console.print(f"[{style}]{severity}[/{style}] {escape(each.message)}", soft_wrap=True)
+            console.print(f"[{style}]{t(severity)}[/{style}] {escape(each.shown)}", soft_wrap=True)
         if not every and len(group) > SHOWN:
-            console.print(f"  … and {len(group) - SHOWN:,} more of this kind ({kind}); --all shows them")
+            more = f"{len(group) - SHOWN:,}"
+            console.print(t("  … and {n} more of this kind ({kind}); --all shows them", n=more, kind=kind))
 
 
 def _print_drift(drift: Drift | None, console: Console) -> None:
     if drift is None:
-        console.print("no stamp: `validate --stamp` records the graph that this gold set fits")
+        console.print(t("no stamp: `validate --stamp` records the graph that this gold set fits"))
         return
     if not drift.graph_changed:
-        console.print(f"stamped for this very graph ({escape(drift.stamped_for)})")
+        console.print(escape(t("stamped for this very graph ({graph})", graph=drift.stamped_for)))
     else:
-        console.print(
-            f"[red]the graph has changed since the gold set was stamped for {escape(drift.stamped_for)}[/red]"
+        changed = t(
+            "the graph has changed since the gold set was stamped for {graph}", graph=drift.stamped_for
         )
-        for what, names in (("with no meaning now", drift.lost), ("with another meaning now", drift.moved)):
+        console.print(f"[red]{escape(changed)}[/red]")
+        for names, said in (
+            (drift.lost, "references that mean nothing now ({n}): {names}"),
+            (drift.moved, "references that mean something else now ({n}): {names}"),
+        ):
             if names:
-                more = f" … and {len(names) - NAMES_SHOWN:,} more" if len(names) > NAMES_SHOWN else ""
+                more = ", …" if len(names) > NAMES_SHOWN else ""
                 listed = ", ".join(names[:NAMES_SHOWN]) + more
-                count = amount(len(names), "reference")
-                console.print(escape(f"  {count} {what}: {listed}"), soft_wrap=True)
+                console.print(escape("  " + t(said, n=f"{len(names):,}", names=listed)), soft_wrap=True)
     if drift.gold_changed:
-        console.print("the gold set has changed since it was stamped: `validate --stamp` stamps it anew")
+        console.print(t("the gold set has changed since it was stamped: `validate --stamp` stamps it anew"))
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%} of the questions test linking, not retrieval" if whole else ""
+    if not whole:
+        return ""
+    return t("{share} of the questions test linking, not retrieval", share=f"{part / whole:.1%}")

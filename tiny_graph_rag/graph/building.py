@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
-from tiny_graph_rag.formats.graphs.kg_records import Entity, Extras, Relation
-from tiny_graph_rag.graph.model import (
+from tiny_graph_rag.graph.records import Entity, Extras, Relation
+from tiny_graph_rag.graph.tables import (
     DANGLING,
     DEFAULT_WEIGHT,
     Adjacency,
     Entities,
-    KnowledgeGraph,
     LoadNotes,
     Relations,
     rank_by_name,
@@ -63,16 +62,28 @@ class Notes:
         return [(kind, self.counts[kind], tuple(self.examples[kind])) for _, _, kind in found]
 
 
+class Tables(NamedTuple):
+    """name_rank: as KnowledgeGraph has it."""
+
+    entities: Entities
+    relations: Relations
+    adjacency: Adjacency
+    name_rank: NDArray[np.int32]
+    notes: LoadNotes
+
+
 class GraphColumns:
     """Add all entities, then all relations, then ask for the graph.
 
-    rows: of ids, where they are known beforehand; otherwise an IdTable finds them.
+    rows: of ids, where they are known beforehand; otherwise an IdTable finds them. flaws: what else was not
+    sound, as in LoadNotes.
     """
 
     def __init__(self, rows: Mapping[str, int] | None = None) -> None:
         self.known = rows
         self.entities = 0
         self.notes = Notes()
+        self.flaws: list[tuple[str, int, tuple[str, ...]]] = []
         self.ids, self.names, self.descriptions = StringsBuilder(), StringsBuilder(), StringsBuilder()
         self.types, self.details = CategoriesBuilder(), StringsBuilder()
         self.aliases, self.chunks = StringListsBuilder(), StringListsBuilder()
@@ -86,49 +97,94 @@ class GraphColumns:
     def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:
         """extras: by place in this piece."""
         before = self.entities
-        self.entities += len(ids)
         written = _column(rows, "entity_id")
         other = [key for key, each in zip(ids, written, strict=True) if each is not None and each != key]
         self.notes.add(KEYS, [before] * len(other), other)
+        self.add_entity_columns(
+            ids,
+            _column(rows, "name"),
+            _filled(_column(rows, "entity_type"), UNKNOWN_TYPE),
+            _filled(_column(rows, "description"), ""),
+            _filled(_column(rows, "aliases"), ()),
+            _filled(_column(rows, "source_chunks"), ()),
+            _details(rows, extras),
+        )
+
+    def add_entity_columns(
+        self,
+        ids: Sequence[str],
+        names: Sequence[str],
+        types: Sequence[str],
+        descriptions: Sequence[str],
+        aliases: Sequence[Sequence[str]],
+        chunks: Sequence[Sequence[str]],
+        details: Sequence[str],
+    ) -> None:
+        """(entities,) each. details: JSON text, "" where none."""
+        self.entities += len(ids)
         self.ids.add(ids)
-        self.names.add(_column(rows, "name"))
-        self.types.add(_filled(_column(rows, "entity_type"), UNKNOWN_TYPE))
-        self.descriptions.add(_filled(_column(rows, "description"), ""))
-        self.aliases.add(_filled(_column(rows, "aliases"), ()))
-        self.chunks.add(_filled(_column(rows, "source_chunks"), ()))
-        self.details.add(_details(rows, extras))
+        self.names.add(names)
+        self.types.add(types)
+        self.descriptions.add(descriptions)
+        self.aliases.add(aliases)
+        self.chunks.add(chunks)
+        self.details.add(details)
 
     def add_relations(self, rows: Sequence[Relation], extras: Extras) -> None:
         """extras: by place in this piece. Raises RepeatedIdError where two entities have one id."""
-        first = self.written
-        self.written += len(rows)
         labels = _column(rows, "relationship_id")
         if not all(labels):
+            first = self.written
             labels = [each or f"relationships[{number}]" for number, each in enumerate(labels, start=first)]
         ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
         sources, targets = ends[: len(rows)], ends[len(rows) :]
-        details = _details(rows, extras)
-        kept = (sources >= 0) & (targets >= 0)
-        numbers = np.arange(first, self.written)
-        if not kept.all():
-            self._note(DANGLING, ~kept, numbers, labels)
-            rows, labels = list(compress(rows, kept)), list(compress(labels, kept))
-            details = list(compress(details, kept))
-            sources, targets, numbers = sources[kept], targets[kept], numbers[kept]
         written = _column(rows, "weight")
         if None in written:
             written = [DEFAULT_WEIGHT if each is None else each for each in written]
-        weights = np.array(written, dtype=np.float64)
+        self.add_relation_columns(
+            labels,
+            sources,
+            targets,
+            _filled(_column(rows, "relationship_type"), UNKNOWN_RELATION),
+            _filled(_column(rows, "description"), ""),
+            np.array(written, dtype=np.float64),
+            _filled(_column(rows, "source_chunks"), ()),
+            _details(rows, extras),
+        )
+
+    def add_relation_columns(
+        self,
+        ids: Sequence[str],
+        sources: NDArray[np.int32],
+        targets: NDArray[np.int32],
+        types: Sequence[str],
+        descriptions: Sequence[str],
+        weights: NDArray[np.float64],
+        chunks: Sequence[Sequence[str]],
+        details: Sequence[str],
+    ) -> None:
+        """(relations,) each. sources, targets: rows of entities, -1 where there is none."""
+        first = self.written
+        self.written += len(ids)
+        kept = (sources >= 0) & (targets >= 0)
+        numbers = np.arange(first, self.written)
+        if not kept.all():
+            self._note(DANGLING, ~kept, numbers, ids)
+            ids, types = list(compress(ids, kept)), list(compress(types, kept))
+            descriptions, details = list(compress(descriptions, kept)), list(compress(details, kept))
+            chunks, weights = list(compress(chunks, kept)), weights[kept]
+            sources, targets, numbers = sources[kept], targets[kept], numbers[kept]
+        weights = np.array(weights)
         wrong = ~(np.isfinite(weights) & (weights >= 0))
-        self._note(WEIGHTS, wrong, numbers, labels)
+        self._note(WEIGHTS, wrong, numbers, ids)
         weights[wrong] = DEFAULT_WEIGHT
-        self._note(LOOPS, sources == targets, numbers, labels)
+        self._note(LOOPS, sources == targets, numbers, ids)
         self.ends.append((sources, targets))
         self.weights.append(weights)
-        self.relation_ids.add(labels)
-        self.relation_types.add(_filled(_column(rows, "relationship_type"), UNKNOWN_RELATION))
-        self.relation_descriptions.add(_filled(_column(rows, "description"), ""))
-        self.relation_chunks.add(_filled(_column(rows, "source_chunks"), ()))
+        self.relation_ids.add(ids)
+        self.relation_types.add(types)
+        self.relation_descriptions.add(descriptions)
+        self.relation_chunks.add(chunks)
         self.relation_details.add(details)
 
     @cached_property
@@ -154,8 +210,8 @@ class GraphColumns:
         shown = [labels[place] for place in places[:SHOWN_EXAMPLES].tolist()]
         self.notes.add(kind, numbers[places].tolist(), shown)
 
-    def graph(self) -> KnowledgeGraph:
-        """The graph, without a name; the builder is used up."""
+    def tables(self) -> Tables:
+        """The graph's tables; the builder is used up."""
         entities = Entities(
             ids=self._id_column,
             names=self.names.done(),
@@ -183,8 +239,8 @@ class GraphColumns:
         self.notes.add(SHARED, [self.entities] * len(borne), borne)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [*self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
-        return KnowledgeGraph(entities, relations, adjacency, rank, notes=LoadNotes(tuple(notes)))
+        notes = [*self.flaws, *self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 
 def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:

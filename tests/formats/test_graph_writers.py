@@ -1,0 +1,235 @@
+"""Each writer's real file, made by the real library from a text of our own, against the library's own counts.
+
+`tests/fixtures/graphs/README.md` says how they were made.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pyarrow.parquet
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
+JIM = "Jim Hawkins is the innkeeper's son who finds the chart and tells the story."
+PARTS = f"{JIM}\nJim carries the chart away.\nJim cuts the schooner adrift."
+
+
+def entity(graph: KnowledgeGraph, name: str) -> dict[str, Any]:
+    row = list(graph.entities.names).index(name)
+    columns = graph.entities
+    return {
+        "id": columns.ids[row],
+        "type": columns.types[row],
+        "description": columns.descriptions[row],
+        "chunks": len(columns.source_chunks[row]),
+    }
+
+
+def relation(graph: KnowledgeGraph, source: str, target: str) -> tuple[str, str, float, int]:
+    names, found = graph.entities.names, graph.relations
+    row = next(
+        row
+        for row in range(len(found))
+        if names[found.sources[row]] == source and names[found.targets[row]] == target
+    )
+    return found.types[row], found.descriptions[row], found.weights[row], len(found.source_chunks[row])
+
+
+def test_lightrag() -> None:
+    graph = read_graph(GRAPHS / "lightrag")
+    own = networkx.read_graphml(GRAPHS / "lightrag" / "graph_chunk_entity_relation.graphml")
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("LightRAG", len(own), own.size())
+    assert graph.name == "lightrag"
+    assert list(graph.entities.names) == [own.nodes[node]["entity_id"] for node in own]
+    assert entity(graph, "Jim Hawkins") == {
+        "id": "Jim Hawkins",
+        "type": "person",
+        "description": PARTS,
+        "chunks": 3,
+    }
+    assert relation(graph, "Jim Hawkins", "Admiral Benbow") == (
+        "RELATED_TO",
+        "Jim helps his mother at the Admiral Benbow.",
+        1.0,
+        1,
+    )
+    assert json.loads(graph.relations.details[0])["keywords"] == "home,inn"
+
+
+def test_nano_graphrag_without_the_models_quotes() -> None:
+    graph = read_graph(GRAPHS / "nano-graphrag")
+    own = networkx.read_graphml(GRAPHS / "nano-graphrag" / "graph_chunk_entity_relation.graphml")
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("nano-graphrag", len(own), own.size())
+    assert list(graph.entities.names) == [str(node).strip('"') for node in own]
+    assert entity(graph, "JIM HAWKINS") == {
+        "id": "JIM HAWKINS",
+        "type": "PERSON",
+        "description": PARTS,
+        "chunks": 3,
+    }
+    assert entity(graph, "LONG JOHN SILVER")["description"].endswith('and "Barbecue" to the crew.')
+    assert relation(graph, "JIM HAWKINS", "ADMIRAL BENBOW")[2] == 7.0
+    assert graph.notes.lines() == []
+
+
+def test_fast_graphrag() -> None:
+    graph = read_graph(GRAPHS / "fast-graphrag")
+    own = networkx.read_graphml(GRAPHS / "fast-graphrag" / "graph.graphml")
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("fast-graphrag", len(own), own.size())
+    assert entity(graph, "JIM HAWKINS") == {"id": "n0", "type": "PERSON", "description": PARTS, "chunks": 0}
+
+
+@pytest.mark.parametrize(
+    ("folder", "files"),
+    [
+        ("ms-graphrag-3", "{}.parquet"),
+        ("ms-graphrag-3-csv", "{}.csv"),
+        ("ms-graphrag-2", "{}.parquet"),
+        ("ms-graphrag-1", "create_final_{}.parquet"),
+    ],
+)
+def test_ms_graphrag(folder: str, files: str) -> None:
+    def rows(table: str) -> list[dict[str, Any]]:
+        path = GRAPHS / folder / files.format(table)
+        if path.suffix == ".csv":
+            with path.open(newline="", encoding="utf-8") as stream:
+                return list(csv.DictReader(stream))
+        found: list[dict[str, Any]] = pyarrow.parquet.read_table(path).to_pylist()
+        return found
+
+    graph = read_graph(GRAPHS / folder)
+    entities, relations = rows("entities"), rows("relationships")
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == (
+        "MS GraphRAG",
+        len(entities),
+        len(relations),
+    )
+    assert list(graph.entities.ids) == [each["id"] for each in entities]
+    assert list(graph.entities.names) == [each["title"] for each in entities]
+    assert list(graph.entities.descriptions) == [each["description"] for each in entities]
+    assert [graph.entities.names[row] for row in graph.relations.targets] == [
+        each["target"] for each in relations
+    ]
+    assert entity(graph, "JIM HAWKINS")["chunks"] >= 3
+    assert relation(graph, "JIM HAWKINS", "ADMIRAL BENBOW") == (
+        "RELATED_TO",
+        "Jim helps his mother at the Admiral Benbow.",
+        7.0,
+        1,
+    )
+    beside = read_graph(GRAPHS / folder / files.format("entities"))
+    assert (len(beside), len(beside.relations)) == (len(graph), len(graph.relations))
+
+
+def test_graphify() -> None:
+    graph = read_graph(GRAPHS / "graphify")
+    document = json.loads((GRAPHS / "graphify" / "graph.json").read_text(encoding="utf-8"))
+    own = networkx.node_link_graph(document, edges="links")
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("Graphify", len(own), own.size())
+    assert Counter(graph.relations.types) == Counter(each["relation"] for each in document["links"])
+    assert entity(graph, "TooManyLoansError") == {
+        "id": "errors_toomanyloanserror",
+        "type": "code",
+        "description": "",
+        "chunks": 1,
+    }
+    charge = [row for row, name in enumerate(graph.entities.names) if name == ".charge()"]
+    assert [graph.entities.aliases[row] for row in charge] == [[graph.entities.ids[row]] for row in charge]
+    assert len(charge) == 2
+
+
+def test_llama_index_without_chunks() -> None:
+    graph = read_graph(GRAPHS / "llama-index")
+    store = json.loads((GRAPHS / "llama-index" / "property_graph_store.json").read_text(encoding="utf-8"))
+    named = [each for each in store["nodes"].values() if "name" in each]
+    assert (graph.origin.writer, len(graph)) == ("LlamaIndex", len(named))
+    assert len(graph.relations) == len(store["relations"])
+    assert [(each.what, each.count) for each in graph.origin.dropped] == [
+        ("text_chunk nodes (no entities)", len(store["nodes"]) - len(named))
+    ]
+    assert relation(graph, "Jim Hawkins", "Admiral Benbow")[0] == "HOME"
+
+
+@pytest.mark.parametrize("file", ["graph.json", "graph.graphml"])
+def test_cognee_without_its_lexical_layer(file: str) -> None:
+    graph = read_graph(GRAPHS / "cognee" / file)
+    document = json.loads((GRAPHS / "cognee" / "graph.json").read_text(encoding="utf-8"))
+    types = Counter(node["type"] for node in document["nodes"])
+    assert (graph.origin.writer, len(graph)) == ("Cognee", types["Entity"])
+    dropped = {each.what.split()[0]: each.count for each in graph.origin.dropped}
+    assert dropped == {
+        "DocumentChunk": 3,
+        "TextDocument": 1,
+        "EntityType": 3,
+        "is_part_of": 3,
+        "contains": 18,
+        "is_a": 12,
+    }
+    assert len(graph.relations) == len(document["edges"]) - 33
+    assert entity(graph, "jim hawkins")["type"] == "person"
+    assert entity(graph, "jim hawkins")["chunks"] == 3
+
+
+def test_neo4j_graphrag_and_apoc_drop_documents_and_chunks_and_count_them() -> None:
+    lexical = {"FROM_DOCUMENT", "NEXT_CHUNK", "FROM_CHUNK"}
+    folder = GRAPHS / "neo4j-graphrag"
+    tables = [pyarrow.parquet.read_table(path).to_pylist() for path in sorted(folder.glob("*/*.parquet"))]
+    nodes = [row for table in tables for row in table if "__id__" in row]
+    edges = [row for table in tables for row in table if "from" in row and row["type"] not in lexical]
+    graph = read_graph(folder)
+    marked = [each for each in nodes if "__Entity__" in each["labels"]]
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == (
+        "neo4j-graphrag",
+        len(marked),
+        len(edges),
+    )
+    assert sum(each.count for each in graph.origin.dropped if "nodes (" in each.what) == len(nodes) - len(
+        marked
+    )
+    assert set(graph.entities.types) == {"Person", "Location", "Vessel"}
+    lines = (GRAPHS / "apoc" / "all.json").read_text(encoding="utf-8").splitlines()
+    exported = [json.loads(line) for line in lines]
+    graph = read_graph(GRAPHS / "apoc" / "all.json")
+    assert len(graph) == sum("__Entity__" in each.get("labels", ()) for each in exported)
+    assert relation(graph, "Jim Hawkins", "Admiral Benbow")[0] == "HOME"
+
+
+SHARED = ROOT.parent / "shared" / "data" / "real-graphs"
+
+
+@pytest.mark.realdata
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the shared real graphs are not here")
+def test_files_that_others_made() -> None:
+    found = {
+        place: read_graph(SHARED / place)
+        for place in ("graphify/httpx-graph.json", "graphify/karpathy-graph.json", "ms-graphrag")
+    }
+    assert {place: (len(each), len(each.relations)) for place, each in found.items()} == {
+        "graphify/httpx-graph.json": (144, 330),
+        "graphify/karpathy-graph.json": (177, 246),
+        "ms-graphrag": (39, 105),  # 107 rows; two name an entity that is not in the table
+    }
+    assert "2 relations left out because an endpoint does not exist" in found["ms-graphrag"].notes.lines()[0]
+    document = json.loads((SHARED / "hipporag-openie" / "openie_results_ner_sample.json").read_text())
+    triples = [triple for doc in document["docs"] for triple in doc["extracted_triples"]]
+    sound = [each for each in triples if len(each) == 3 and all(isinstance(end, str) and end for end in each)]
+    graph = read_graph(SHARED / "hipporag-openie")
+    assert len(graph.relations) == len(sound)
+    assert len(graph) == len({end.strip() for each in sound for end in (each[0], each[2])})
+    assert graph.notes.lines()[0].startswith(f"{len(triples) - len(sound)} triples that are not three texts")
+
+
+def test_paths_in_fixtures() -> None:
+    """What was made on some machine names no place of it."""
+    texts = [path.read_bytes() for path in Path(GRAPHS).rglob("*") if path.is_file()]
+    assert not any(b"/tmp/" in text or b"/home/" in text for text in texts)

@@ -1,0 +1,105 @@
+"""What a generated question asks, answered a second way: networkx, the field `asks`, and nothing of ours.
+
+Written from the description in docs/generated-sets.md; walks every simple choice of relations one by one.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+import networkx as nx
+
+WORD = re.compile(r"[^\W_]+")
+
+
+def relation_graph(document: dict[str, Any]) -> nx.MultiDiGraph:
+    """KG JSON → ids as nodes; relations to themselves or to nothing left out."""
+    graph: nx.MultiDiGraph = nx.MultiDiGraph()
+    entities = document["entities"]
+    for entity, row in entities.items():
+        graph.add_node(entity, name=row["name"], numbers=numbers(row))
+    for row in document["relationships"]:
+        source, target = row["source_entity_id"], row["target_entity_id"]
+        if source != target and source in graph and target in graph:
+            graph.add_edge(
+                source,
+                target,
+                type=row.get("relationship_type", "RELATED_TO"),
+                words=words(row.get("description") or ""),
+            )
+    return graph
+
+
+def numbers(row: dict[str, Any]) -> dict[str, float]:
+    held = {**row, **(row.get("attributes") or {})}
+    return {
+        key: value
+        for key, value in held.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def words(text: str) -> set[str]:
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return set(WORD.findall(folded))
+
+
+def one_step(graph: nx.MultiDiGraph, entity: str, step: dict[str, str]) -> set[str]:
+    found = set()
+    edges = []
+    if step["direction"] in ("out", "both"):
+        edges += [(target, data) for _, target, data in graph.out_edges(entity, data=True)]
+    if step["direction"] in ("in", "both"):
+        edges += [(source, data) for source, _, data in graph.in_edges(entity, data=True)]
+    for other, data in edges:
+        if data["type"] == step["type"] and ("word" not in step or step["word"] in data["words"]):
+            found.add(other)
+    return found
+
+
+def walks(graph: nx.MultiDiGraph, path: dict[str, Any]) -> list[tuple[str, ...]]:
+    """Every way along the path, entity by entity; none comes back to the seed."""
+    ways: list[tuple[str, ...]] = [(path["seed"],)]
+    for step in path["steps"]:
+        ways = [
+            (*way, onward)
+            for way in ways
+            for onward in sorted(one_step(graph, way[-1], step))
+            if onward != path["seed"]
+        ]
+    return ways
+
+
+def answers(graph: nx.MultiDiGraph, asks: dict[str, Any]) -> set[str]:
+    images = [{way[-1] for way in walks(graph, path)} for path in asks["paths"]]
+    seeds = {path["seed"] for path in asks["paths"]}
+    found = images[0]
+    for image in images[1:]:
+        found = {"and": found & image, "or": found | image, "not": found - image}[asks["operation"]]
+    found = found - seeds
+    if asks["operation"] == "most":
+        value = {
+            each: len(one_step(graph, each, asks["by"]))
+            if "by" in asks
+            else graph.nodes[each]["numbers"].get(asks["attribute"], float("-inf"))
+            for each in found
+        }
+        best = [each for each in found if value[each] == max(value.values())]
+        found = set(best) if len(best) == 1 else set()
+    return found
+
+
+def hops(graph: nx.MultiDiGraph, asks: dict[str, Any], found: set[str]) -> int:
+    """Of the farthest answer from the nearest seed, either way along any relation."""
+    either = graph.to_undirected(as_view=True)
+    seeds = {path["seed"] for path in asks["paths"]}
+    reach = nx.multi_source_dijkstra_path_length(either, seeds, cutoff=6, weight=lambda *_: 1)
+    return max((reach[each] for each in found), default=0)
+
+
+def redundancy(graph: nx.MultiDiGraph, asks: dict[str, Any], found: set[str]) -> int:
+    """Ways that lead to answers; what `not` takes away is no way."""
+    paths = asks["paths"][:1] if asks["operation"] == "not" else asks["paths"]
+    return sum(way[-1] in found for path in paths for way in walks(graph, path))

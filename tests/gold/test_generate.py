@@ -1,0 +1,191 @@
+"""Generated questions: their answers by brute force, their balance, their bytes, their words."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, real, write_kg
+from tests.gold import brute_force
+from tiny_graph_rag.errors import GraphError, UsageError
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.generate import Generated, Wanted, apportioned, generate, parse_hops, parse_shapes
+from tiny_graph_rag.gold.shapes import SHAPES
+from tiny_graph_rag.gold.variants import VARIANTS
+from tiny_graph_rag.graph.names import NameIndex
+
+SAMPLES = ("conan-doyle-speckled-band", "김유정-동백꽃")
+
+
+def made(path: Path, wanted: Wanted) -> Generated:
+    graph = read_graph(path)
+    return generate(graph, NameIndex.of(graph), wanted)
+
+
+def check_by_brute_force(path: Path, found: Generated) -> None:
+    """Every reference list, hop count and number of ways is what networkx finds; relations are fairly
+    used."""
+    document = json.loads(path.read_text(encoding="utf-8"))
+    graph = brute_force.relation_graph(document)
+    name_of = {entity: row["name"] for entity, row in document["entities"].items()}
+    for each in found.questions:
+        asks = each.unknown["asks"]
+        answers = brute_force.answers(graph, asks)
+        assert sorted(each.reference_entities) == sorted(name_of[one] for one in answers), each.id
+        assert each.unknown["hops"] == brute_force.hops(graph, asks, answers), each.id
+        assert each.unknown["redundancy"] == brute_force.redundancy(graph, asks, answers), each.id
+        assert (not answers) == (each.unknown["shape"] == "no-answer")
+        for relation in each.reference_relationships:
+            held = [one for one, name in name_of.items() if name == relation.source]
+            assert any(
+                data["type"] == relation.type and name_of[target] == relation.target
+                for one in held
+                for _, target, data in graph.out_edges(one, data=True)
+            ), each.id
+    assert found.most_over_fair <= 2
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_answers_of_the_samples_are_those_of_a_brute_force(name: str) -> None:
+    path = ROOT / f"data/kg/{name}-KG.json"
+    found = made(path, Wanted(200))
+    assert len(found.questions) == 200
+    check_by_brute_force(path, found)
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("metaqa", "metaqa-KG.json"),
+        ("musique-openie", "musique-openie-KG.json"),
+        *(
+            ("tiny-graph-rag", folder, f"{story}-KG.json")
+            for folder in ("kg-original", "kg-resolved")
+            for story in ("김유정-동백꽃", "이효석-모밀꽃-필-무렵")
+        ),
+    ],
+    ids=lambda parts: "/".join(parts[-2:]),
+)
+def test_answers_on_real_graphs_are_those_of_a_brute_force(parts: tuple[str, ...]) -> None:
+    path = real(*parts)
+    check_by_brute_force(path, made(path, Wanted(200, seed=3)))
+
+
+def test_the_same_seed_gives_the_same_questions_and_another_seed_others() -> None:
+    path = ROOT / f"data/kg/{SAMPLES[0]}-KG.json"
+    one, again, other = (made(path, Wanted(60, seed=seed)) for seed in (0, 0, 1))
+    assert one.questions == again.questions
+    assert {each.query for each in one.questions} != {each.query for each in other.questions}
+
+
+def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question() -> None:
+    found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(200))
+    assert set(found.found) == {*SHAPES, *VARIANTS}
+    assert found.found == found.asked
+    plain = {each.id: each for each in found.questions if not each.unknown["variant"]}
+    for each in found.questions:
+        base = plain[each.unknown["group"]]
+        assert each.reference_entities == base.reference_entities
+        if each.unknown["variant"]:
+            assert (each.query, each.context) != (base.query, base.context)
+            assert each.unknown["variant"] in each.tags
+
+
+def test_no_question_names_its_answer_and_each_names_its_seeds() -> None:
+    for name in SAMPLES:
+        for each in made(ROOT / f"data/kg/{name}-KG.json", Wanted(120)).questions:
+            text = " ".join([*each.context, each.query])
+            assert not any(f" {answer} " in f" {text} " for answer in each.reference_entities)
+            if each.unknown["variant"] != "alias-noise":
+                assert all(seed in text for seed in each.seed_entities or ())
+
+
+def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None:
+    path = write_kg(
+        tmp_path / "small-KG.json", ["A1", "B1", "C1"], [("A1", "OWNS", "B1"), ("A1", "KNOWS", "C1")]
+    )
+    found = made(path, Wanted(20, parse_shapes("single=10,chain=10"), fixed=True))
+    assert found.asked == {"single": 10, "chain": 10}
+    # B1 and C1 have one neighbour each, so only A1 can be asked about; a chain would begin at B1 or C1.
+    assert [each.query for each in found.questions] in (
+        ["What does A1 own?", "What does A1 know?"],
+        ["What does A1 know?", "What does A1 own?"],
+    )
+    assert found.found == {"single": 2}
+
+
+def test_a_count_wants_all_that_are_counted_and_says_how_many() -> None:
+    found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(10, {"count": 1}, fixed=True))
+    assert len(found.questions) == 10
+    for each in found.questions:
+        assert each.ground_truth == (str(len(each.reference_entities)),)
+        assert len(each.reference_entities) > 1
+
+
+def test_hops_keep_to_what_was_asked() -> None:
+    found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(20, {"chain": 1, "single": 1}, hops=(2, 3)))
+    assert {each.unknown["hops"] for each in found.questions} == {2, 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("chian", "did you mean 'chain'"),
+        ("chain=0", "share above 0"),
+        ("chain=x", "share above 0"),
+        (",", "wanted shapes"),
+    ],
+)
+def test_shapes_that_do_not_exist_are_refused(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_shapes(text)
+
+
+@pytest.mark.parametrize("text", ["0-2", "3-2", "x", "1-9", ""])
+def test_hops_out_of_bounds_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--hops"):
+        parse_hops(text)
+
+
+def test_shares_are_apportioned_by_largest_remainder() -> None:
+    # 7 of 40/40/20 is 2.8, 2.8 and 1.4: 2 + 2 + 1, the two left go to the largest rests.
+    assert apportioned(7, {"a": 40, "b": 40, "c": 20}) == {"a": 3, "b": 3, "c": 1}
+
+
+@pytest.mark.parametrize("entities", [["Anna"], ["Anna", "Ben"]])
+def test_a_graph_without_relations_is_refused_in_words(tmp_path: Path, entities: list[str]) -> None:
+    with pytest.raises(GraphError, match="no relation between two"):
+        made(write_kg(tmp_path / "g-KG.json", entities), Wanted(5))
+
+
+def test_relations_without_a_type_are_asked_for_by_words_of_their_descriptions(tmp_path: Path) -> None:
+    document = {
+        "entities": {name: {"name": name} for name in ("Anna", "Ben", "Cleo", "Dora", "Emil")},
+        "relationships": [
+            {"source_entity_id": "Anna", "target_entity_id": other, "description": f"They share {what}."}
+            for other, what in (
+                ("Ben", "a boat"),
+                ("Cleo", "a boat"),
+                ("Dora", "a garden"),
+                ("Emil", "letters"),
+            )
+        ],
+    }
+    path = tmp_path / "plain-KG.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    found = made(path, Wanted(6, {"single": 1}))
+    check_by_brute_force(path, found)
+    boats = [each for each in found.questions if "boat" in each.query]
+    assert [each.reference_entities for each in boats] == [("Ben", "Cleo")]
+
+
+def test_relation_types_share_the_questions_evenly() -> None:
+    found = made(ROOT / f"data/kg/{SAMPLES[1]}-KG.json", Wanted(200))
+    assert found.most_over_fair <= 2
+    assert len(found.relations) == 35  # every relation type of the graph
+    wanted = Counter(name for each in found.questions for name in each.reference_entities)
+    assert max(wanted.values()) <= 0.15 * len(found.questions)

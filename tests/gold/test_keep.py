@@ -1,0 +1,241 @@
+"""Gold sets compared, merged, parted, counted and versioned."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_gold
+from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.formats.gold.exchange import lost, read_any_gold, written
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.keep import (
+    contents,
+    diff,
+    group_of,
+    merge,
+    parse_quotas,
+    parse_shares,
+    questions_needed,
+    seen_with,
+    split,
+)
+
+
+def question(id: str, *references: str, query: str = "", **more: object) -> Example:
+    return Example(id=id, query=query or f"Who is {id}?", reference_entities=references, **more)  # type: ignore[arg-type]
+
+
+def test_a_diff_names_what_was_added_removed_renamed_and_changed() -> None:
+    old = [
+        question("a", "Anna"),
+        question("b", "Ben", "Cleo"),
+        question("c", "Dora", query="Who?"),
+        question("d"),
+    ]
+    new = [
+        question("a", "Anna"),
+        question("b", "Cleo", "Emil"),
+        question("c2", "Dora", query="Who?"),
+        question("e"),
+    ]
+    found = diff(old, new)
+    assert (found.added, found.removed, found.renamed, found.same) == (("e",), ("d",), (("c", "c2"),), 1)
+    assert [(each.id, each.field, each.before, each.after) for each in found.changed] == [
+        ("b", "reference_entities", ["Ben", "Cleo"], ["Cleo", "Emil"])
+    ]
+    assert not diff(old, [old[3], question("b", "Cleo", "Ben"), old[0], old[2]])
+
+
+def test_merging_keeps_each_id_once_and_refuses_two_meanings_of_one() -> None:
+    one = EvalSet((question("a", "Anna"), question("b", "Ben")), name="one")
+    other = EvalSet((question("b", "Ben"), question("c", "Cleo", query="Who is a?")), name="other")
+    found = merge([one, other])
+    assert [each.id for each in found.examples] == ["a", "b", "c"]
+    assert (found.agreed, found.doubled) == (1, (("a", "c"),))
+    third = EvalSet((question("b", "Bob", irrelevant_entities=("Ben",)),), name="third")
+    with pytest.raises(DatasetError, match="b: third differs from one in reference_entities, irrelevant"):
+        merge([one, third])
+    assert merge([one, third], "first").examples[1].reference_entities == ("Ben",)
+    assert merge([one, third], "last").examples[1].reference_entities == ("Bob",)
+    united = merge([one, third], "union").examples[1]
+    assert (united.reference_entities, united.irrelevant_entities) == (("Ben", "Bob"), ())
+    with pytest.raises(DatasetError, match="differs from one in query"):
+        merge([one, EvalSet((question("b", "Ben", query="Other?"),), name="x")], "union")
+
+
+def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
+    rows = [
+        question(f"q{number}-{variant}", tags=("even" if number % 2 else "odd",), unknown={"group": number})
+        for number in range(80)
+        for variant in range(1 + number % 3)
+    ]
+    parts = split(rows, (50, 25, 25), seed=0)
+    assert sorted(each.id for part in parts for each in part) == sorted(each.id for each in rows)
+    homes = [{group_of(each) for each in part} for part in parts]
+    assert not homes[0] & homes[1]
+    assert not homes[0] & homes[2]
+    assert not homes[1] & homes[2]
+    whole = Counter(each.tags[0] for each in rows)
+    for part, share in zip(parts, (0.5, 0.25, 0.25), strict=True):
+        found = Counter(each.tags[0] for each in part)
+        assert all(abs(found[tag] - whole[tag] * share) <= 2 for tag in whole)
+    assert parts == split(rows, (50, 25, 25), seed=0) != split(rows, (50, 25, 25), seed=1)
+
+
+def test_two_groups_can_not_fill_three_parts() -> None:
+    with pytest.raises(UsageError, match="2 groups can't be parted into 3"):
+        split([question("a"), question("b")], (1, 1, 1), seed=0)
+
+
+def test_questions_needed_are_those_of_the_textbook() -> None:
+    # ((1.959964 + 0.841621) * 0.35 / 0.05)^2 = (2.801585 * 7)^2 = 384.6
+    assert questions_needed(0.05, 0.35) == 385
+    assert seen_with(385, 0.35) == pytest.approx(0.05, abs=1e-4)
+
+
+def test_contents_hold_quotas_against_shares_and_count_groups_not_variants() -> None:
+    rows = [
+        question(f"q{n}", "A", tags=("x",) if n < 6 else ("y",), unknown={"group": n % 5}) for n in range(10)
+    ]
+    found = contents(rows, {"x": 50, "z": 50})
+    slices = {each.name: each for each in found.slices}
+    assert (slices["x"].questions, slices["x"].groups, slices["x"].share, slices["x"].quota) == (
+        6,
+        5,
+        0.6,
+        0.5,
+    )
+    assert slices["x"].off_quota
+    assert slices["z"].off_quota
+    assert not slices["y"].off_quota
+    assert slices["z"].questions == 0
+
+
+@pytest.mark.parametrize("text", ["multi", "a=0", "=3", "a=x"])
+def test_quotas_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--quota"):
+        parse_quotas(text)
+
+
+@pytest.mark.parametrize("text", ["50", "a/b", "50/-1", "50/0"])
+def test_shares_that_are_none_are_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="--share"):
+        parse_shares(text)
+
+
+FULL = question(
+    "q 1",
+    "Anna",
+    "Ben",
+    highly_relevant_entities=("Cleo",),
+    irrelevant_entities=("Dora",),
+    tags=("query_type:multi", "hard"),
+    expected_types=("PERSON",),
+    context=("Earlier.",),
+    seed_entities=(),
+    unknown={"group": "g", "extra": {"kept": [1, 2]}},
+)
+
+
+@pytest.mark.parametrize("name", ["set.jsonl", "set.json", "set.qrels", "set.csv", "set.tsv", "set.parquet"])
+def test_every_format_gives_back_the_judgments_that_were_written(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"".join(written([FULL], path, "rag" if name == "set.json" else None)))
+    (again,) = read_any_gold(path)
+    assert again.id == "q 1"
+    assert set(again.reference_entities) == {"Anna", "Ben"}
+    assert (again.highly_relevant_entities, again.irrelevant_entities) == (("Cleo",), ("Dora",))
+
+
+def test_our_own_format_gives_back_everything(tmp_path: Path) -> None:
+    path = tmp_path / "set.jsonl"
+    path.write_bytes(b"".join(written([FULL], path)))
+    assert not diff([FULL], read_any_gold(path))
+    assert lost([FULL], path) == {}
+    assert lost([FULL], tmp_path / "set.csv").keys() >= {"query", "tags", "context", "extra"}
+
+
+def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    rows = json.loads(b"".join(written([FULL], path, "rag")))
+    assert rows == [
+        {
+            "query_id": "q 1",
+            "query": "Who is q 1?",
+            "query_type": "multi",
+            "relevant_chunk_ids": ["Anna", "Ben"],
+            "highly_relevant_chunk_ids": ["Cleo"],
+            "irrelevant_chunk_ids": ["Dora"],
+            "expected_doc_types": ["PERSON"],
+            "tags": ["hard"],
+        }
+    ]
+
+
+def gold(path: Path, *ids: str, **more: object) -> Path:
+    rows = ({"id": each, "query": f"Who is {each}?", "reference_entities": [each], **more} for each in ids)
+    return write_gold(path, *rows)
+
+
+def test_the_commands_merge_split_and_say_what_differs(run_cli, tmp_path: Path) -> None:
+    one = gold(tmp_path / "one.jsonl", *"abcd", tags=["x"])
+    two = gold(tmp_path / "two.jsonl", *"defgh", tags=["x"])
+    merged = tmp_path / "all.jsonl"
+    found = run_cli("dataset", "merge", one, two, "-o", merged)
+    assert found.exit_code == 0, found.stderr
+    assert "8 questions of 9: 1 ids held alike" in found.stdout
+    found = run_cli("dataset", "split", merged, "--share", "50/50", "-o", tmp_path / "part.jsonl")
+    assert found.exit_code == 0, found.stderr
+    parts = [read_any_gold(tmp_path / f"part-{name}.jsonl") for name in ("dev", "test")]
+    assert sorted(each.id for part in parts for each in part) == list("abcdefgh")
+    found = run_cli("dataset", "diff", one, two)
+    assert found.exit_code == 1
+    assert "1 the same, 4 added, 3 removed" in found.stdout
+    assert run_cli("dataset", "diff", one, one).exit_code == 0
+    assert run_cli("dataset", "stats", merged, "--quota", "x=50,y=50").stdout.count("warning: ") == 3
+
+
+def test_nothing_that_is_read_is_written_over(run_cli, tmp_path: Path) -> None:
+    one, two = gold(tmp_path / "one.jsonl", "a"), gold(tmp_path / "two.jsonl", "b")
+    before = one.read_bytes()
+    found = run_cli("dataset", "merge", one, two, "-o", one)
+    assert found.exit_code == 2
+    assert "would destroy it" in found.stderr
+    assert one.read_bytes() == before
+
+
+def test_versions_say_what_changed_and_notice_an_edit(run_cli, tmp_path: Path) -> None:
+    path = gold(tmp_path / "set.jsonl", "a", "b")
+    assert run_cli("dataset", "version", path).exit_code == 1
+    assert run_cli("dataset", "version", path, "--note", "first").exit_code == 0
+    old = gold(tmp_path / "old.jsonl", "a", "b")
+    gold(path, "a", "b", "c")
+    found = run_cli("dataset", "version", path)
+    assert found.exit_code == 1
+    assert "was changed since 1.0.0" in found.stderr
+    assert run_cli("dataset", "version", path, "--note", "c added", "--since", old).exit_code == 0
+    history = json.loads((tmp_path / "set.versions.json").read_text(encoding="utf-8"))
+    assert [(each["version"], each["questions"], each.get("added")) for each in history] == [
+        ("1.0.0", 2, None),
+        ("1.1.0", 3, 1),
+    ]
+    assert "its bytes are the same" in run_cli("dataset", "version", path, "--note", "again").stderr
+
+
+def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Path) -> None:
+    from tests.conftest import ROOT
+
+    graph = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
+    for name in ("one.jsonl", "two.jsonl"):
+        found = run_cli("generate", "-g", graph, "--n", 30, "-o", tmp_path / name)
+        assert found.exit_code == 0, found.stderr
+    assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+    checked = run_cli("validate", "--dataset", tmp_path / "one.jsonl", "-g", graph)
+    assert checked.exit_code == 0, checked.stderr
+    assert "stamped for this very graph" in checked.stdout
+    shown = run_cli("generate", "-g", graph, "--n", 3, "-o", "-")
+    assert [json.loads(line)["shape"] for line in shown.stdout.splitlines()]

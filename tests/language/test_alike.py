@@ -1,0 +1,32 @@
+"""Words that a word is like, found by index: the same as comparing with every word of the list."""
+
+from __future__ import annotations
+
+from tiny_graph_rag.language.alike import Alike
+from tiny_graph_rag.language.words import is_korean, likeness, strays
+
+# Inflected, irregular (bought, taught), compounds of them, Korean with endings, another script.
+TEXT = """
+written write wrote writer screenwriter screenplay acted actor thought forethought think rethink
+bought outbought taught mistaught buy child children grandchildren located location locate born birth
+birthplace city café 사람 사람들 감독 감독한 각본 각본가 나라 さくら
+"""
+LIST = TEXT.split()
+ASKED = [*LIST, "penned", "wrote", "rethought", "teach", "감독은", "사람이", "나", "thinker", "mouse", "at"]
+
+
+def test_the_index_finds_what_comparing_with_every_word_finds() -> None:
+    alike = Alike(LIST)
+    for word in ASKED:
+        of_its_script = [each for each in LIST if is_korean(each) == is_korean(word)]
+        wanted = sorted((each, grade) for each in of_its_script if (grade := likeness(word, each)))
+        assert list(alike.like(word)) == wanted, word
+
+
+def test_irregular_forms_are_found_inside_compounds() -> None:
+    assert "taught" in strays()
+    assert "mistaught" in dict(Alike(["mistaught", "city"]).like("teaches"))
+
+
+def test_an_empty_list_is_like_nothing() -> None:
+    assert list(Alike([]).like("word")) == []

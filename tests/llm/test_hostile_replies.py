@@ -1,0 +1,394 @@
+"""Servers that are broken or mean harm: no key goes elsewhere, no reply ends a run, no cap is defeated."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.llm.test_chat import GOOD, KEY, PRICE, QUICK, ask, call, chat, scripted
+from tests.tools.chat_server import Action, ChatServer, Request, answer, error
+from tiny_graph_rag.errors import ConfigError, InputError, ServiceError
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, Reply, Tokens
+from tiny_graph_rag.llm.endpoint import Endpoint
+from tiny_graph_rag.llm.kept import HEADER_LINE, AnswerCache, Journal
+from tiny_graph_rag.secret import Secret
+
+DEEP = "[" * 1100 + "]" * 1100
+
+
+def embedding(*texts: str, purpose: str = "judging") -> Call:
+    messages = tuple(Message("user", text) for text in texts or ("a", "b"))
+    return Call(purpose, "q", "test-model", messages, max_tokens=0, embeds=True)  # type: ignore[arg-type]
+
+
+COUNTS = {"prompt_tokens": 9, "completion_tokens": 1}
+
+
+def completion(text: str = "Anna", **changes: Any) -> Action:
+    document = json.loads(answer(text).body) | changes
+    return Action(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("asked", [call(), embedding()])
+def test_no_redirect_is_followed_with_a_key(status: int, asked: Call) -> None:
+    with ChatServer(scripted(GOOD)) as other:
+        away = Action(b"", status, {"Location": f"{other.url}/chat/completions?api-key=hunter22"})
+        with ChatServer(scripted(away)) as server, pytest.raises(ServiceError) as raised:
+            ask(server, [asked])
+    assert "redirects to http://127.0.0.1" in str(raised.value)
+    assert "hunter22" not in str(raised.value)
+    assert "Set openai.base_url" in str(raised.value)
+    assert other.requests == []
+
+
+SHAPES = {
+    "half a character": Action(answer("moon \\ud83d").body.replace(b"\\\\u", b"\\u")),
+    "details are a list": completion(
+        usage={"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": [1]}
+    ),
+    "usage is a list": completion(usage=[1, 2]),
+    "usage is text": completion(usage="many"),
+    "400 digits": completion(usage={"prompt_tokens": 10**400, "completion_tokens": 1}),
+    "5,000 digits": Action(answer("Anna").body.replace(b'"created": 1', b'"created": ' + b"9" * 5000)),
+    "deep body": Action(answer("Anna").body.replace(b'"created": 1', b'"created": ' + DEEP.encode())),
+    "deep text": answer(DEEP),
+    "a list": Action(b"[1, 2]"),
+    "text": Action(b'"Anna"'),
+    "null": Action(b"null"),
+    "nothing": Action(b""),
+    "choices are text": completion(choices="Anna"),
+    "a choice is null": completion(choices=[None]),
+    "a message is a list": completion(choices=[{"message": ["Anna"]}]),
+    "content is a number": completion(choices=[{"message": {"content": 7}}]),
+    "content is a list": completion(choices=[{"message": {"content": [{"type": "text"}]}}]),
+    "a reason is an object": completion(
+        choices=[{"message": {"content": "Anna"}, "finish_reason": {"a": 1}}]
+    ),
+    "NaN": Action(answer("Anna").body.replace(b'"created": 1', b'"created": NaN')),
+    "not UTF-8": Action(answer("Anna").body.replace(b"Anna", b"\xff\xfe")),
+    "control characters": answer("An\x1b]0;title\x07na\x00"),
+    "another length": replace(GOOD, headers={"Content-Length": "5"}),
+    "packed unasked": replace(GOOD, headers={"Content-Encoding": "zstd"}),
+    "packed badly": replace(GOOD, headers={"Content-Encoding": "gzip"}),
+    "another type": replace(GOOD, headers={"Content-Type": "text/html"}),
+    "status 204": Action(b"", 204),
+    "status 418 deep": Action(DEEP.encode(), 418),
+    "error deep": Action(b'{"error": ' + DEEP.encode() + b"}", 400),
+    "error of halves": Action(b'{"error": {"message": "\\ud83d"}}', 400),
+    "wait for ever": error(429, "no", {"retry-after": "9" * 400}),
+    "wait oddly": error(503, "no", {"retry-after-ms": "nan"}),
+    "wait for a date": error(503, "no", {"retry-after": "Fri, 31 Dec 99999 23:59:59 GMT"}),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_any_reply_ends_as_an_answer_or_as_a_failed_question(shape: str, tmp_path: Path) -> None:
+    """The question after it is answered, and what was journaled is read again."""
+
+    def script(request: Request) -> Action:
+        return SHAPES[shape] if request.prompt == "bad" else GOOD
+
+    with ChatServer(script) as server:
+        for resumed in (False, True):
+            journal = Journal.open(tmp_path / "j.jsonl", resume=resumed)
+            asking = chat(server, journal=journal, cache=AnswerCache(tmp_path / "c"), concurrency=1)
+            before = len(server.requests)
+            try:
+                bad, good = asking.ask([call("bad"), call("good")])
+            except ServiceError:
+                if shape != "wait for ever":
+                    raise
+                return
+            finally:
+                journal.close()
+            assert good.reply is not None
+            assert good.reply.text == "Anna [1]."
+            assert bad.reply is not None or bad.error
+            if bad.reply is not None:
+                bad.reply.text.encode()
+                assert 0 <= PRICE.cost(bad.reply.tokens) < 1
+        assert len(server.requests) == before, "the second run knows both from the journal"
+
+
+VECTORS: dict[str, Any] = {
+    "index is text": [{"index": "0", "embedding": [1.0]}, {"index": 1, "embedding": [1.0]}],
+    "index is true": [{"index": True, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}],
+    "index twice": [{"index": 0, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}],
+    "index below": [{"index": -1, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}],
+    "index vast": [{"index": 10**400, "embedding": [1.0]}, {"index": 0, "embedding": [1.0]}],
+    "no rows": [None, None],
+    "text": [{"index": 0, "embedding": "aaaa"}, {"index": 1, "embedding": "aaaa"}],
+    "nested": [{"index": 0, "embedding": [[1.0]]}, {"index": 1, "embedding": [[1.0]]}],
+    "ragged": [{"index": 0, "embedding": [1.0, [2.0]]}, {"index": 1, "embedding": [1.0]}],
+    "vast": [{"index": 0, "embedding": [10**400]}, {"index": 1, "embedding": [1.0]}],
+    "endless": [{"index": 0, "embedding": [1e308, 1e308]}, {"index": 1, "embedding": [1.0, 1.0]}],
+}
+
+
+@pytest.mark.parametrize("shape", VECTORS)
+def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_path: Path) -> None:
+    bad = Action(json.dumps({"data": VECTORS[shape], "usage": {"prompt_tokens": 5}}).encode())
+    with ChatServer(scripted(bad)) as server:
+        (found,) = ask(server, [embedding()])
+    assert found.reply is None
+    assert "embedding" in str(found.error) or "int too large" in str(found.error)
+    assert len(server.requests) == QUICK.attempts
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 10**6}},
+        {"prompt_tokens": -(10**9), "completion_tokens": 5},
+        {"prompt_tokens": 10, "completion_tokens": -(10**9)},
+        {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": -(10**9)}},
+        {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": -9}},
+        {"prompt_tokens": 10**400, "completion_tokens": 5},
+        {"prompt_tokens": True, "completion_tokens": 5},
+        {"prompt_tokens": 10.5, "completion_tokens": 5},
+    ],
+)
+def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any], tmp_path: Path) -> None:
+    """$100 in, $10 cached, $1000 out a million: an honest call of 50 tokens costs at most $0.06."""
+    journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+    with ChatServer(scripted(answer("Anna", usage=usage))) as server:
+        asking = chat(server, cap_usd=0.25, concurrency=1, journal=journal)
+        found = asking.ask([call(f"q{n}") for n in range(200)])
+    journal.close()
+    costs = [PRICE.cost(each.reply.tokens) for each in found if each.reply]
+    assert all(cost > 0 for cost in costs)
+    assert asking.budget.spent_usd == pytest.approx(sum(costs))
+    impossible = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0) <= 0
+    assert all(each.reply.estimated == impossible for each in found if each.reply)
+    assert len(server.requests) == len(costs)
+    if not impossible:  # 10 and 10⁶ cached at $10 a million: the first call brings the run to its cap
+        assert len(costs) == 1
+        assert [each.error for each in found].count(NOT_ASKED) == 199
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),
+    [
+        (115, Tokens(100, 15, cached=40, reasoning=5)),  # parts of their wholes, as OpenAI counts
+        (155, Tokens(140, 15, cached=40, reasoning=5)),  # cached tokens beside the prompt's
+        (120, Tokens(100, 20, cached=40, reasoning=5)),  # reasoning beside the completion's
+        (160, Tokens(140, 20, cached=40, reasoning=5)),  # both
+    ],
+)
+def test_parts_that_a_provider_counts_beside_their_whole_are_added(total: int, expected: Tokens) -> None:
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 15,
+        "total_tokens": total,
+        "prompt_tokens_details": {"cached_tokens": 40},
+        "completion_tokens_details": {"reasoning_tokens": 5},
+    }
+    with ChatServer(scripted(answer("Anna", usage=usage))) as server:
+        (found,) = ask(server)
+    assert found.reply is not None
+    assert (found.reply.tokens, found.reply.estimated) == (expected, False)
+
+
+def test_journal_and_cache_hold_counts_to_what_can_be(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    with ChatServer(scripted(GOOD)) as server:
+        journal = Journal.open(path, resume=False)
+        chat(server, journal=journal, cache=AnswerCache(tmp_path / "c")).ask([call("a")])
+        journal.close()
+    for kept in (path, *(tmp_path / "c").rglob("*.json")):
+        kept.write_text(kept.read_text("utf-8").replace('"cached_tokens": 0', '"cached_tokens": 99999999'))
+    journal = Journal.open(path, resume=True)
+    assert 0 < journal.paid_usd(lambda model: PRICE) < 0.01
+    journal.close()
+
+
+def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
+    cache = AnswerCache(tmp_path / "c")
+    spoiled = [b"", b"[]", b"null", DEEP.encode(), b'{"reply": 3}', b"\xff", b'{"error": 7}']
+    with ChatServer(scripted(answer('{"ok": 1}'))) as server:
+        chat(server, cache=cache).ask([call(check=json.loads)])
+        (kept,) = (tmp_path / "c").rglob("*.json")
+        whole = json.loads(kept.read_text("utf-8"))
+        text = {**whole, "reply": {**whole["reply"], "text": "no json"}}
+        counts = {**whole, "reply": {**whole["reply"], "tokens": {"prompt_tokens": "many"}}}
+        spoiled += [json.dumps(each).encode() for each in (text, counts, {**whole, "key": "another"})]
+        for number, each in enumerate(spoiled, 2):
+            kept.write_bytes(each)
+            (found,) = chat(server, cache=cache).ask([call(check=json.loads)])
+            assert found.error is None
+            assert len(server.requests) == number, each
+        chat(server, cache=cache).ask([call(check=json.loads)])
+        assert len(server.requests) == number
+
+
+@pytest.mark.parametrize("content", [b"precious", b"precious\n", b'{"a": 1}\n{"b": 2}\n', b"\x00" * 50])
+@pytest.mark.parametrize("resume", [False, True])
+def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(
+    content: bytes, resume: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "j.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a line of a journal"):
+        Journal.open(path, resume=resume)
+    assert path.read_bytes() == content
+
+
+def test_a_journal_is_no_link_no_pipe_and_no_device(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_bytes(HEADER_LINE)
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "link", tmp_path / "pipe", Path("/dev/null")):
+        with pytest.raises(InputError, match="journal"):
+            Journal.open(path, resume=False)
+    assert (tmp_path / "precious").read_bytes() == HEADER_LINE
+
+
+@pytest.mark.parametrize("key", ["sk-abc\ndef-secret", "sk-abc\r\nX-Evil: 1", "sk abc", "sk-점순", "sk-\x00"])
+def test_a_key_that_no_header_can_hold_is_refused_at_the_start_without_showing_it(key: str) -> None:
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY holds") as raised:
+        Endpoint("http://localhost:1/v1", Secret(key), 5.0)
+    assert key[:6] not in str(raised.value)
+    assert key[-5:] not in str(raised.value)
+
+
+def test_an_answer_that_repeats_the_key_is_kept_without_it(tmp_path: Path) -> None:
+    def script(request: Request) -> Action:
+        return answer(f"You sent {request.headers['authorization']} and {KEY.reveal()} for hunter22")
+
+    found, sent = [], []
+    with ChatServer(script) as server:
+        for url in (server.url, server.url.replace("http://", "http://user:hunter22@")):
+            journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+            asking = chat(server, url=url, journal=journal, cache=AnswerCache(tmp_path / "c"))
+            found += asking.ask([call(url)])
+            journal.close()
+            sent.append(server.requests[-1].headers["authorization"])
+    written = str(found) + "".join(each.read_text("utf-8") for each in tmp_path.rglob("*") if each.is_file())
+    assert "You sent Bearer ***" in written
+    assert "You sent Basic *** and *** for ***" in written
+    assert KEY.reveal() not in written
+    assert sent[1].split()[1] not in written
+
+
+@pytest.mark.parametrize("asked", [call(), embedding()])
+def test_query_user_and_azures_header_work_for_chat_and_embeddings(
+    asked: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = Action(json.dumps({"data": [{"index": n, "embedding": [1.0, n]} for n in range(2)]}).encode())
+    with ChatServer(scripted(vectors if asked.embeds else GOOD)) as server:
+        url = server.url.replace("http://", "http://user:hunter22@") + "/?api-version=2026-01-01"
+        (found,) = ask(server, [asked], url=url)
+        azure = Endpoint("https://mine.openai.azure.com/openai/v1?api-version=preview", KEY, 5.0)
+    assert found.error is None
+    path = "/v1/embeddings" if asked.embeds else "/v1/chat/completions"
+    assert server.requests[0].path == f"{path}?api-version=2026-01-01"
+    assert server.requests[0].headers["authorization"].startswith("Basic ")
+    client = azure.connect()
+    assert client.default_headers["api-key"] == KEY.reveal()
+    assert str(client.base_url) == "https://mine.openai.azure.com/openai/v1/"
+    assert client.default_query == {"api-version": "preview"}
+
+
+@pytest.mark.parametrize(
+    "base_url", ["http://[::1", "http://host:99999/v1", "host/v1", "ftp://host", "http:///v1"]
+)
+def test_what_is_no_address_is_refused_in_words(base_url: str) -> None:
+    with pytest.raises(ConfigError, match=r"openai\.base_url"):
+        Endpoint(base_url, KEY, 5.0)
+
+
+def test_a_reply_beyond_the_largest_size_is_a_failed_question() -> None:
+    bomb = gzip.compress(b'{"choices": [' + b" " * (40 << 20) + b"]}")
+    for action in (
+        Action(b" " * (33 << 20)),
+        Action(bomb, headers={"Content-Encoding": "gzip"}),
+        Action(b" " * (33 << 20), 500),
+    ):
+        with ChatServer(scripted(action)) as server:
+            (found,) = ask(server, patience=replace(QUICK, attempts=1))
+        assert "larger than 32 MiB (openai.largest_reply)" in str(found.error)
+
+
+@pytest.mark.parametrize("asked", [call(), embedding()])
+def test_a_dripping_server_has_no_longer_than_the_timeout(asked: Call) -> None:
+    with ChatServer(scripted(replace(GOOD, drip=0.05))) as server:
+        started = time.monotonic()
+        (found,) = ask(server, [asked], timeout=0.4, patience=replace(QUICK, attempts=2))
+    assert time.monotonic() - started < 2.0
+    assert "no answer within 0.4 s" in str(found.error)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        replace(GOOD, drip=0.05),
+        replace(GOOD, wait=30.0),
+        error(429, "later", {"retry-after": "30"}),
+        error(503, "later", {"retry-after": "30"}),
+    ],
+    ids=["dripping", "silent", "rate limit", "broken"],
+)
+def test_ctrl_c_ends_a_wait_of_any_kind_within_a_second(action: Action, tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+    stopped_at: list[float] = []
+
+    def interrupt() -> None:
+        stopped_at.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with ChatServer(scripted(action)) as server:
+        timer = threading.Timer(0.5, interrupt)
+        timer.start()
+        patience = replace(QUICK, longest_retry_after=300.0)
+        asking = chat(server, timeout=60.0, journal=journal, patience=patience)
+        with pytest.raises(KeyboardInterrupt):
+            asking.ask([call(f"q{n}") for n in range(20)])
+        assert time.monotonic() - stopped_at[0] < 1.0
+        timer.join()
+    journal.close()
+    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    assert bool(journal.paid_usd(lambda model: PRICE)) == (action.status == 200), "may have been charged"
+    journal.close()
+
+
+def test_what_was_paid_is_in_the_journal_whatever_became_of_the_second_reply(tmp_path: Path) -> None:
+    """The first reply fails its check, the second breaks off four times: one paid, four perhaps."""
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    replies = answer("no json", usage=usage), replace(GOOD, drop_after=20)
+    journal = Journal.open(tmp_path / "j.jsonl", resume=False)
+    with ChatServer(scripted(*replies)) as server:
+        (found,) = ask(server, [call(check=json.loads)], journal=journal)
+    journal.close()
+    assert "can't be used" in str(found.error)
+    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+    assert [tokens.completion for _, tokens in journal.paid] == [3, 4 * 50]
+    assert journal.finished[next(iter(journal.finished))] == found
+    journal.close()
+
+
+def test_an_outcome_reads_back_as_it_was_written() -> None:
+    reply = Reply("점순", Tokens(9, 8, cached=7, reasoning=6), True, "stop")
+    for outcome in (Outcome(reply), Outcome(reply, "of no use"), Outcome(error="no", perhaps=Tokens(5, 6))):
+        assert Outcome.from_dict(outcome.as_dict()) == outcome
+
+
+def test_a_running_event_loop_is_no_obstacle(tmp_path: Path) -> None:
+    """As in a notebook."""
+    import asyncio
+
+    async def cell() -> list[Outcome]:
+        return ask(server)
+
+    with ChatServer(scripted(GOOD)) as server:
+        (found,) = asyncio.run(cell())
+    assert found.reply is not None

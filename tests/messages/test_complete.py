@@ -1,0 +1,110 @@
+"""Every text that is shown has its words in every language, none is left over, the names in braces agree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.gold import checks
+from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
+from tiny_graph_rag.report.terminal.sweep import COLUMNS
+from tiny_graph_rag.study import advice
+
+PACKAGE = ROOT / "tiny_graph_rag"
+PAGE = PACKAGE / "report" / "page"
+# Texts that reach `t` by a name, not as they stand.
+BY_NAME = {
+    *MEANING,
+    *MEANING.values(),
+    *END_WORDS.values(),
+    COLUMNS,
+    *advice.REMEDY.values(),
+    *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
+    "tried",
+    *("largest loss", "more hops", "better linking", "arbitrary order", "untrue hop tag"),
+    *("results", "sweep", "table", "comparison", "json"),
+    *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
+    *("error", "warning"),
+    "references that mean nothing now ({n}): {names}",
+    "references that mean something else now ({n}): {names}",
+}
+# The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
+_JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
+_JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
+_JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
+IN_PAGE = {"won", "lost", "mixed", "alias", "folded"}
+
+
+def in_python() -> Iterator[str]:
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+                continue
+            texts = {"t": node.args[:1], "counted": node.args[1:3]}.get(node.func.id, [])
+            yield from (
+                each.value for each in texts if isinstance(each, ast.Constant) and isinstance(each.value, str)
+            )
+
+
+def in_page() -> Iterator[str]:
+    for path in PAGE.glob("*.js"):
+        script = path.read_text(encoding="utf-8")
+        yield from re.findall(r"\bt\(\"((?:[^\"\\]|\\.)*)\"", script)
+        for group in _JS_LISTS.findall(script):
+            yield from re.findall(r": \"([^\"]+)\"", group)
+        for heads in (*_JS_HEADS.findall(script), *re.findall(r"const head = \[(.*?)\];", script)):
+            yield from re.findall(r"\"([a-z][^\"]*)\"", heads)
+        for one, many in re.findall(
+            r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)", script
+        ):
+            yield f"{{n}} {one}"
+            yield f"{{n}} {many or one + 's'}"
+
+
+def shown() -> set[str]:
+    return {*in_python(), *in_page(), *BY_NAME, *IN_PAGE}
+
+
+@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != ENGLISH])
+def test_a_language_has_every_text_and_no_other(language: str) -> None:
+    known = catalogue(language)
+    assert sorted(shown() - set(known)) == []
+    assert sorted(set(known) - shown()) == []
+
+
+@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != ENGLISH])
+def test_the_names_in_braces_are_those_of_the_english_text(language: str) -> None:
+    def names(text: str) -> set[str]:
+        return set(re.findall(r"\{(\w+)\}", text))
+
+    wrong = {english: said for english, said in catalogue(language).items() if names(english) != names(said)}
+    assert wrong == {}
+
+
+def test_what_is_shown_was_found_at_all() -> None:
+    assert len(set(in_python())) > 50
+    assert {"Save as CSV", "{n} questions", "walk", "ranked below k"} <= set(in_page())
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"LANG": "ko_KR.UTF-8"}, "ko"),
+        ({"LC_ALL": "en_US.UTF-8", "LANG": "ko_KR.UTF-8"}, "en"),
+        ({"LC_MESSAGES": "ko", "LANG": "C"}, "ko"),
+        ({"LANG": "de_DE.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_the_locale_chooses_the_language(environment: dict[str, str], language: str) -> None:
+    assert of_locale(environment) == language
+
+
+def test_a_text_without_translation_stays_english() -> None:
+    speak("ko")
+    assert t("nobody has translated {this}", this="x") == "nobody has translated x"

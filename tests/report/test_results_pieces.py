@@ -1,0 +1,124 @@
+"""A results file is joined from pieces of JSON: what it says is read back and held against the evaluation."""
+
+import json
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.json.results import document_parts, question
+from tiny_graph_rag.run import NO_STEP
+from tiny_graph_rag.study.evaluate import Evaluation, evaluate
+
+NAMES = ['"Quoted" Ann', "Back\\slash", "점순네 수탉", "Line\nbreak", "</script>", "Tab\there", "😀 Bo", "Ée"]
+
+
+def an_evaluation(tmp_path, **settings: Any) -> Evaluation:
+    """30 entities whose names need escaping, 60 relations, 40 questions with every kind of reference."""
+    dice = random.Random(5)
+    names = [f"{NAMES[row % len(NAMES)]} {row}" for row in range(30)]
+    entities = {f'e"{row}': {"name": name, "description": name * 2} for row, name in enumerate(names)}
+    relations = [
+        {
+            "source_entity_id": f'e"{dice.randrange(26)}',
+            "target_entity_id": f'e"{dice.randrange(26)}',
+            "relationship_type": dice.choice(["KNOWS", '"OWNS"', "적"]),
+        }
+        for _ in range(60)
+    ]
+    graph, gold = tmp_path / "x-KG.json", tmp_path / "x-eval.jsonl"
+    graph.write_text(json.dumps({"entities": entities, "relationships": relations}), encoding="utf-8")
+    rows = [
+        {
+            "id": f'q"{number}',
+            "query": "Nobody?" if number % 9 == 0 else f"Whom does {dice.choice(names)} know?",
+            "reference_entities": [
+                *dice.sample(names, number % 5),
+                *(["Nowhere"] if number % 4 == 0 else []),
+            ],
+            "tags": ["a", 'b"'][: number % 3],
+        }
+        for number in range(40)
+    ]
+    gold.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    config = Config().override(top_k=2, depth=12, latency_sample=3, **settings)
+    return evaluate(read_graph(graph), read_eval_set(gold), config, default_measures(2))
+
+
+@pytest.fixture(params=["bfs", "pagerank", "bm25", "oracle"])
+def evaluation(request, tmp_path) -> Evaluation:
+    return an_evaluation(tmp_path, retriever=request.param, hops=3, save_reasons=True)
+
+
+def test_rankings_and_walks_say_what_the_run_holds(evaluation):
+    known, run = evaluation.graph.entities, evaluation.run
+    written = json.loads(b"".join(document_parts(evaluation)))
+    assert len(written["results"]) == 40
+    for row, found in enumerate(written["results"]):
+        rows = list(range(len(run.entities)))[run.rows(row)][:10]
+        entities = run.entities[rows].tolist()
+        assert [each["id"] for each in found["ranked"]] == [known.ids[each] for each in entities]
+        assert [each["name"] for each in found["ranked"]] == [known.names[each] for each in entities]
+        assert [each["score"] for each in found["ranked"]] == run.scores[rows].tolist()
+        for place, each in zip(rows, found["ranked"], strict=True):
+            if run.walks is None:
+                assert "walk" not in each
+                continue
+            relations = [step for step in run.walks[place].tolist() if step != NO_STEP]
+            assert replayed(evaluation, relations, each["walk"]) in (each["id"], None)
+
+
+def replayed(evaluation: Evaluation, relations: list[int], steps: list[dict]) -> str | None:
+    """Walk the written steps along the graph's own relations; the id at their end, None for no step."""
+    known, at = evaluation.graph.relations, None
+    ids = evaluation.graph.entities.ids
+    for relation, step in zip(relations, steps, strict=True):
+        ends = ids[int(known.sources[relation])], ids[int(known.targets[relation])]
+        assert (step["from"], step["to"]) == (ends if step["forward"] else ends[::-1])
+        assert step["relation"] == known.types[relation]
+        assert at in (None, step["from"])
+        at = step["to"]
+    return at
+
+
+def test_hits_and_misses_are_those_of_a_plain_reading(evaluation):
+    for row, found in enumerate(json.loads(b"".join(document_parts(evaluation)))["results"]):
+        gold = evaluation.examples[row].reference_entities
+        top = [each["name"] for each in found["ranked"][:2]]
+        assert found["tp"] == [name for name in top if name in gold]
+        assert found["fp"] == [name for name in top if name not in gold]
+        assert found["fn"] == [name for name in gold if name not in top]
+        assert [each["name"] for each in found["references"]] == list(gold)
+        for each in found["references"]:
+            assert (each["verdict"] == "hit") == (each["name"] in top)
+            if each["verdict"] == "ranked_below_k":
+                assert each["above"] == [one["id"] for one in found["ranked"][:2] if one["name"] not in gold]
+            if each["entity_ids"] and each["rank"]:
+                assert each["matched"] == each["name"]
+        assert all(evaluation.scores[each][row] == found["metrics"][str(each)] or not gold
+                   for each in evaluation.scores)  # fmt: skip
+
+
+def test_one_question_alone_is_what_the_file_holds(evaluation):
+    """With the standard library's encoder, as `query` writes it, and with the file's."""
+    for row, found in enumerate(json.loads(b"".join(document_parts(evaluation)))["results"]):
+        assert question(evaluation, row) == found
+
+
+def test_compact_results_leave_out_walks_and_ranks_below_k_and_nothing_else(tmp_path):
+    whole = an_evaluation(tmp_path, hops=3)
+    brief = replace(whole, config=whole.config.override(results="compact"))
+    full, compact = (json.loads(b"".join(document_parts(each))) for each in (whole, brief))
+    for each in full["results"]:
+        each["ranked"] = [{key: one[key] for key in one if key != "walk"} for one in each["ranked"][:2]]
+        for reference in each["references"]:
+            reference.pop("path", None)
+            reference.pop("above", None)
+    assert compact["results"] == full["results"]
+    assert compact["summary"] == full["summary"]
+    assert compact["entities"].items() <= full["entities"].items()

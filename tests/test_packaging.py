@@ -1,0 +1,167 @@
+"""What is installed runs: wheel and sdist are built, put into an empty environment and used.
+
+Nothing is fetched: hatchling stands in the environment of the tests, and what the wheel needs comes from uv's
+cache, where `uv sync` has put it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.version import __version__
+
+pytestmark = pytest.mark.slow
+
+SAMPLE = "conan-doyle-speckled-band"
+
+
+def done(*call: object, folder: Path, home: Path, **more: str) -> str:
+    """What a process prints, run as somebody would whose home is `home`. Fails where it does."""
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")
+    }
+    environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "LC_ALL": "C.UTF-8"} | more
+    found = subprocess.run(
+        [str(each) for each in call],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        encoding="utf-8",
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+    return found.stdout
+
+
+def uv_cache() -> str:
+    return subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """(wheel, sdist) of this checkout."""
+    out = tmp_path_factory.mktemp("dist")
+    done(
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "sdist",
+        "-t",
+        "wheel",
+        "-d",
+        out,
+        folder=ROOT,
+        home=out,
+    )
+    return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
+
+
+@pytest.fixture(scope="module")
+def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program in an environment that holds nothing else."""
+    home = tmp_path_factory.mktemp("installed")
+    cache = {"UV_CACHE_DIR": uv_cache()}
+    done("uv", "venv", "-q", "--python", sys.executable, home / "env", folder=home, home=home, **cache)
+    python = home / "env" / "bin" / "python"
+    done(
+        "uv",
+        "pip",
+        "install",
+        "-q",
+        "--offline",
+        "--python",
+        python,
+        built[0],
+        folder=home,
+        home=home,
+        **cache,
+    )
+    return home / "env" / "bin" / "tiny-graph-rag"
+
+
+def test_the_installed_program_says_its_version_and_that_no_extra_is_there(
+    installed: Path, tmp_path: Path
+) -> None:
+    said = done(installed, "--version", folder=tmp_path, home=tmp_path)
+    assert said.startswith(f"tiny-graph-rag {__version__}")
+    assert "extras: none" in said
+
+
+def test_the_samples_come_along_and_evaluate(installed: Path, tmp_path: Path) -> None:
+    done(installed, "init", "--example", folder=tmp_path, home=tmp_path)
+    done(
+        installed,
+        "eval",
+        "--dataset",
+        f"{SAMPLE}-hardset.jsonl",
+        "--skip-generation",
+        folder=tmp_path,
+        home=tmp_path,
+    )
+    written = json.loads((tmp_path / "data/results" / f"{SAMPLE}-hardset-results.json").read_text("utf-8"))
+    ours = sum(1 for _ in (ROOT / "data/eval" / f"{SAMPLE}-hardset.jsonl").open(encoding="utf-8"))
+    assert written["summary"]["questions"] == ours
+    for kind in ("kg", "eval"):
+        brought = {each.name: each.read_bytes() for each in (tmp_path / "data" / kind).iterdir()}
+        ours_too = {each.name: each.read_bytes() for each in (ROOT / "data" / kind).iterdir()}
+        assert ours_too.items() <= brought.items()
+
+
+def test_the_commands_that_init_prints_run(installed: Path, tmp_path: Path) -> None:
+    said = done(installed, "init", folder=tmp_path, home=tmp_path)
+    commands = [line.strip() for line in said.splitlines() if line.strip().startswith("tiny-graph-rag ")]
+    assert len(commands) == 3
+    for each in commands:
+        done(installed, *shlex.split(each)[1:], folder=tmp_path, home=tmp_path)
+    assert list((tmp_path / "data/results").glob("*.json"))
+
+
+def test_a_page_comes_out_of_the_installed_program(installed: Path, tmp_path: Path) -> None:
+    done(installed, "init", folder=tmp_path, home=tmp_path)
+    call = (
+        "eval",
+        "--dataset",
+        "my-graph-eval.jsonl",
+        "--skip-generation",
+        "--report",
+        "html,md,csv",
+        "--lang",
+        "ko",
+    )
+    done(installed, *call, folder=tmp_path, home=tmp_path)
+    page = (tmp_path / "data/results/my-graph-eval-results.html").read_text("utf-8")
+    assert 'lang="ko"' in page
+
+
+def test_a_wheel_made_from_the_sdist_holds_the_same_files(built: tuple[Path, Path], tmp_path: Path) -> None:
+    with tarfile.open(built[1]) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    done(
+        sys.executable,
+        "-m",
+        "hatchling",
+        "build",
+        "-t",
+        "wheel",
+        "-d",
+        tmp_path / "again",
+        folder=source,
+        home=tmp_path,
+    )
+    again = next((tmp_path / "again").glob("*.whl"))
+    assert sorted(zipfile.ZipFile(again).namelist()) == sorted(zipfile.ZipFile(built[0]).namelist())

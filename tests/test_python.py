@@ -1,0 +1,166 @@
+"""The library: what docs/python.md shows runs and prints that, and its numbers are the command line's."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import pydoc
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import networkx
+import pytest
+from typer.testing import Result as CliResult
+
+import tiny_graph_rag
+from tests.conftest import ROOT, write_gold, write_kg
+from tiny_graph_rag import KnowledgeGraph, ask, evaluate, load_graph, load_questions
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import DatasetError, GraphError, UsageError
+
+PAGE = ROOT / "docs" / "python.md"
+BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
+TRIPLES = [("Anna", "LIVES_IN", "Dover"), ("Anna", "SISTER_OF", "Ben"), ("Ben", "LIVES_IN", "Calais")]
+TIMES = ("latency_seconds", "latency", "questions_per_second", "config")
+
+
+def test_the_examples_of_the_page_print_what_stands_below_them(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(ROOT / "data" / "kg", own_folder / "data" / "kg")
+    shutil.copytree(ROOT / "data" / "eval", own_folder / "data" / "eval")
+    names: dict[str, object] = {}
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(blocks) > 5
+    for code, shown in blocks:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, str(PAGE), "exec"), names)
+        assert printed.getvalue() == shown, code
+
+
+def test_evaluate_gives_what_the_command_gives(run_cli: Callable[..., CliResult], own_folder: Path) -> None:
+    graph = ROOT / "data" / "kg" / "김유정-동백꽃-KG.json"
+    gold = ROOT / "data" / "eval" / "김유정-동백꽃-hardset.jsonl"
+    done = run_cli("eval", "--dataset", gold, "-g", graph, "--hops", "3", "-o", own_folder / "a.json")
+    assert done.exit_code == 0, done.stderr
+    evaluate(str(graph), str(gold), hops=3).save(str(own_folder / "b.json"))
+    documents = [
+        json.loads((own_folder / name).read_text(encoding="utf-8"), object_hook=without_times)
+        for name in ("a.json", "b.json")
+    ]
+    assert documents[0] == documents[1]
+
+
+def without_times(found: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in found.items() if key not in TIMES}
+
+
+def test_a_graph_is_loaded_with_the_vocabulary_beside_it(own_folder: Path) -> None:
+    path = write_kg(own_folder / "films-KG.json", ["Ed Wood", "Ann"], [("Ed Wood", "written_by", "Ann")])
+    (own_folder / "films-vocabulary.yaml").write_text("written_by: [screenplay]\n")
+    assert load_graph(str(path)).vocabulary == {"written_by": ("screenplay",)}
+    assert load_graph(path, vocabulary="none").vocabulary == {}
+
+
+def test_records_triples_and_networkx_give_the_graph_that_a_file_gives(own_folder: Path) -> None:
+    path = write_kg(own_folder / "x-KG.json", ["Anna", "Dover", "Ben", "Calais"], TRIPLES)
+    records = json.loads(path.read_text())
+    graphs = [
+        load_graph(path),
+        KnowledgeGraph.from_triples(TRIPLES),
+        KnowledgeGraph.from_records(records["entities"], records["relationships"]),
+        KnowledgeGraph.from_networkx(load_graph(path).to_networkx()),
+    ]
+    edges = [
+        sorted((a, d["relationship_type"], b) for a, b, d in each.to_networkx().edges(data=True))
+        for each in graphs
+    ]
+    assert edges == [sorted(TRIPLES)] * 4
+    assert len({tuple(ask(each, "Where does Anna live?").names) for each in graphs}) == 1
+
+
+def test_any_networkx_graph_becomes_one() -> None:
+    graph = networkx.Graph()
+    graph.add_node(1, label="Anna", type="PERSON", age=9)
+    graph.add_edge(1, 2, relation="KNOWS", weight=2)
+    found = KnowledgeGraph.from_networkx(graph)
+    assert list(found.entities.names) == ["Anna", "2"]
+    assert found.entities.types[0] == "PERSON"
+    assert json.loads(found.entities.details[0]) == {"age": 9}
+    assert (found.relations.types[0], float(found.relations.weights[0])) == ("KNOWS", 2.0)
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "said"),
+    [
+        (lambda: KnowledgeGraph.from_triples([]), GraphError, "no entities"),
+        (lambda: KnowledgeGraph.from_triples(["abc"]), GraphError, r"triples\[0\]: wanted"),
+        (lambda: KnowledgeGraph.from_records([{}]), GraphError, r"entities\[0\]: 'name' is missing"),
+        (
+            lambda: KnowledgeGraph.from_records([{"name": "A"}, {"name": "A"}]),
+            GraphError,
+            "'A' is used already",
+        ),
+        (
+            lambda: KnowledgeGraph.from_records([{"name": "A"}], [{"source_entity_id": "A"}]),
+            GraphError,
+            "'target_entity_id' is missing",
+        ),
+        (lambda: load_questions([]), DatasetError, "empty"),
+        (lambda: load_questions([{"query": "Who?"}]), DatasetError, "question 1: 'reference_entities'"),
+        (
+            lambda: load_questions([{"id": "a", "query": "Who?", "reference_entities": []}] * 2),
+            DatasetError,
+            "used already by question 1",
+        ),
+        (lambda: evaluate({"q": {}}, {"q": {}}), UsageError, r"score\(\)"),
+        (lambda: ask(KnowledgeGraph.from_triples(TRIPLES), " "), UsageError, "must be words"),
+        (
+            lambda: ask(KnowledgeGraph.from_triples(TRIPLES), "Who?", hopps=2),
+            UsageError,
+            "'hopps'.*did you mean 'hops'",
+        ),
+    ],
+)
+def test_what_can_not_be_used_is_said_in_words(
+    broken: Callable[[], object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        broken()
+
+
+def test_no_repr_floods_a_notebook(own_folder: Path) -> None:
+    write_kg(own_folder / "x-KG.json", [f"entity {n}" for n in range(2000)])
+    gold = write_gold(
+        own_folder / "x-eval.jsonl",
+        *({"query": f"Who is entity {n}?", "reference_entities": [f"entity {n}"]} for n in range(500)),
+    )
+    result = evaluate(own_folder / "x-KG.json", gold, hops=1)
+    found = result.evaluation
+    records = [result, found, ask(found.graph, "Who is entity 7?"), Config()]
+    records += [getattr(found, each.name) for each in fields(found)]
+    records += [getattr(found.graph, each.name) for each in fields(found.graph)]
+    long = {type(each).__name__: len(repr(each)) for each in records if is_dataclass(each)}
+    assert {name: length for name, length in long.items() if length > 2000} == {}
+
+
+def test_a_notebook_shows_tables_with_every_sign_escaped() -> None:
+    graph = KnowledgeGraph.from_triples([("<b>Anna</b>", "KNOWS", "Ben")], name="<i>")
+    shown = ask(graph, "Whom does <b>Anna</b> know?")._repr_html_()
+    result = evaluate(graph, [{"query": "Anna?", "reference_entities": ["Ben"], "tags": ["<script>"]}])
+    assert "<b>" not in shown
+    assert "&lt;b&gt;Anna" in shown
+    assert "<script>" not in result._repr_html_()
+    assert "ndcg@5" in result._repr_html_()
+
+
+def test_help_fits_a_few_screens_and_shows_an_example() -> None:
+    text = pydoc.plain(pydoc.render_doc(tiny_graph_rag))
+    assert len(text.splitlines()) < 100
+    assert "evaluate(graph, load_questions(" in text
+    assert [name for name in tiny_graph_rag.PUBLIC if name not in text] == []

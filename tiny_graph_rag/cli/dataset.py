@@ -1,0 +1,244 @@
+"""`dataset`: what becomes of gold sets: compared, put together, parted, counted, converted, versioned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
+from tiny_graph_rag.cli.help import GOLD, Commands
+from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import FoundProblems, UsageError
+
+sets = typer.Typer(
+    name="dataset",
+    help="Compare, merge, split, count, convert and version gold sets.",
+    no_args_is_help=True,
+    cls=Commands,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(sets, rich_help_panel=GOLD)
+
+Sets = Annotated[list[Path], typer.Argument(help="Gold sets, of any known format.")]
+One = Annotated[Path, typer.Argument(help="Gold set, of any known format.")]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format", help="jsonl, json, rag, trec, table or contest.", show_default="by the file's suffix"
+    ),
+]
+ShowAll = Annotated[bool, typer.Option("--all", help="Show every one, not twelve of a kind.")]
+
+
+@command(sets, "diff")
+def diff_command(old: One, new: One, folders: Folders, common: Common, all_: ShowAll = False) -> None:
+    """Show what differs between two gold sets, question by question; exit code 1 where anything does."""
+    from tiny_graph_rag.gold.keep import diff
+    from tiny_graph_rag.report.terminal.gold_sets import print_diff
+
+    session = Session.open(common, folders)
+    before, after = read_any(session, old), read_any(session, new)
+    found = diff(before, after)
+    print_diff(found, before.name, after.name, session.console, every=all_)
+    if found:
+        raise FoundProblems("the sets differ")
+
+
+@command(sets, "merge")
+def merge_command(
+    several: Sets,
+    folders: Folders,
+    common: Common,
+    prefer: Annotated[
+        str,
+        typer.Option(
+            "--prefer",
+            help="An id with different questions or judgments: first, last or union (of the judgments).",
+            show_default="an error",
+        ),
+    ] = "",
+    format: Format = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Gold set to write, under --dataset-dir; - for standard output.",
+            show_default="FIRST-merged.jsonl",
+        ),
+    ] = None,
+) -> None:
+    """Put gold sets together, each id once; an id that stands for two things is an error until settled."""
+    from tiny_graph_rag.gold.keep import merge
+
+    if prefer not in ("", "first", "last", "union"):
+        raise UsageError(f"--prefer: wanted first, last or union, got {prefer!r}")
+    if len(several) < 2:
+        raise UsageError("wanted two gold sets or more to merge")
+    to = GoldOutput(output, format)
+    session = Session.open(common, folders, to_stdout=to.to_stdout)
+    read = [read_any(session, each) for each in several]
+    path = to.path(session, f"{read[0].name}-merged.jsonl", read=[each.path for each in read])
+    found = merge(read, prefer)  # type: ignore[arg-type]
+    to.write(path, found.examples)
+    session.say(
+        f"{len(found.examples):,} questions of {sum(map(len, read)):,}: {found.agreed:,} ids held alike by "
+        f"several, {found.settled:,} settled"
+    )
+    for one, other in found.doubled[:12]:
+        session.warn(f"{other} asks the same as {one}; both are kept")
+    if len(found.doubled) > 12:
+        session.warn(f"… and {len(found.doubled) - 12:,} more pairs that ask the same")
+    _tell(session, to, path, found.examples)
+
+
+@command(sets, "split")
+def split_command(
+    dataset: One,
+    folders: Folders,
+    common: Common,
+    share: Annotated[str, typer.Option("--share", help="Shares of the parts.")] = "50/25/25",
+    by: Annotated[
+        str, typer.Option("--by", help="What stays whole: group (variants of a question) or id.")
+    ] = "group",
+    names: Annotated[
+        str | None,
+        typer.Option(
+            "--names", help="Names of the parts (a,b).", show_default="train,dev,test; or part1,part2 …"
+        ),
+    ] = None,
+    format: Format = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
+            show_default="the set's own name",
+        ),
+    ] = None,
+) -> None:
+    """Part a gold set in shares, every tag in nearly the same shares, groups whole."""
+    from tiny_graph_rag.cli.options import comma_list
+    from tiny_graph_rag.gold.keep import parse_shares, split
+
+    if by not in ("group", "id"):
+        raise UsageError(f"--by: wanted group or id, got {by!r}")
+    if output == "-":
+        raise UsageError("-o -: several parts can't go to one standard output; name a file")
+    session = Session.open(common, folders)
+    shares = parse_shares(share)
+    called = (
+        comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
+    )
+    if len(set(called)) != len(shares):
+        raise UsageError(f"--names: wanted {len(shares)} different names, one a share, got {names!r}")
+    examples = read_any(session, dataset)
+    parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
+    stem = Path(output) if output else Path(f"{examples.name}.jsonl")
+    outputs = [GoldOutput(str(stem.with_name(f"{stem.stem}-{each}{stem.suffix}")), format) for each in called]
+    paths = [each.path(session, "", read=(examples.path,)) for each in outputs]
+    for to, path, part in zip(outputs, paths, parts, strict=True):
+        to.write(path, part)
+        tags = ", ".join(f"{tag} {sum(tag in each.tags for each in part):,}" for tag in examples.tags[:8])
+        session.say(f"{path}: {len(part):,} questions" + (f" ({tags})" if tags else ""))
+
+
+PART_NAMES = {2: ("dev", "test"), 3: ("train", "dev", "test")}
+
+
+@command(sets, "stats")
+def stats_command(
+    dataset: One,
+    folders: Folders,
+    common: Common,
+    quota: Annotated[
+        str | None,
+        typer.Option("--quota", help="Shares wanted by tag: multi-hop=40,alias-noise=40,coreference=20."),
+    ] = None,
+    effect: Annotated[
+        float,
+        typer.Option("--effect", help="Difference of a mean that slices should show.", min=0.001, max=1.0),
+    ] = 0.05,
+) -> None:
+    """Count a gold set by tag, shape and hops, against quotas, and say which slices are too small."""
+    from tiny_graph_rag.gold.keep import contents, parse_quotas
+    from tiny_graph_rag.report.terminal.gold_sets import print_contents
+
+    session = Session.open(common, folders)
+    examples = read_any(session, dataset)
+    found = contents(examples, parse_quotas(quota) if quota else {}, effect)
+    print_contents(examples.name, found, effect, session.console)
+
+
+@command(sets, "convert")
+def convert_command(
+    dataset: One,
+    output: Annotated[
+        str,
+        typer.Option("-o", "--output", help="Gold set to write, under --dataset-dir; - for standard output."),
+    ],
+    folders: Folders,
+    common: Common,
+    format: Format = None,
+) -> None:
+    """Write a gold set in another format, and say what that format can't hold."""
+    to = GoldOutput(output, format)
+    session = Session.open(common, folders, to_stdout=to.to_stdout)
+    examples = read_any(session, dataset)
+    path = to.path(session, "", read=(examples.path,))
+    to.write(path, examples.examples)
+    _tell(session, to, path, examples.examples)
+
+
+@command(sets, "version")
+def version_command(
+    dataset: One,
+    folders: Folders,
+    common: Common,
+    note: Annotated[
+        str | None, typer.Option("--note", "-m", help="What changed: records a new version.")
+    ] = None,
+    part: Annotated[
+        str, typer.Option("--part", help="Part of the version to raise: major, minor or patch.")
+    ] = "minor",
+    since: Annotated[
+        Path | None, typer.Option("--since", help="The set as it was: its differences are recorded too.")
+    ] = None,
+) -> None:
+    """Record a version of a gold set beside it (version, SHA-256, changelog), or show those there are."""
+    from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry
+
+    session = Session.open(common, folders)
+    examples = read_any(session, dataset)
+    if note is None:
+        history = history_of(examples)
+        for each in history:
+            session.say(say_entry(each))
+        if not history:
+            raise FoundProblems(f"{examples.name}: no version is recorded; `--note` records one")
+        if not is_current(examples, history):
+            raise FoundProblems(
+                f"{examples.name} was changed since {history[-1].version}; --note records what changed"
+            )
+        return
+    entry, path = record(examples, note, part, None if since is None else read_any(session, since))
+    session.say(say_entry(entry))
+    session.say(f"changelog: {path}")
+
+
+def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> None:
+    from tiny_graph_rag.formats.gold.exchange import lost
+
+    gone = lost(examples, path, to.format or ("jsonl" if to.to_stdout else None))  # type: ignore[arg-type]
+    if gone:
+        fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
+        session.warn(f"this format can't hold everything; left out, with questions: {fields}")
+    if not to.to_stdout:
+        session.say(f"gold set: {path}")

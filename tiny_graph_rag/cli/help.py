@@ -1,0 +1,80 @@
+"""How `--help` reads: plain lines in groups, what most people need first, what few need after it.
+
+An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
+Groups whose name ends in DETAIL are the rare ones: they stand below all others.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
+    "Input",
+    "Retrieval",
+    "Measures",
+    "Output",
+    "Answers by a model",
+    "Gates for CI",
+    "Options",
+)
+DETAIL = ", in detail"
+BEGIN, MEASURE, LOOK, GOLD = "Begin", "Measure and compare", "Look closer", "Gold sets"
+OPTION_GROUPS = (INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS)
+COMMAND_GROUPS = (BEGIN, MEASURE, LOOK, GOLD)
+NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
+
+Rows = list[tuple[str, str]]
+_DEFAULT = re.compile(r"\[default: \(?(.*?)\)?(?=\]|; )")
+
+
+class Command(TyperCommand):
+    """A command whose help is in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        arguments: Rows = []
+        groups: dict[str, Rows] = {}
+        for each in self.get_params(ctx):
+            row = each.get_help_record(ctx)
+            if row is None:
+                continue
+            row = row[0], _DEFAULT.sub(r"[\1", row[1])
+            if each.param_type_name == "argument":
+                arguments.append(row)
+            else:
+                groups.setdefault(getattr(each, "rich_help_panel", None) or OPTIONS, []).append(row)
+        if arguments:
+            groups = {"Arguments": arguments, **groups}
+        common = [each for each in groups if not each.endswith(DETAIL)]
+        for group in _ordered(common, ("Arguments", *OPTION_GROUPS)):
+            _write(formatter, group, groups[group])
+        for group in _ordered([each for each in groups if each.endswith(DETAIL)], OPTION_GROUPS):
+            _write(formatter, group, groups[group])
+
+
+class Commands(TyperGroup):
+    """The program's own help: its commands by what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        groups: dict[str, Rows] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is None or command.hidden:
+                continue
+            group = getattr(command, "rich_help_panel", None) or LOOK
+            groups.setdefault(group, []).append((name, command.get_short_help_str(200)))
+        for group in _ordered(list(groups), COMMAND_GROUPS):
+            _write(formatter, group, groups[group])
+
+
+def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:
+    """Known groups in their order, then the others as they came."""
+    known = {name: place for place, name in enumerate(order)}
+    return sorted(groups, key=lambda each: known.get(each.removesuffix(DETAIL), len(order)))
+
+
+def _write(formatter: Any, group: str, rows: Rows) -> None:
+    with formatter.section(group):
+        formatter.write_dl(rows, col_max=NAMES_WIDTH)

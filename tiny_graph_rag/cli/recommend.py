@@ -1,0 +1,114 @@
+"""`recommend`: a draft for questions that have no gold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import Without, command
+from tiny_graph_rag.cli.help import GOLD
+from tiny_graph_rag.cli.linking import Linking
+from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import MissingExtraError, amount
+
+DEFAULT = ("bfs", "pagerank", "bm25")
+
+
+@command(app, "recommend", GOLD)
+def recommend_command(
+    dataset: Annotated[
+        Path, typer.Option("--dataset", help="Questions: text (one a line), CSV, JSON or JSONL.")
+    ],
+    graph: Graph,
+    folders: Folders,
+    retrieving: Annotated[Retrieving, Without(("retriever", "depth"))],
+    common: Common,
+    retrievers: Annotated[
+        str | None,
+        typer.Option(
+            "--retrievers",
+            help="Whose candidates are pooled: built-in ones, run:FILE, your own.",
+            show_default=",".join(DEFAULT),
+        ),
+    ] = None,
+    pool: Annotated[int, typer.Option("--pool", help="Entities taken of each retriever.", min=1)] = 10,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Draft to write, under --dataset-dir; - for standard output.",
+            show_default="NAME-draft.jsonl",
+        ),
+    ] = None,
+) -> None:
+    """Propose references for questions without gold, from several retrievers: a draft to judge, no gold."""
+    import sys
+
+    from tiny_graph_rag.cli.output import STDOUT, keep_apart
+    from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path, write_atomically
+    from tiny_graph_rag.formats.gold.drafts import draft_lines, read_questions
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.study.recommend import recommend
+
+    to_stdout = output == STDOUT
+    session = Session.open(common, folders, to_stdout=to_stdout, **flags_of(retrieving), depth=max(pool, 10))
+    sets = Path(session.config.storage.dataset_dir)
+    source = find_input(dataset, sets, "questions")
+    path = output_path(output or f"{bare_name(source)}-draft.jsonl", sets)
+    if not to_stdout:
+        keep_apart((path,), (source, session.config.file))
+        check_writable(path)
+    examples = read_questions(source)
+    linking = Linking.of(session)
+    knowledge = session.graph(graph, EvalSet(tuple(examples), name=bare_name(source)))
+    chosen = comma_list(retrievers) or _installed(session)
+    with session.progress("retrievers", len(chosen), least=2) as bar:
+        found = recommend(
+            knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar
+        )
+    linking.say_spent()
+    lines = draft_lines(found.drafts)
+    if to_stdout:
+        sys.stdout.buffer.writelines(lines)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(path, lines)
+    for name in found.silent:
+        session.warn(f"{name} found nothing for any question")
+    drafts = found.drafts
+    session.say(
+        f"{amount(len(drafts), 'question')}, {sum(len(each.candidates) for each in drafts):,} candidates "
+        f"from {', '.join(chosen)}"
+    )
+    _listed(session, "look like an earlier question", [d.example.id for d in drafts if d.like])
+    _listed(session, "name no entity that the graph knows", [d.example.id for d in drafts if d.seedless])
+    _listed(session, "have no candidate", [d.example.id for d in drafts if not d.candidates])
+    first = sorted((each for each in drafts if each.first is not None), key=lambda each: each.first or 0)
+    _listed(session, "to judge first, for the retrievers differ most", [each.example.id for each in first])
+    if not to_stdout:
+        session.say(f"draft: {path}; `curate --dataset {path.name}` makes it a gold set")
+
+
+def flags_of(retrieving: Retrieving) -> dict[str, object]:
+    return {name: value for name, value in flags(retrieving).items() if name != "depth"}
+
+
+def _installed(session: Session) -> tuple[str, ...]:
+    """The default retrievers whose packages are there."""
+    from importlib.util import find_spec
+
+    if find_spec("bm25s") is not None:
+        return DEFAULT
+    session.warn(str(MissingExtraError("pooling from bm25", "bm25s", "bm25")))
+    return tuple(name for name in DEFAULT if name != "bm25")
+
+
+def _listed(session: Session, what: str, ids: list[str]) -> None:
+    if ids:
+        shown = ", ".join(ids[:30]) + (" …" if len(ids) > 30 else "")
+        session.say(f"{len(ids):,} {what}: {shown}")

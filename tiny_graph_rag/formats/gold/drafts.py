@@ -1,0 +1,266 @@
+"""Questions without gold, and drafts: questions with candidates that somebody has still to judge.
+
+A draft is JSONL with `"draft": true` in every line and no `reference_entities`, so that no command takes it
+for a gold set. `recommend` writes it, `curate` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.formats.gold.exchange import read_any_gold, row_of
+from tiny_graph_rag.formats.tables import QUESTION_NAMES, read_table
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.language.folding import nfc
+
+TEXT_NAMES = ("query", "question", "msg", "text")
+_LISTS = ("tags", "context", "seed_entities")
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An entity that may be a reference, with what speaks for it.
+
+    by: retriever → rank, from 1. hop: of the nearest walk, None where none led there. walk: its steps,
+    {"from", "relation", "to", "forward"} with names. words: of the question that stand in its texts.
+    """
+
+    id: str
+    name: str
+    type: str = ""
+    description: str = ""
+    by: dict[str, int] = field(default_factory=dict)
+    hop: int | None = None
+    walk: tuple[dict[str, Any], ...] = ()
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """example: the question with the judgments it came with, if any. differ: in [0, 1], how little the
+    retrievers agree on it; first: its place among those to judge first, None where it is none of them.
+    like: ids of earlier questions that ask nearly the same. seedless: nothing in it names an entity."""
+
+    example: Example
+    candidates: tuple[Candidate, ...] = ()
+    differ: float = 0.0
+    first: int | None = None
+    like: tuple[str, ...] = ()
+    seedless: bool = False
+
+
+def read_questions(path: Path) -> list[Example]:
+    """Questions of a text (one a line), a table with a column `query` or `question`, JSON or JSONL.
+
+    Judgments that a file holds are kept. Raises DatasetError with every line that is no question.
+    """
+    raw = read_bytes(path)
+    if raw[:4] == b"PAR1" or path.name.lower().endswith((".csv", ".tsv", ".parquet")):
+        return _checked(_of_table(path), path)
+    text = decode_utf8(raw, path)
+    start = text.lstrip()[:1]
+    if start not in ("{", "["):
+        rows = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
+        return _checked([Example(f"q{n:03d}", line, (), line=n) for n, line in rows if line], path)
+    if start == "[":
+        try:
+            document = json.loads(text)
+        except ValueError as error:
+            raise DatasetError(f"{path.name}: not JSON: {error}") from error
+        numbered = list(enumerate(document, start=1))
+    else:
+        numbered = [
+            (number, _object(line, number, path))
+            for number, line in enumerate(text.split("\n"), start=1)
+            if line.strip()
+        ]
+    judged = [
+        isinstance(row, dict) and "reference_entities" in row and "draft" not in row for _, row in numbered
+    ]
+    if all(judged) and start == "{":
+        return _checked(list(read_any_gold(path)), path)
+    problems: list[str] = []
+    found = [_question(row, number, path, problems) for number, row in numbered]
+    if problems:
+        raise DatasetError(*problems)
+    return _checked([each for each in found if each is not None], path)
+
+
+def _of_table(path: Path) -> list[Example]:
+    names, rows = read_table(path)
+    wanted = next((name for name in TEXT_NAMES if name in names), None)
+    if wanted is None:
+        raise DatasetError(
+            f"{path.name}: no column {' or '.join(map(repr, TEXT_NAMES[:2]))}; it has: {', '.join(names)}"
+        )
+    key = next((name for name in QUESTION_NAMES if name in names), None)
+    found = []
+    for number, (_, row) in enumerate(rows, start=1):
+        query = str(row[wanted] or "").strip()
+        if query:
+            id = str(row[key]) if key and row[key] not in (None, "") else f"q{number:03d}"
+            tags = tuple(filter(None, (tag.strip() for tag in str(row.get("tags") or "").split(","))))
+            found.append(Example(id, query, (), tags=tags, line=number))
+    return found
+
+
+def _object(line: str, number: int, path: Path) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise DatasetError(f"{path.name}:{number}: not JSON: {error}") from error
+
+
+def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example | None:
+    place = f"{path.name}:{number}"
+    if isinstance(row, str):
+        return Example(f"q{number:03d}", row, (), line=number)
+    if not isinstance(row, dict):
+        problems.append(
+            f"{place}: wanted a question in words or an object with 'query', got {json_kind(row)}"
+        )
+        return None
+    query = next((row[name] for name in TEXT_NAMES if isinstance(row.get(name), str)), "")
+    if not query.strip():
+        problems.append(
+            f"{place}: wanted a question in words under 'query', got {json_kind(row.get('query'))}"
+        )
+        return None
+    for name in ("reference_entities", "highly_relevant_entities", "irrelevant_entities", *_LISTS):
+        value = row.get(name)
+        if value is not None and not (
+            isinstance(value, list) and all(isinstance(each, str) for each in value)
+        ):
+            problems.append(f"{place}: {name!r} must be a list of strings, got {json_kind(value)}")
+            return None
+    id = next((row[name] for name in QUESTION_NAMES if isinstance(row.get(name), str | int)), None)
+    seeds = row.get("seed_entities")
+    held = {"reference_entities", "highly_relevant_entities", "irrelevant_entities", "candidates", "draft"}
+    return Example(
+        id=str(id) if id is not None else f"q{number:03d}",
+        query=query,
+        reference_entities=tuple(row.get("reference_entities") or ()),
+        highly_relevant_entities=tuple(row.get("highly_relevant_entities") or ()),
+        irrelevant_entities=tuple(row.get("irrelevant_entities") or ()),
+        tags=tuple(row.get("tags") or ()),
+        context=tuple(row.get("context") or ()),
+        seed_entities=None if seeds is None else tuple(seeds),
+        unknown={
+            name: value
+            for name, value in row.items()
+            if name not in {*TEXT_NAMES, *QUESTION_NAMES, *_LISTS, *held}
+        },
+        line=number,
+    )
+
+
+def _checked(examples: list[Example], path: Path) -> list[Example]:
+    if not examples:
+        raise DatasetError(f"{path.name}: no question in it; wanted one a line")
+    seen: dict[str, int] = {}
+    twice = [each for each in examples if seen.setdefault(each.id, each.line) != each.line]
+    if twice:
+        raise DatasetError(
+            *(f"{path.name}:{each.line}: id {each.id!r} is used already in {seen[each.id]}" for each in twice)
+        )
+    return examples
+
+
+_NOTES = ("differ", "judge_first", "like", "no_seed")
+
+
+def draft_row(draft: Draft) -> dict[str, Any]:
+    """A draft's line."""
+    row: dict[str, Any] = {"draft": True, **row_of(draft.example)}
+    if not row["reference_entities"]:
+        del row["reference_entities"]
+    row["differ"] = round(draft.differ, 4)
+    if draft.first is not None:
+        row["judge_first"] = draft.first
+    if draft.like:
+        row["like"] = list(draft.like)
+    if draft.seedless:
+        row["no_seed"] = True
+    row["candidates"] = [
+        {
+            name: value
+            for name, value in (
+                ("id", each.id),
+                ("name", each.name),
+                ("type", each.type),
+                ("description", each.description),
+                ("by", each.by),
+                ("hop", each.hop),
+                ("walk", list(each.walk)),
+                ("words", list(each.words)),
+            )
+            if value not in (None, "", [], {})
+        }
+        for each in draft.candidates
+    ]
+    return row
+
+
+def draft_lines(drafts: Sequence[Draft]) -> list[bytes]:
+    return [(json.dumps(draft_row(each), ensure_ascii=False) + "\n").encode() for each in drafts]
+
+
+def read_drafts(path: Path) -> tuple[list[Draft], str]:
+    """The questions of a draft (or of any file of questions, then without candidates), and its SHA-256.
+
+    Raises DatasetError.
+    """
+    examples = read_questions(path)
+    rows: dict[str, dict[str, Any]] = {}
+    text = decode_utf8(read_bytes(path), path)
+    if text.lstrip()[:1] == "{":
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                row = _object(line, number, path)
+                rows[str(row.get("id", f"q{number:03d}"))] = row if row.get("draft") is True else {}
+    drafts = []
+    for example in examples:
+        row = rows.get(example.id) or {}
+        try:
+            candidates = tuple(_candidate(each) for each in row.get("candidates") or ())
+            first = row.get("judge_first")
+            own = {name: value for name, value in example.unknown.items() if name not in _NOTES}
+            drafts.append(
+                Draft(
+                    Example(**{name: getattr(example, name) for name in _EXAMPLE}, unknown=own),
+                    candidates,
+                    float(row.get("differ") or 0.0),
+                    int(first) if first is not None else None,
+                    tuple(map(str, row.get("like") or ())),
+                    row.get("no_seed") is True,
+                )
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatasetError(
+                f"{path.name}:{example.line}: the candidates of {example.id!r} are not as `recommend` writes "
+                f"them ({error}); run it again"
+            ) from error
+    return drafts, sha256_of(path)
+
+
+_EXAMPLE = tuple(name for name in Example.__dataclass_fields__ if name != "unknown")
+
+
+def _candidate(row: dict[str, Any]) -> Candidate:
+    hop = row.get("hop")
+    return Candidate(
+        id=str(row["id"]),
+        name=nfc(str(row["name"])),
+        type=str(row.get("type") or ""),
+        description=str(row.get("description") or ""),
+        by={str(name): int(rank) for name, rank in (row.get("by") or {}).items()},
+        hop=None if hop is None else int(hop),
+        walk=tuple(dict(step) for step in row.get("walk") or ()),
+        words=tuple(map(str, row.get("words") or ())),
+    )

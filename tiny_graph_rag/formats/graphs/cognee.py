@@ -1,0 +1,93 @@
+"""Cognee: what `cognee.export(format="json")` or `"graphml"` writes, and a dumped `get_graph_data()`.
+
+A node's `type` is the class of its data point. Documents, chunks and summaries are the lexical layer, and an
+`EntityType` node only says what its entities are (`is_a`): both are dropped and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, from_property_graph, object_of
+from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+NO_ENTITIES = LEXICAL | {
+    "entitytype",
+    "textsummary",
+    "nodeset",
+    "pdfdocument",
+    "audiodocument",
+    "imagedocument",
+}
+MARKS = ("topological_rank", "ontology_valid")
+
+
+def _is_cognee(head: Head) -> bool:
+    return ("nodes" in head.keys or "<graphml" in head.text) and all(mark in head.text for mark in MARKS)
+
+
+@graph_format("Cognee", "what Cognee exports, GraphML or JSON", _is_cognee)
+def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
+    path = paths[0]
+    rows = Rows(path, "Cognee")
+    nodes, edges = _of_graphml(path) if b"<graphml" in path.read_bytes()[:4096] else _of_json(path, rows)
+    types = {node.id: text_of(node.properties.get("name")) for node in nodes if "EntityType" in node.labels}
+    of_type = {
+        edge.source: types[edge.target] for edge in edges if edge.type == "is_a" and edge.target in types
+    }
+    typed = [Node(each.id, each.labels, each.properties, of_type.get(each.id, "")) for each in nodes]
+    return from_property_graph(path, rows.writer, typed, edges, lexical=NO_ENTITIES, rows=rows)
+
+
+def _of_json(path: Path, rows: Rows) -> tuple[list[Node], list[Edge]]:
+    document = json_of(path)
+    if isinstance(document, list) and len(document) == 2:  # get_graph_data()
+        document = {"nodes": document[0], "edges": document[1]}
+    parts = [document.get(name) for name in ("nodes", "edges")] if isinstance(document, dict) else [None]
+    for part in parts:
+        if not isinstance(part, list):
+            raise GraphError(f"{path}: wanted {{'nodes': […], 'edges': […]}}, got {json_kind(part)}")
+    return list(_nodes(parts[0] or [], rows)), list(_edges(parts[1] or [], rows))
+
+
+def _nodes(values: Iterable[Any], rows: Rows) -> Iterable[Node]:
+    for number, value in enumerate(values):
+        if isinstance(value, list) and len(value) == 2:
+            value = {"id": value[0], **object_of(value[1])}
+        if not isinstance(value, dict) or value.get("id") is None:
+            rows.problem(f"nodes[{number}]", f"wanted an object with 'id', got {json_kind(value)}")
+            continue
+        properties = {key: each for key, each in value.items() if key not in ("id", "type")}
+        yield Node(text_of(value["id"]), (text_of(value.get("type")),), properties)
+
+
+def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
+    for number, value in enumerate(values):
+        if isinstance(value, list) and len(value) >= 3:
+            more = object_of(value[3]) if len(value) > 3 else {}
+            value = {"source": value[0], "target": value[1], "relationship": value[2], "properties": more}
+        if not isinstance(value, dict) or value.get("source") is None or value.get("target") is None:
+            rows.problem(f"edges[{number}]", f"wanted 'source' and 'target', got {json_kind(value)}")
+            continue
+        type = value.get("relationship") or value.get("relationship_name") or value.get("type")
+        properties = object_of(value.get("properties"))
+        yield Edge(text_of(value["source"]), text_of(value["target"]), text_of(type), properties)
+
+
+def _of_graphml(path: Path) -> tuple[list[Node], list[Edge]]:
+    graph = read_graphml(path)
+    nodes = [
+        Node(id, (record.pop("type", ""),), {key: each for key, each in record.items() if key != "id"})
+        for id, record in graph.nodes
+    ]
+    edges = []
+    for id, source, target, record in graph.edges:
+        types = [record.pop(name, "") for name in ("relationship", "relationship_name", "label")]
+        edges.append(Edge(source, target, next(filter(None, types), ""), record, id))
+    return nodes, edges

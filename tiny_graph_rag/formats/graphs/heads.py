@@ -1,0 +1,200 @@
+"""Whose file is this? Formats know theirs by a cheap look at its beginning.
+
+A format is a reader registered with `@graph_format(name, line, recognises)`: `recognises` sees a Head and
+says whether the file is its own, `within` names the files that its writer leaves in a folder. To add one,
+write it in a module of this folder, or in another package with an entry point in the group
+`tiny_graph_rag.graph_formats`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.files import GZIP_MAGIC, check_utf8, mapped
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.registry import Registry
+
+HEAD_BYTES = 1 << 16
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+GraphReader = Callable[[Sequence[Path]], KnowledgeGraph]
+
+
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a file, unpacked where it is gzip. paths: all the files that are read together."""
+
+    paths: tuple[Path, ...]
+
+    @property
+    def path(self) -> Path:
+        return self.paths[0]
+
+    @cached_property
+    def raw(self) -> bytes:
+        try:
+            with self.path.open("rb") as stream:
+                start = stream.read(HEAD_BYTES)
+            if start[:2] == GZIP_MAGIC:
+                with gzip.open(self.path) as stream:
+                    start = stream.read(HEAD_BYTES)
+        except (OSError, EOFError, zlib.error):
+            return b""  # reading it says what is wrong
+        return start
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file goes on."""
+        return len(self.raw) == HEAD_BYTES
+
+    @cached_property
+    def text(self) -> str:
+        return self.raw.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace")
+
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Top-level keys of a JSON object → the first character of their values, as far as the head goes."""
+        found: dict[str, str] = {}
+        depth, key, before = 0, "", ""
+        for token in _TOKEN.finditer(self.text):
+            sign = token[0][0]
+            if depth == 1 and before == ":":
+                found.setdefault(key, sign)
+            if depth == 1 and sign == '"' and before != ":":
+                key = token[0][1:-1]
+            if sign in "{[":
+                depth += 1
+            elif sign in "}]":
+                depth -= 1
+            if depth == 1 and not found and before == "" and sign == "[":
+                return {}
+            before = sign
+        return found
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFormat:
+    """within: glob patterns, of which a folder has one file, or tuples of names that belong together.
+
+    folders: where below the named folder to look. together: all files of all patterns are read as one.
+    suffixes: whose broken files are this format's to complain about.
+    """
+
+    name: str
+    recognises: Callable[[Head], bool]
+    read: GraphReader
+    within: tuple[str | tuple[str, ...], ...] = ()
+    folders: tuple[str, ...] = ("",)
+    together: bool = False
+    suffixes: tuple[str, ...] = ()
+
+    def files(self, folder: Path) -> list[tuple[Path, ...]]:
+        """What of this format lies in a folder: one item a graph."""
+        for each in self.folders:
+            inner = sorted(folder.glob(each)) if each else [folder]
+            if inner and (found := self._in(inner[-1])):  # of dated folders the last
+                return found
+        return []
+
+    def beside(self, path: Path) -> tuple[Path, ...]:
+        """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
+        for each in self.within:
+            if isinstance(each, tuple) and path.name in each:
+                return tuple(path.with_name(name) for name in each)
+        return (path,)
+
+    def _in(self, folder: Path) -> list[tuple[Path, ...]]:
+        pairs = [each for each in self.within if isinstance(each, tuple)]
+        for pair in pairs:
+            if all((folder / name).is_file() for name in pair):
+                return [tuple(folder / name for name in pair)]
+        globbed = [sorted(folder.glob(each)) for each in self.within if isinstance(each, str)]
+        if self.together:
+            return [tuple(path for each in globbed for path in each)] if all(globbed) and globbed else []
+        first = next((each for each in globbed if each), [])
+        return [(path,) for path in first if path.is_file()]
+
+
+# The first that recognises a file reads it: the particular before the general.
+GRAPH_FORMATS: Registry[GraphFormat] = Registry(
+    "graph format",
+    "tiny_graph_rag.formats.graphs",
+    first=(
+        "kg_json",
+        "ms_graphrag",
+        "lightrag",
+        "fast_graphrag",
+        "cognee",
+        "node_link",
+        "hipporag",
+        "llama_index",
+        "neo4j",
+        "graphml",
+        "rdf",
+        "triples",
+    ),
+)
+
+
+def graph_format(
+    name: str,
+    line: str,
+    recognises: Callable[[Head], bool],
+    *,
+    within: tuple[str | tuple[str, ...], ...] = (),
+    folders: tuple[str, ...] = ("",),
+    together: bool = False,
+    suffixes: tuple[str, ...] = (),
+) -> Callable[[GraphReader], GraphReader]:
+    """Register the reader below under its format's name. line: what such a file is, for the docs.
+
+    suffixes: plain strings, for they are read without importing the module.
+    """
+
+    def register(reader: GraphReader) -> GraphReader:
+        made = GraphFormat(name, recognises, reader, within, folders, together, suffixes)
+        GRAPH_FORMATS.add(name, made, reader)
+        return reader
+
+    return register
+
+
+def json_of(path: Path) -> Any:
+    """The document of a JSON file. Raises GraphError or InputError with the place."""
+    buffer = mapped(path)
+    text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
+    if not len(text):
+        raise GraphError(f"{path}: the file is empty")
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError as error:
+        import json
+
+        check_utf8(buffer, path)
+        try:  # NaN, which JSON lacks and Python writes; else its word has line and column
+            return json.loads(bytes(text))
+        except json.JSONDecodeError as wrong:
+            cut = "; the file seems cut off" if wrong.pos >= len(text) - 1 else ""
+            raise GraphError(f"{path}:{wrong.lineno}:{wrong.colno}: not JSON: {wrong.msg}{cut}") from error
+        except RecursionError:
+            raise GraphError(f"{path}: not a graph: nested too deeply") from error
+        except ValueError:
+            raise GraphError(f"{path}: not a graph: it holds a number of too many digits") from error
+    except UnicodeDecodeError:
+        check_utf8(buffer, path)
+        raise
+    except RecursionError as error:
+        raise GraphError(f"{path}: not a graph: nested too deeply") from error

@@ -1,0 +1,88 @@
+"""HippoRAG: `openie_results_*.json`, passages with the triples that a model extracted from them.
+
+Entities are the ends of triples, as written. A passage describes the entity that is its title (its first
+line); every entity and relation keeps the numbers of its passages as source chunks. What is no triple of
+three texts is left out and counted; named entities without a triple are no nodes in HippoRAG either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, NAME, TYPE, UNUSED, Rows
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+WANTED = "wanted {'docs': [{'passage', 'extracted_triples'}]}"
+BROKEN = "triples that are not three texts (left out)"
+UNTOLD = "named entities without a triple"
+ROLES = {
+    "docs[].extracted_triples": f"{NAME} of both ends, {TYPE} of the relation",
+    "docs[].passage": f"{DESCRIPTION} of the entity that is its title",
+    "docs[].idx": CHUNKS,
+    "docs[].extracted_entities": UNUSED,
+}
+
+
+def _is_hipporag(head: Head) -> bool:
+    return head.keys.get("docs") == "[" and ('"passage"' in head.text or '"extracted_triples"' in head.text)
+
+
+@graph_format(
+    "HippoRAG",
+    "HippoRAG's openie_results: passages with their triples",
+    _is_hipporag,
+    within=("openie_results_*.json", "outputs/*/openie_results_*.json"),
+)
+def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
+    path = paths[0]
+    rows = Rows(path, "HippoRAG")
+    document = json_of(path)
+    docs = document.get("docs") if isinstance(document, dict) else None
+    if not isinstance(docs, list):
+        raise GraphError(
+            f"{path}: wanted {{'docs': [{{'passage', 'extracted_triples'}}]}}, got {json_kind(docs)}"
+        )
+    passages: dict[str, str] = {}
+    told: dict[str, list[str]] = {}
+    named: dict[str, None] = {}
+    for number, doc in enumerate(docs):
+        if not isinstance(doc, dict) or not isinstance(doc.get("extracted_triples", []), list):
+            rows.problem(
+                f"docs[{number}]", f"wanted an object with a list 'extracted_triples', got {json_kind(doc)}"
+            )
+            continue
+        chunk = str(doc.get("idx", number))
+        title, _, text = str(doc.get("passage") or "").partition("\n")
+        passages.setdefault(title.strip(), text.strip())
+        entities = doc.get("extracted_entities")
+        if isinstance(entities, list):
+            named.update(dict.fromkeys(each for each in entities if isinstance(each, str)))
+        for triple in doc.get("extracted_triples", []):
+            ends = _triple(triple)
+            if ends is None:
+                rows.flaw(BROKEN, f"{triple!r:.60}")
+                continue
+            source, relation, target = ends
+            for end in (source, target):
+                chunks = told.setdefault(end, [])
+                if not chunks or chunks[-1] != chunk:
+                    chunks.append(chunk)
+            rows.relation(source, target, relation, chunks=(chunk,))
+    for name, chunks in told.items():
+        rows.entity(name, name, description=passages.get(name, ""), chunks=chunks)
+    untold = [name for name in named if name not in told]
+    if untold:
+        rows.dropped(UNTOLD, untold[0], len(untold))
+    rows.took("file", ROLES)
+    return rows.graph()
+
+
+def _triple(value: Any) -> tuple[str, str, str] | None:
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(each, str) for each in value):
+        return None
+    source, relation, target = (each.strip() for each in value)
+    return (source, relation, target) if source and relation and target else None

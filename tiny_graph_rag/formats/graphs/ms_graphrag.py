@@ -1,0 +1,174 @@
+"""MS GraphRAG: `entities` and `relationships`, as Parquet (0.x to 3.x) or as CSV (3.x), beside each other.
+
+Ends are titles; in old versions names or ids. Where a title stands in several rows (of different types), its
+relations go to the first. A parquet pair that `convert` wrote is read by the same names and keeps its ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.rows import (
+    ALIASES,
+    BAD_WEIGHTS,
+    CHUNKS,
+    DESCRIPTION,
+    ID,
+    NAME,
+    NAMELESS,
+    SOURCE,
+    TARGET,
+    TYPE,
+    UNUSED,
+    WEIGHT,
+    Rows,
+    column_roles,
+)
+from tiny_graph_rag.formats.graphs.tables import Table, read_columns
+from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
+
+SHARED = "titles that several rows have (relations go to the first of them)"
+FOLLOWS = f"{UNUSED}: follows from the graph or places it on paper"
+ENTITY_ROLES = {
+    "title": NAME,
+    "name": NAME,
+    "id": ID,
+    "type": TYPE,
+    "description": DESCRIPTION,
+    "aliases": ALIASES,
+    "text_unit_ids": CHUNKS,
+    **dict.fromkeys(("human_readable_id", "frequency", "degree", "x", "y"), FOLLOWS),
+    **dict.fromkeys(("description_embedding", "name_embedding", "graph_embedding"), UNUSED),
+}
+RELATION_ROLES = {
+    "source": SOURCE,
+    "target": TARGET,
+    "id": ID,
+    "relationship_type": TYPE,
+    "type": TYPE,
+    "description": DESCRIPTION,
+    "weight": WEIGHT,
+    "text_unit_ids": CHUNKS,
+    "source_id": f"{SOURCE}, by its id",
+    "target_id": f"{TARGET}, by its id",
+    **dict.fromkeys(
+        ("human_readable_id", "combined_degree", "source_degree", "target_degree", "rank"), FOLLOWS
+    ),
+    "description_embedding": UNUSED,
+}
+PAIRS = (
+    ("entities.parquet", "relationships.parquet"),
+    ("create_final_entities.parquet", "create_final_relationships.parquet"),
+    ("entities.csv", "relationships.csv"),
+)
+FOLDERS = ("", "output", "output/*/artifacts", "artifacts")
+
+
+def _is_pair(head: Head) -> bool:
+    return any({path.name for path in head.paths} == set(pair) for pair in PAIRS)
+
+
+@graph_format(
+    "MS GraphRAG",
+    "Microsoft GraphRAG's output: entities and relationships in Parquet",
+    _is_pair,
+    within=PAIRS,
+    folders=("", "output", "output/*/artifacts", "artifacts"),
+)
+def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
+    entities, relations = sorted(paths)
+    rows = Rows(entities.parent, "MS GraphRAG")
+    table = read_columns(entities)
+    name = next((each for each in ("title", "name") if each in table.names), None)
+    if name is None:
+        raise GraphError(f"{entities}: no column 'title' or 'name'; it has: {', '.join(table.names)}")
+    rows.took("entities", column_roles(table.names, ENTITY_ROLES))
+    titles = list(table.strings(name))
+    ids = list(table.strings("id")) if "id" in table.names else titles
+    names = titles
+    nameless = [row for row, title in enumerate(titles) if not title.strip()]
+    if nameless:
+        names = [title if title.strip() else id for title, id in zip(titles, ids, strict=True)]
+        rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
+    row_of_id = _places(ids)
+    if len(row_of_id) < len(ids):
+        raise GraphError(
+            f"{entities}: the id {_twice(ids)!r} stands in several rows; an entity needs one of its own"
+        )
+    row_of_title = _places(titles)
+    if len(row_of_title) < len(titles):
+        rows.flaw(SHARED, _twice(titles), len(titles) - len(row_of_title))
+    columns = GraphColumns()
+    columns.add_entity_columns(
+        ids,
+        names,
+        table.filled("type", UNKNOWN_TYPE),
+        table.strings("description"),
+        table.lists("aliases"),
+        table.lists("text_unit_ids"),
+        table.details(ENTITY_ROLES),
+    )
+    _add_relations(columns, rows, read_columns(relations), relations, row_of_title, row_of_id)
+    return rows.finished(columns)
+
+
+def _add_relations(
+    columns: GraphColumns,
+    rows: Rows,
+    table: Table,
+    path: Path,
+    row_of_title: dict[str, int],
+    row_of_id: dict[str, int],
+) -> None:
+    missing = [name for name in ("source", "target") if name not in table.names]
+    if missing:
+        raise GraphError(f"{path}: no column {missing[0]!r}; it has: {', '.join(table.names)}")
+    rows.took("relations", column_roles(table.names, RELATION_ROLES))
+    type = next((each for each in ("relationship_type", "type") if each in table.names), "relationship_type")
+    weights = table.numbers("weight")
+    if "weight" in table.names:
+        wrong = np.flatnonzero(np.isnan(weights))
+        if len(wrong):
+            rows.flaw(BAD_WEIGHTS, f"row {wrong[0] + 1}", len(wrong))
+    ids = list(table.strings("id")) if "id" in table.names else []
+    columns.add_relation_columns(
+        ids if all(ids) and ids else [f"relationships[{row}]" for row in range(len(table))],
+        _ends(table, "source", row_of_title, row_of_id),
+        _ends(table, "target", row_of_title, row_of_id),
+        table.filled(type, UNKNOWN_RELATION),
+        table.strings("description"),
+        np.where(np.isnan(weights), DEFAULT_WEIGHT, weights),
+        table.lists("text_unit_ids"),
+        table.details(RELATION_ROLES),
+    )
+
+
+def _ends(
+    table: Table, end: str, row_of_title: dict[str, int], row_of_id: dict[str, int]
+) -> NDArray[np.int32]:
+    """Entity rows, -1 where none: by `source_id` where the file has it, else by title, else by id."""
+    exact = f"{end}_id"
+    keys = table.strings(exact if exact in table.names else end)
+    first, second = (row_of_id, row_of_title) if exact in table.names else (row_of_title, row_of_id)
+    found = np.fromiter((first.get(key, -1) for key in keys), dtype=np.int32, count=len(keys))
+    for row in np.flatnonzero(found < 0).tolist():
+        found[row] = second.get(keys[row], -1)
+    return found
+
+
+def _places(keys: Sequence[str]) -> dict[str, int]:
+    """The first row of each key."""
+    return dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+
+
+def _twice(keys: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next(each for each in keys if each in seen or seen.add(each))  # type: ignore[func-returns-value]

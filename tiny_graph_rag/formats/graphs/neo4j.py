@@ -1,0 +1,111 @@
+"""Neo4j: APOC's JSON lines (`apoc.export.json.all`), and neo4j-graphrag's folder of Parquet files.
+
+Labels say what an entity is; those with underscores around are the tools' own. Documents and chunks are
+dropped and counted, as is every node that lacks `__Entity__` where others have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, labels_of, object_of
+from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.tables import ParquetTable
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+
+def _is_apoc(head: Head) -> bool:
+    return ('"labels"' in head.text and head.keys.get("type") == '"') or (
+        '"relationship"' in head.text and (head.keys.get("start") == "{")
+    )
+
+
+@graph_format("Neo4j (APOC JSON lines)", "what Neo4j's apoc.export.json writes", _is_apoc)
+def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
+    """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line."""
+    path = paths[0]
+    rows = Rows(path, "Neo4j (APOC)")
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    for number, row in _lines(path, rows):
+        place = f"line {number}"
+        if row.get("type") == "node" and row.get("id") is not None:
+            labels = labels_of(row.get("labels"))
+            nodes.append(Node(text_of(row["id"]), labels, object_of(row.get("properties"))))
+        elif row.get("type") == "relationship":
+            ends = [object_of(row.get(end)).get("id") for end in ("start", "end")]
+            if None in ends:
+                rows.problem(place, "a relationship without the 'id' of its 'start' or its 'end'")
+                continue
+            properties, type = object_of(row.get("properties")), text_of(row.get("label"))
+            edges.append(Edge(text_of(ends[0]), text_of(ends[1]), type, properties, text_of(row.get("id"))))
+        else:
+            rows.problem(
+                place,
+                "wanted a 'type' of node or relationship and an 'id', got " + json_kind(row.get("type")),
+            )
+    return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
+
+
+def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
+    text = decode_utf8(read_bytes(path), path)
+    if text.lstrip()[:1] == "[":  # apoc.export.json with jsonFormat ARRAY_JSON
+        try:
+            yield from enumerate(msgspec.json.decode(text, type=list[dict[str, Any]]), start=1)
+        except msgspec.DecodeError as error:
+            raise GraphError(f"{path}: not JSON: {error}") from error
+        return
+    decoder = msgspec.json.Decoder(dict[str, Any])
+    lines = text.split("\n")
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, decoder.decode(line)
+        except msgspec.DecodeError as error:
+            cut = "; the file seems cut off" if number == len(lines) else ""
+            rows.problem(f"line {number}", f"not a JSON object: {error}{cut}")
+
+
+def _is_parquet_folder(head: Head) -> bool:
+    return any(path.suffix == ".parquet" for path in head.paths) and any(
+        path.parent.name == "relationships" for path in head.paths
+    )
+
+
+@graph_format(
+    "neo4j-graphrag",
+    "neo4j-graphrag's Parquet: a file a label, a file a type",
+    _is_parquet_folder,
+    within=("nodes/*.parquet", "relationships/*.parquet"),
+    together=True,
+)
+def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
+    """What `ParquetWriter` wrote: a file a label under `nodes`, a file a type under `relationships`."""
+    folder = paths[0].parent.parent
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    for path in paths:
+        table = ParquetTable(path)
+        wanted = ("__id__",) if path.parent.name == "nodes" else ("from", "to", "type")
+        missing = [name for name in wanted if name not in table.names]
+        if missing:
+            raise GraphError(f"{path}: no column {missing[0]!r}; it has: {', '.join(table.names)}")
+        if path.parent.name == "nodes":
+            for row in table.records():
+                labels = labels_of(row.pop("labels", None) or [path.stem])
+                nodes.append(Node(text_of(row.pop("__id__")), labels, row))
+        else:
+            for row in table.records():
+                ends = text_of(row.pop("from")), text_of(row.pop("to"))
+                type = text_of(row.pop("type"))
+                more = {key: each for key, each in row.items() if key not in ("from_label", "to_label")}
+                edges.append(Edge(*ends, type, more))
+    return from_property_graph(folder, "neo4j-graphrag", nodes, edges)

@@ -1,0 +1,150 @@
+"""RDF: N-Triples and Turtle (with rdfs:label, skos:altLabel and the like), read by pyoxigraph.
+
+Resources are entities; literals are no nodes. A resource without a label is named by the last part of its
+IRI; a relation's type is its predicate's label, else the last part of its IRI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.files import mapped
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, NAME, TYPE, Rows
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
+SKOS, SCHEMA = "http://www.w3.org/2004/02/skos/core#", "schema.org/"
+NAMES = (f"{RDFS}label", f"{SKOS}prefLabel", "http://xmlns.com/foaf/0.1/name")
+ALTERNATIVES = (f"{SKOS}altLabel", f"{SKOS}hiddenLabel")
+DESCRIPTIONS = (
+    f"{RDFS}comment",
+    f"{SKOS}definition",
+    "http://purl.org/dc/terms/description",
+    "http://purl.org/dc/elements/1.1/description",
+)
+RDF_TYPE = f"{RDF}type"
+ROLES = {
+    "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{NAME}, in further languages {ALIASES}",
+    "skos:altLabel, skos:hiddenLabel, schema:alternateName": ALIASES,
+    "rdf:type": TYPE,
+    "rdfs:comment, skos:definition, dc:description, schema:description": DESCRIPTION,
+    "other literals": DETAIL,
+}
+TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
+
+
+def _is_rdf(head: Head) -> bool:
+    lines = (line.strip() for line in head.text.split("\n")[:50])
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return first.startswith((*TURTLE_MARKS, "_:")) or _is_iri(first)
+
+
+def _is_iri(line: str) -> bool:
+    return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith("<?")
+
+
+@graph_format("RDF", "N-Triples and Turtle", _is_rdf, suffixes=(".nt", ".ttl", ".turtle"))
+def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
+    path = paths[0]
+    rows = Rows(path, "RDF")
+    names: dict[str, list[tuple[str, str]]] = {}
+    aliases: dict[str, list[str]] = {}
+    types: dict[str, list[str]] = {}
+    descriptions: dict[str, str] = {}
+    details: dict[str, dict[str, Any]] = {}
+    resources: dict[str, None] = {}
+    edges: list[tuple[str, str, str]] = []
+    for subject, predicate, value, language in _triples(path):
+        resources.setdefault(subject)
+        if language is None:  # another resource
+            if predicate == RDF_TYPE:
+                types.setdefault(subject, []).append(value)
+            else:
+                resources.setdefault(value)
+                edges.append((subject, predicate, value))
+        elif predicate in NAMES or predicate.endswith(f"{SCHEMA}name"):
+            names.setdefault(subject, []).append((language, value))
+        elif predicate in ALTERNATIVES or predicate.endswith(f"{SCHEMA}alternateName"):
+            aliases.setdefault(subject, []).append(value)
+        elif predicate in DESCRIPTIONS or predicate.endswith(f"{SCHEMA}description"):
+            descriptions.setdefault(subject, value)
+        else:
+            kept = details.setdefault(subject, {})
+            key = last_part(predicate)
+            kept[key] = value if key not in kept else [*_list(kept[key]), value]
+    used = {end for source, _, target in edges for end in (source, target)}
+    named = {iri: _best(found) for iri, found in names.items()}
+    predicates = {predicate for _, predicate, _ in edges}
+    for iri in resources:
+        if iri in predicates and iri not in used:
+            rows.dropped("predicates that the file describes (they name relation types)", iri)
+            continue
+        name = named.get(iri, "")
+        others = [text for _, text in names.get(iri, ()) if text != name]
+        rows.entity(
+            iri,
+            name or last_part(iri),
+            _label(types[iri][0], named) if iri in types else "",
+            descriptions.get(iri, ""),
+            list(dict.fromkeys([*others, *aliases.get(iri, ())])),
+            details={**details.get(iri, {}), **_more_types(types.get(iri, ()), named)} or None,
+        )
+    for source, predicate, target in edges:
+        rows.relation(source, target, _label(predicate, named))
+    rows.took("file", ROLES)
+    return rows.graph()
+
+
+def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
+    """Subject, predicate, value and the value's language; None for the language where it is a resource."""
+    try:
+        import pyoxigraph
+    except ImportError as error:
+        raise MissingExtraError("reading RDF", "pyoxigraph", "rdf") from error
+    buffer = mapped(path)
+    name = path.name.removesuffix(".gz")
+    is_turtle = name.endswith((".ttl", ".turtle")) or b"@prefix" in buffer[: 1 << 16]
+    format = pyoxigraph.RdfFormat.TURTLE if is_turtle else pyoxigraph.RdfFormat.N_TRIPLES
+    try:
+        for quad in pyoxigraph.parse(bytes(buffer), format=format):
+            if isinstance(quad.object, pyoxigraph.Literal):
+                yield _key(quad.subject), quad.predicate.value, quad.object.value, quad.object.language or ""
+            else:
+                yield _key(quad.subject), quad.predicate.value, _key(quad.object), None
+    except (SyntaxError, ValueError) as error:
+        line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
+        place = f"{path}:{line}:{column}" if line else str(path)
+        raise GraphError(f"{place}: not {'Turtle' if is_turtle else 'N-Triples'}: {error.args[0]}") from error
+
+
+def _key(resource: Any) -> str:
+    return str(resource) if str(resource)[:1] != "<" else str(resource.value)
+
+
+def last_part(iri: str) -> str:
+    """`http://example.org/Ben_Gunn` → `Ben Gunn`; of a blank node its own name."""
+    tail = iri.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1] or iri
+    return unquote(tail).replace("_", " ").strip() or iri if not iri.startswith("_:") else iri
+
+
+def _label(iri: str, named: dict[str, str]) -> str:
+    return named.get(iri) or last_part(iri)
+
+
+def _best(found: list[tuple[str, str]]) -> str:
+    """Without a language first, then English, then the first."""
+    preferred = (text for wanted in ("", "en") for language, text in found if language == wanted)
+    return next(preferred, found[0][1])
+
+
+def _more_types(types: Sequence[str], named: dict[str, str]) -> dict[str, Any]:
+    return {"types": [_label(each, named) for each in types]} if len(types) > 1 else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]

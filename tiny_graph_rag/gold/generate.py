@@ -1,0 +1,273 @@
+"""A gold set from a graph alone: questions whose answers the graph itself decides.
+
+The same graph, options and seed give the same bytes on every machine: all chance comes from one
+`random.Random`, whose numbers Python keeps from version to version.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tiny_graph_rag.errors import GraphError, UsageError, nearest
+from tiny_graph_rag.gold.checks import is_named
+from tiny_graph_rag.gold.english import English
+from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
+from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names
+from tiny_graph_rag.gold.korean import Korean
+from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
+from tiny_graph_rag.gold.variants import VARIANTS, Variant, variant
+from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold
+
+SHARES = {  # of a hundred questions, where --shapes says nothing
+    "single": 10, "chain": 22, "intersection": 10, "union": 6, "comparison": 6, "count": 6, "negation": 8,
+    "no-answer": 6, "hub": 4, "rare": 4, "alias-noise": 8, "paraphrase": 4, "coreference": 6,
+}  # fmt: skip
+LANGUAGES: Mapping[str, type[Wording]] = {"en": English, "ko": Korean}
+LONGEST_QUESTION = 400  # characters
+NO_ANSWER = "no-answer"  # makes up for no other shape: a set of them would measure abstaining alone
+HARDER = ("and", "or", "not", "most")  # operations that ask for more than a walk
+LEVELS = ("easy", "medium", "medium", "hard")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """n: questions; shares: shape or variant → its share; fixed: whether the shares were asked for, so that
+    what one shape lacks is not made up for by others. hops: fewest and most. language: "" for the graph's."""
+
+    n: int
+    shares: Mapping[str, float] = field(default_factory=lambda: dict(SHARES))
+    fixed: bool = False
+    hops: tuple[int, int] = (1, LONGEST_CHAIN)
+    language: str = ""
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """asked, found: shape → questions. relations: relation → questions that use it (variants left out), most
+    used first."""
+
+    questions: tuple[Example, ...]
+    language: str
+    asked: Mapping[str, int]
+    found: Mapping[str, int]
+    relations: Mapping[str, int]
+
+    @property
+    def most_over_fair(self) -> float:
+        """How many times its fair share the most used relation has; 0 where no question was found."""
+        if not self.relations:
+            return 0.0
+        fair = sum(self.relations.values()) / len(self.relations)
+        return max(self.relations.values()) / fair
+
+
+def parse_shapes(text: str) -> dict[str, float]:
+    """`chain,count` → equal shares; `chain=50,alias-noise=25` → those. Raises UsageError."""
+    shares: dict[str, float] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        name, _, share = part.partition("=")
+        name = name.strip()
+        if name not in SHARES:
+            raise UsageError(
+                f"--shapes: unknown shape {name!r}{nearest(name, list(SHARES)) or '.'} "
+                f"Choices: {', '.join(SHARES)}"
+            )
+        try:
+            shares[name] = float(share) if share else 1.0
+        except ValueError:
+            shares[name] = -1.0
+        if not 0 < shares[name] < 1e6:
+            raise UsageError(f"--shapes: wanted a share above 0 such as {name}=25, got {part!r}")
+    if not shares:
+        raise UsageError(f"--shapes: wanted shapes such as chain=50,count=50. Choices: {', '.join(SHARES)}")
+    return shares
+
+
+def parse_hops(text: str) -> tuple[int, int]:
+    """`1-4`, `2` → fewest and most. Raises UsageError."""
+    low, _, high = text.partition("-")
+    try:
+        hops = int(low), int(high or low)
+    except ValueError:
+        hops = 0, 0
+    if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
+        raise UsageError(f"--hops: wanted 1 to {LONGEST_CHAIN}, as 2 or 1-{LONGEST_CHAIN}, got {text!r}")
+    return hops
+
+
+def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generated:
+    """Raises GraphError where a graph has no relation between two entities, UsageError for n below 1."""
+    if wanted.n < 1:
+        raise UsageError(f"--n must be 1 or more, got {wanted.n}")
+    if not len(graph.adjacency.neighbours):
+        raise GraphError(
+            f"{graph.name}: {len(graph):,} entities and no relation between two of them; "
+            "questions are made of relations"
+        )
+    maker = _Maker.of(graph, names, wanted)
+    quotas = apportioned(wanted.n, wanted.shares)
+    maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
+    variants = {kind: quotas.get(kind, 0) for kind in VARIANTS}
+    hidden = not maker.drawn and any(variants.values())
+    if hidden:  # variants alone: of questions that the set itself does not hold
+        most = max(variants.values())
+        maker.draw({"single": -(-most // 2), "chain": most // 2}, spread=True)
+    made = [] if hidden else [maker.example(place) for place in range(len(maker.drawn))]
+    for kind, quota in variants.items():
+        made += maker.variants(kind, quota)
+    found = Counter(str(each.unknown["variant"] or each.unknown["shape"]) for each in made)
+    relations = Counter(
+        name for drawn in maker.drawn for name in relation_names(maker.sampler.index, drawn.formula.steps)
+    )
+    return Generated(tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()))
+
+
+def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
+    """n in these shares, by largest remainder."""
+    total = sum(shares.values())
+    exact = {name: n * share / total for name, share in shares.items()}
+    quotas = {name: int(value) for name, value in exact.items()}
+    by_rest = sorted(exact, key=lambda name: quotas[name] - exact[name])
+    for name in by_rest[: n - sum(quotas.values())]:
+        quotas[name] += 1
+    return quotas
+
+
+def language_of(graph: KnowledgeGraph) -> str:
+    """ko where most of the first thousand names hold Hangul."""
+    names = graph.entities.names[:1000]
+    return (
+        "ko" if sum(any("가" <= each <= "힣" for each in name) for name in names) * 2 > len(names) else "en"
+    )
+
+
+@dataclass(eq=False)
+class _Maker:
+    """Draws questions and writes them as examples. texts: folded questions so far."""
+
+    graph: KnowledgeGraph
+    names: NameIndex
+    sampler: Sampler
+    wording: Wording
+    chance: random.Random
+    drawn: list[Drawn] = field(default_factory=list)
+    ids: list[str] = field(default_factory=list)
+    texts: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> _Maker:
+        index, chance = StepIndex.of(graph), random.Random(wanted.seed)
+        language = wanted.language or language_of(graph)
+        if language not in LANGUAGES:
+            raise UsageError(f"--lang: unknown language {language!r}. Choices: {', '.join(LANGUAGES)}")
+        sampler = Sampler(index, names, chance, wanted.n, wanted.hops)
+        return cls(graph, names, sampler, LANGUAGES[language](index, graph.vocabulary), chance)
+
+    def draw(self, quotas: Mapping[str, int], *, spread: bool) -> None:
+        """Shape by shape in turn, so that none has used up the graph before the others come; spread: what a
+        shape lacks is drawn of the others."""
+        left = {shape: quota for shape, quota in quotas.items() if quota}
+        numbers, missing = Counter[str](), 0
+        giving = list(left)
+        while left:
+            for shape in list(left):
+                drawn = self.sampler.draw(shape, self._sayable)
+                if drawn is None:
+                    missing += left.pop(shape)
+                    giving.remove(shape)
+                    continue
+                numbers[shape] += 1
+                self.drawn.append(drawn)
+                self.ids.append(f"{self.graph.name}-{shape}-{numbers[shape]:03d}")
+                left[shape] -= 1
+                if not left[shape]:
+                    del left[shape]
+            if not left and spread:
+                left = dict.fromkeys([each for each in giving if each != NO_ANSWER][:missing], 1)
+                missing -= len(left)
+
+    def _sayable(self, drawn: Drawn) -> bool:
+        text = self.wording.question(drawn, {})
+        if len(text) > LONGEST_QUESTION or fold(text) in self.texts or self._names_an_answer(text, drawn):
+            return False
+        self.texts.add(fold(text))
+        return True
+
+    def _names_an_answer(self, text: str, drawn: Drawn) -> bool:
+        return any(
+            is_named(text, Reference(str(self.graph.entities.names[each]), 1, (each,), "name", 0), self.graph)
+            for each in drawn.found.answers.tolist()
+        )
+
+    def variants(self, kind: str, quota: int) -> list[Example]:
+        """At most `quota` variants of a kind, of the questions in an order of chance, one of each."""
+        made: list[Example] = []
+        places = list(range(len(self.drawn)))
+        self.chance.shuffle(places)
+        for place in places:
+            if len(made) == quota:
+                break
+            drawn = self.drawn[place]
+            if drawn.shape == NO_ANSWER:
+                continue
+            found = variant(kind, drawn, self.wording, self.names, self.chance)
+            if found is None or fold(found.query) in self.texts or self._names_an_answer(found.query, drawn):
+                continue
+            if not found.context:  # with earlier turns the same words may ask something else
+                self.texts.add(fold(found.query))
+            made.append(self.example(place, found))
+        return made
+
+    def example(self, place: int, asked: Variant | None = None) -> Example:
+        drawn, graph, index = self.drawn[place], self.graph, self.sampler.index
+        name, relations = graph.entities.names, graph.relations
+        answers = sorted(drawn.found.answers.tolist(), key=graph.name_rank.__getitem__)
+        count = drawn.formula.operation == "count"
+        truth = str(len(answers)) if count else ", ".join(name[each] for each in answers)
+        tags = [drawn.shape]
+        if drawn.hops:
+            tags += [f"{drawn.hops}-hop"] + ["multi-hop"] * (drawn.hops > 1)
+        own: dict[str, Any] = {
+            "group": self.ids[place],
+            "shape": drawn.shape,
+            "variant": asked.kind if asked else None,
+            "difficulty": self._difficulty(drawn, asked),
+            "hops": drawn.hops,
+            "redundancy": drawn.found.walks,
+            "asks": asks_json(drawn.formula, index),
+        }
+        if asked and asked.noise:
+            own["noise"] = asked.noise
+        return Example(
+            id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
+            query=asked.query if asked else self.wording.question(drawn, {}),
+            reference_entities=tuple(name[each] for each in answers),
+            ground_truth=(truth,) if answers else (),
+            tags=tuple([*tags, asked.kind] if asked else tags),
+            reference_relationships=tuple(
+                ReferenceRelationship(
+                    name[int(relations.sources[row])], name[int(relations.targets[row])], relations.types[row]
+                )
+                for row in drawn.found.relations
+            ),
+            irrelevant_entities=tuple(name[each] for each in drawn.found.left_out.tolist()),
+            seed_entities=tuple(name[each] for each in drawn.formula.seeds),
+            context=asked.context if asked else (),
+            unknown=own,
+        )
+
+    def _difficulty(self, drawn: Drawn, asked: Variant | None) -> str:
+        """Points for hops beyond the first, for an operation, a hub among the seeds, a name in disguise."""
+        points = max(drawn.hops - 1, 0) + (drawn.formula.operation in HARDER)
+        points += any(self.sampler.degrees[seed] >= self.sampler.hub_from for seed in drawn.formula.seeds)
+        points += asked is not None and asked.kind != "paraphrase"
+        return LEVELS[min(points, len(LEVELS) - 1)]

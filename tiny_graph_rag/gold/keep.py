@@ -1,0 +1,330 @@
+"""Keeping gold sets: what differs between two, putting several together, parting one, and what one holds.
+
+Questions are known by their id. All functions give new sets and leave their arguments as they are.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from statistics import NormalDist
+from typing import Any, Literal
+
+from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.language.folding import fold
+
+EFFECT = 0.05  # difference of a measure's mean that one wants to see
+POWER, LEVEL = 0.8, 0.05
+SPREAD = 0.35  # standard deviation of a question's difference between two systems (docs/guides/gold-sets.md)
+OFF_QUOTA = 0.05  # share by which a slice may miss its quota before that is said
+
+Prefer = Literal["", "first", "last", "union"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A field of one question that differs; before, after: its values as in the file."""
+
+    id: str
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """added, removed: ids. renamed: (old id, new id) of questions that differ in nothing else."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    renamed: tuple[tuple[str, str], ...]
+    changed: tuple[Change, ...]
+    same: int
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.renamed or self.changed)
+
+
+def diff(old: Sequence[Example], new: Sequence[Example]) -> Diff:
+    """What became of `old` in `new`, question by question. Order is no difference, nor is that of lists."""
+    before, after = {each.id: each for each in old}, {each.id: each for each in new}
+    by_content: dict[str, list[str]] = defaultdict(list)
+    for each in new:
+        if each.id not in before:
+            by_content[_content(each)].append(each.id)
+    renamed = []
+    for each in old:
+        if each.id not in after and by_content.get(_content(each)):
+            renamed.append((each.id, by_content[_content(each)].pop(0)))
+    gone, come = {one for one, _ in renamed}, {other for _, other in renamed}
+    both = [each for each in old if each.id in after]
+    changes = [change for each in both for change in _changes(each, after[each.id])]
+    touched = {each.id for each in changes}
+    return Diff(
+        tuple(each.id for each in new if each.id not in before and each.id not in come),
+        tuple(each.id for each in old if each.id not in after and each.id not in gone),
+        tuple(renamed),
+        tuple(changes),
+        len(both) - len(touched),
+    )
+
+
+def _values(example: Example) -> dict[str, Any]:
+    """Field → value as compared: lists without order but for `context`; without id and line."""
+    found: dict[str, Any] = {}
+    for each in fields(Example):
+        value = getattr(example, each.name)
+        if each.name in ("id", "line"):
+            continue
+        if each.name == "unknown":
+            found.update(value)
+        elif each.name == "reference_relationships":
+            found[each.name] = sorted((one.source, one.type, one.target) for one in value)
+        elif isinstance(value, tuple) and each.name != "context":
+            found[each.name] = sorted(value)
+        else:
+            found[each.name] = value
+    return {name: value for name, value in found.items() if value not in (None, (), [], "")}
+
+
+def _content(example: Example) -> str:
+    return repr(sorted(_values(example).items(), key=lambda each: each[0]))
+
+
+def _changes(before: Example, after: Example) -> list[Change]:
+    one, other = _values(before), _values(after)
+    return [
+        Change(before.id, name, one.get(name), other.get(name))
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """doubled: (id, id) of questions with the same words but other ids, both kept. agreed: ids that several
+    sets hold alike; settled: ids that differed and were settled as asked."""
+
+    examples: tuple[Example, ...]
+    doubled: tuple[tuple[str, str], ...]
+    agreed: int
+    settled: int
+
+
+def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
+    """All questions, each id once, in order of first appearance.
+
+    prefer: what becomes of an id that stands for different questions or judgments: the "first", the "last",
+    the "union" of the judgments (the higher grade counts; a judged 0 gives way). Raises DatasetError with
+    every such id where nothing is said, and for "union" where even the words differ.
+    """
+    kept: dict[str, Example] = {}
+    source: dict[str, str] = {}
+    problems, agreed, settled = [], 0, 0
+    for every in sets:
+        for example in every:
+            if example.id not in kept:
+                kept[example.id], source[example.id] = example, every.name
+                continue
+            earlier = kept[example.id]
+            differing = [each.field for each in _changes(earlier, example)]
+            if not differing:
+                agreed += 1
+                continue
+            settled += 1
+            if prefer == "last":
+                kept[example.id] = example
+            elif prefer == "union" and not {"query", "context"} & set(differing):
+                kept[example.id] = united(earlier, example)
+            elif prefer != "first":
+                problems.append(
+                    f"{example.id}: {every.name} differs from {source[example.id]} in {', '.join(differing)}"
+                    + ("" if prefer else "; --prefer first, last or union settles it")
+                )
+    if problems:
+        raise DatasetError(*problems)
+    first: dict[tuple[str, tuple[str, ...]], str] = {}
+    doubled = []
+    for example in kept.values():
+        earlier_id = first.setdefault((fold(example.query), example.context), example.id)
+        if earlier_id != example.id:
+            doubled.append((earlier_id, example.id))
+    return Merged(tuple(kept.values()), tuple(doubled), agreed, settled)
+
+
+def united(one: Example, other: Example) -> Example:
+    """Both judgments of one question: an entity has the higher of its grades."""
+    high = tuple(dict.fromkeys([*one.highly_relevant_entities, *other.highly_relevant_entities]))
+    relevant = tuple(dict.fromkeys([*one.reference_entities, *other.reference_entities]))
+    bad = dict.fromkeys([*one.irrelevant_entities, *other.irrelevant_entities])
+    return replace(
+        one,
+        reference_entities=relevant,
+        highly_relevant_entities=high,
+        irrelevant_entities=tuple(each for each in bad if each not in {*high, *relevant}),
+        ground_truth=tuple(dict.fromkeys([*one.ground_truth, *other.ground_truth])),
+        tags=tuple(dict.fromkeys([*one.tags, *other.tags])),
+        seed_entities=one.seed_entities if one.seed_entities is not None else other.seed_entities,
+        unknown={**other.unknown, **one.unknown},
+    )
+
+
+def group_of(example: Example) -> str:
+    """What belongs together: the field `group`, a question without one by itself."""
+    group = getattr(example, "group", None) or example.unknown.get("group")
+    return f"group {group}" if isinstance(group, str | int) and group != "" else f"id {example.id}"
+
+
+def _id_of(example: Example) -> str:
+    return example.id
+
+
+def split(
+    examples: Sequence[Example], shares: Sequence[float], seed: int, *, whole: bool = True
+) -> list[list[Example]]:
+    """Parts of these shares; groups stay whole and every tag is parted in nearly the same shares.
+
+    whole: False lets variants of one question part; what was tuned on one part then leaks into another.
+
+    Iterative stratification (Sechidis, Tsoumakas, Vlahavas 2011): the group with the tag that fewest groups
+    left have goes to the part that lacks most of that tag, then of questions, then by lot. Parts keep the
+    file's order.
+    """
+    chance = random.Random(seed)
+    groups: dict[str, list[Example]] = defaultdict(list)
+    key = group_of if whole else _id_of
+    for example in examples:
+        groups[key(example)].append(example)
+    if len(groups) < len(shares):
+        raise UsageError(f"{len(groups):,} groups can't be parted into {len(shares)} parts that hold any")
+    total = sum(shares)
+    counts = {name: Counter(tag for each in rows for tag in each.tags) for name, rows in groups.items()}
+    tags = sum(counts.values(), Counter[str]())
+    wanted = [{tag: count * share / total for tag, count in tags.items()} for share in shares]
+    room = [len(examples) * share / total for share in shares]
+    order = list(groups)
+    chance.shuffle(order)
+    part_of: dict[str, int] = {}
+    left = dict.fromkeys(order)
+    while left:
+        spread = Counter(tag for name in left for tag in counts[name])
+        rarest = min(spread, key=lambda tag: (spread[tag], tag)) if spread else None
+        chosen = [name for name in left if rarest is None or counts[name][rarest]]
+        for name in sorted(chosen, key=lambda each: -len(groups[each])):
+            lots = [chance.random() for _ in shares]
+            part = max(
+                range(len(shares)),
+                key=lambda at: (wanted[at].get(rarest, 0.0) if rarest else 0.0, room[at], lots[at]),
+            )
+            part_of[name] = part
+            room[part] -= len(groups[name])
+            for tag, count in counts[name].items():
+                wanted[part][tag] -= count
+            del left[name]
+    parts: list[list[Example]] = [[] for _ in shares]
+    for example in examples:
+        parts[part_of[key(example)]].append(example)
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """seen: the smallest difference that so many groups show at 80 % power; quota: the share asked for."""
+
+    name: str
+    questions: int
+    groups: int
+    share: float
+    seen: float
+    quota: float | None = None
+
+    @property
+    def too_small(self) -> bool:
+        return self.seen > EFFECT
+
+    @property
+    def off_quota(self) -> bool:
+        return self.quota is not None and abs(self.share - self.quota) > OFF_QUOTA
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """needed: groups that a difference of EFFECT takes at 80 % power. Counts: value → questions."""
+
+    whole: Slice
+    slices: tuple[Slice, ...]
+    needed: int
+    counts: Mapping[str, Mapping[str, int]]
+    references: tuple[int, ...]
+
+
+def questions_needed(effect: float, spread: float = SPREAD) -> int:
+    """Independent questions for a paired difference of means: ((z(.975) + z(.8)) · spread / effect)²."""
+    z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+    return math.ceil((z * spread / effect) ** 2)
+
+
+def seen_with(questions: int, spread: float = SPREAD) -> float:
+    """The paired difference of means that so many independent questions show at 80 % power."""
+    z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+    return z * spread / questions**0.5 if questions else float("inf")
+
+
+def contents(
+    examples: Sequence[Example], quotas: Mapping[str, float], effect: float = EFFECT, spread: float = SPREAD
+) -> Contents:
+    """What a set holds, tag by tag. quotas: tag → share of the questions wanted, in any unit (40/40/20)."""
+    total = sum(quotas.values())
+    wanted = {tag: share / total for tag, share in quotas.items()}
+
+    def part(name: str, rows: Sequence[Example]) -> Slice:
+        groups = len({group_of(each) for each in rows})
+        share = len(rows) / len(examples) if examples else 0.0
+        return Slice(name, len(rows), groups, share, seen_with(groups, spread), wanted.get(name))
+
+    tags = Counter(tag for each in examples for tag in dict.fromkeys(each.tags))
+    names = [*tags, *(tag for tag in quotas if tag not in tags)]
+    slices = [part(tag, [each for each in examples if tag in each.tags]) for tag in names]
+    counts = {
+        name: dict(
+            Counter(str(each.unknown[name]) for each in examples if each.unknown.get(name) is not None)
+        )
+        for name in ("shape", "variant", "difficulty", "hops", "annotator")
+    }
+    references = sorted(len({*each.reference_entities, *each.highly_relevant_entities}) for each in examples)
+    return Contents(
+        part("all", examples),
+        tuple(sorted(slices, key=lambda each: (-each.questions, each.name))),
+        questions_needed(effect, spread),
+        {name: found for name, found in counts.items() if found},
+        tuple(references),
+    )
+
+
+def parse_quotas(text: str) -> dict[str, float]:
+    """`multi-hop=40,alias-noise=40,coreference=20` → tag → share. Raises UsageError."""
+    quotas: dict[str, float] = {}
+    for part in filter(None, (each.strip() for each in text.split(","))):
+        tag, _, share = part.rpartition("=")
+        try:
+            quotas[tag.strip()] = float(share)
+        except ValueError:
+            quotas[tag.strip()] = 0.0
+        if not tag.strip() or not quotas[tag.strip()] > 0:
+            raise UsageError(f"--quota: wanted tag=share such as multi-hop=40, got {part!r}")
+    return quotas
+
+
+def parse_shares(text: str) -> tuple[float, ...]:
+    """`50/25/25` → its numbers. Raises UsageError."""
+    try:
+        shares = tuple(float(each) for each in text.split("/"))
+    except ValueError:
+        shares = ()
+    if len(shares) < 2 or not all(0 < each < 1e9 for each in shares):
+        raise UsageError(f"--share: wanted shares of the parts such as 50/25/25, got {text!r}")
+    return shares

@@ -1,0 +1,269 @@
+"""Questions in Korean, with particles that fit whatever stands before them.
+
+Every relation is a phrase with a place for its one end: `~이 가진 것`, `~을 가진 사람`. Types named in
+English are looked up among the commonest words of schemas; a type that is Korean itself is read as a noun or
+as an adnominal form; any other is quoted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from tiny_graph_rag.gold.formulas import Path, Step, type_name
+from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.particles import RIEUL, final_consonant
+from tiny_graph_rag.language.words import words_of_name
+
+# Forms after a consonant → after a vowel.
+_PAIRS = {"은": "는", "이": "가", "을": "를", "과": "와", "으로": "로", "이면서": "면서"}
+_DIGITS = (21, 8, 0, 16, 0, 0, 1, 8, 8, 0)  # finals of 영 일 이 삼 사 오 육 칠 팔 구
+_TENS = ((8, 1), (4, 4), (3, 4), (2, 1), (1, 17))  # finals of 억 만 천 백 십, by zeros at the end
+_LETTERS = {"l": 8, "m": 16, "n": 4, "r": 8}  # of letters said one by one: 엘 엠 엔 알
+_SHORT_FINALS = {"b": 17, "p": 17, "k": 1, "c": 1, "t": 19}  # after one vowel: club, map, book, cat
+_NEITHER = None
+
+
+def final_of(text: str) -> int | None:
+    """The final consonant with which a text is read aloud in Korean, 0 for none, None where nobody can tell.
+
+    As `final_consonant` numbers them. Marks and a bracket at the end are not read, digits as Sino-Korean
+    numbers (3 is 삼, 10 is 십), Latin letters as a word, capitals one by one.
+    """
+    read = re.search(r"([^\W_]+)[\W_]*$", re.sub(r"(?<=\w)\s*\([^()]*\)$", "", text))
+    if read is None:
+        return _NEITHER
+    word = read[1]
+    last = word[-1]
+    if "가" <= last <= "힣":
+        return final_consonant(last)
+    if last.isdigit() and last.isascii():
+        zeros = len(word) - len(word.rstrip("0"))
+        if word.rstrip("0")[-1:].isdigit() and zeros:
+            return next(final for least, final in _TENS if zeros >= least)
+        return _DIGITS[int(last)]
+    if not last.isascii():
+        return _NEITHER
+    letters = re.search(r"[A-Za-z]+$", word)
+    spelled = letters[0] if letters else last
+    if len(spelled) == 1 or spelled.isupper():
+        return _LETTERS.get(last.lower(), 0)
+    return _final_of_latin(spelled.lower())
+
+
+def _final_of_latin(word: str) -> int:
+    last, before = word[-1], word[-2:-1]
+    if word.endswith("ng"):
+        return 21
+    if word.endswith(("le", "me", "ne")) and before:  # 애플, 타임, 온라인: the e is not read
+        return _LETTERS[before] if len(word) > 3 and word[-3] in "aeioubdgkpt" else 0
+    if last in "lmn":
+        return _LETTERS[last]
+    if last in _SHORT_FINALS and before in tuple("aeiou") and word[-3:-2] not in tuple("aeiou"):
+        return _SHORT_FINALS[last]
+    if word.endswith("ck"):
+        return 1
+    return 0
+
+
+def with_particle(text: str, particle: str) -> str:
+    """`with_particle("점순", "이")` → 점순이, of 나 → 나가. particle: the form after a consonant, or one that
+    has no other. Where the reading is not known both forms are written: 魯迅은(는)."""
+    if particle not in _PAIRS:
+        return text + particle
+    other, final = _PAIRS[particle], final_of(text)
+    if final is None:
+        return f"{text}{particle}({other})"
+    if final == 0 or (final == RIEUL and particle == "으로"):
+        return text + other
+    return text + particle
+
+
+# English words of a type → its target seen from the source | its source seen from the target. {것} becomes
+# 사람, 곳 or 것 by what stands there.
+_RELATIONS = """
+located in: ~이 있는 {곳} | ~에 있는 {것}
+lives in: ~이 사는 {곳} | ~에 사는 {사람}
+lives at: ~이 사는 {곳} | ~에 사는 {사람}
+works at: ~이 일하는 {곳} | ~에서 일하는 {사람}
+works for: ~이 모시고 일하는 {것} | ~을 위해 일하는 {사람}
+works with: ~과 함께 일하는 {사람} | ~과 함께 일하는 {사람}
+born in: ~이 태어난 {곳} | ~에서 태어난 {사람}
+died in: ~이 죽은 {곳} | ~에서 죽은 {사람}
+part of: ~이 일부를 이루는 {것} | ~의 일부인 {것}
+member of: ~이 속한 {것} | ~에 속한 {것}
+belongs to: ~이 속한 {것} | ~에 속한 {것}
+contains: ~에 들어 있는 {것} | ~이 들어 있는 {것}
+has: ~이 가진 {것} | ~을 가진 {것}
+owns: ~이 가진 {것} | ~을 가진 {것}
+uses: ~이 쓰는 {것} | ~을 쓰는 {것}
+used: ~이 쓴 적 있는 {것} | ~을 쓴 적 있는 {것}
+carries: ~이 나르는 {것} | ~을 나르는 {것}
+carried by: ~을 나르는 {것} | ~이 나르는 {것}
+gives: ~이 주는 {것} | ~을 주는 {것}
+lends: ~이 빌려주는 {것} | ~을 빌려주는 {것}
+causes: ~이 일으키는 {것} | ~을 일으키는 {것}
+created by: ~을 만든 {것} | ~이 만든 {것}
+creates: ~이 만드는 {것} | ~을 만드는 {것}
+made by: ~을 만든 {것} | ~이 만든 {것}
+wrote: ~이 지은 {것} | ~을 지은 {사람}
+written by: ~을 지은 {사람} | ~이 지은 {것}
+directed by: ~을 감독한 {사람} | ~이 감독한 {것}
+starred actors: ~에 나온 {사람} | ~이 나온 {것}
+has genre: ~의 갈래 | 갈래로 ~을 둔 {것}
+release year: ~이 나온 해 | ~에 나온 {것}
+in language: ~의 언어 | 언어가 ~인 {것}
+has tags: ~에 붙은 꼬리표 | 꼬리표로 ~이 붙은 {것}
+published in: ~이 실린 {것} | ~에 실린 {것}
+named after: ~이 이름을 따온 {것} | ~에서 이름을 따온 {것}
+deals with: ~이 다루는 {것} | ~을 다루는 {것}
+takes place in: ~이 벌어지는 {곳} | ~에서 벌어지는 {것}
+occurred at: ~이 벌어진 {곳} | ~에서 벌어진 {것}
+participates in: ~이 끼어든 {것} | ~에 끼어든 {것}
+involved in: ~이 얽힌 {것} | ~에 얽힌 {것}
+knows: ~이 아는 {사람} | ~을 아는 {사람}
+loves: ~이 좋아하는 {것} | ~을 좋아하는 {것}
+likes: ~이 좋아하는 {것} | ~을 좋아하는 {것}
+hates: ~이 미워하는 {것} | ~을 미워하는 {것}
+fears: ~이 무서워하는 {것} | ~을 무서워하는 {것}
+friend of: ~의 친구 | ~의 친구
+parent of: ~의 자식 | ~의 부모
+child of: ~의 부모 | ~의 자식
+sibling of: ~의 형제자매 | ~의 형제자매
+married to: ~과 혼인한 {사람} | ~과 혼인한 {사람}
+spouse: ~의 배우자 | ~의 배우자
+tenant of: ~이 땅을 부쳐 먹는 {것} | ~의 땅을 부쳐 먹는 {것}
+is a: ~이 속하는 갈래 | 갈래가 ~인 {것}
+resembles: ~이 닮은 {것} | ~을 닮은 {것}
+teases: ~이 놀리는 {것} | ~을 놀리는 {것}
+beats: ~이 때리는 {것} | ~을 때리는 {것}
+attacks: ~이 공격하는 {것} | ~을 공격하는 {것}
+fights with: ~과 싸우는 {것} | ~과 싸우는 {것}
+conflicts with: ~과 다투는 {것} | ~과 다투는 {것}
+competes with: ~과 겨루는 {것} | ~과 겨루는 {것}
+interacts with: ~과 어울리는 {것} | ~과 어울리는 {것}
+kills: ~이 죽이는 {것} | ~을 죽이는 {것}
+eats: ~이 먹는 {것} | ~을 먹는 {것}
+feeds: ~이 먹이는 {것} | ~을 먹이는 {것}
+cares for: ~이 돌보는 {것} | ~을 돌보는 {것}
+calls for: ~이 부르는 {것} | ~을 부르는 {것}
+recognizes: ~이 알아보는 {것} | ~을 알아보는 {것}
+mentions: ~이 말하는 {것} | ~을 말하는 {것}
+plays: ~이 연주하는 {것} | ~을 연주하는 {것}
+enhances: ~이 북돋우는 {것} | ~을 북돋우는 {것}
+warns: ~이 타이르는 {것} | ~을 타이르는 {것}
+refuses: ~이 물리치는 {것} | ~을 물리치는 {것}
+hides in: ~이 숨는 {곳} | ~에 숨는 {것}
+flees to: ~이 달아나는 {곳} | ~으로 달아나는 {것}
+frequents: ~이 드나드는 {곳} | ~에 드나드는 {것}
+visited: ~이 찾아간 {곳} | ~을 찾아간 {것}
+suffered from: ~이 앓은 {것} | ~을 앓은 {것}
+founded by: ~을 세운 {것} | ~이 세운 {것}
+capital of: ~을 수도로 둔 {것} | ~의 수도
+"""
+_LEXICON = {
+    words: tuple(each.strip() for each in phrases.split("|"))
+    for words, _, phrases in (line.partition(":") for line in _RELATIONS.strip().splitlines())
+}
+_END = re.compile("~(으로|[이을과](?= ))?")
+_HEAD = re.compile(r"\{(\w+)\}")
+_HEADS = {Kind.PERSON: "사람", Kind.PLACE: "곳", Kind.WORK: "작품"}
+_ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디"}
+_COUNTED = {Kind.PERSON: "몇 명", Kind.PLACE: "몇 곳", Kind.WORK: "몇 편"}
+_PRONOUNS = {Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품"}
+_ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
+
+
+def phrases_of(name: str) -> tuple[str, str]:
+    """The two phrases of a relation type: (target seen from the source, source seen from the target)."""
+    words = " ".join(words_of_name(name)) or name
+    known = _LEXICON.get(words) or _LEXICON.get(words.removeprefix("is ").removeprefix("was "))
+    if known is not None:
+        return known[0], known[1]
+    return _korean_phrases(words) or (
+        f"~이 ‘{words}’ 관계로 이어지는 {{것}}",
+        f"‘{words}’ 관계로 ~에 이어지는 {{것}}",
+    )
+
+
+def _korean_phrases(words: str) -> tuple[str, str] | None:
+    """Of Korean words: 소유하다, 소유한 → an adnominal form, 스승 → a noun."""
+    if not re.fullmatch("[가-힣0-9 ]+", words):
+        return None
+    if words.endswith("하다"):
+        words = words.removesuffix("하다") + "하는"
+    if words.endswith(_ADNOMINAL):
+        return f"~이 {words} {{것}}", f"~을 {words} {{것}}"
+    return f"~의 {words}", f"{with_particle(words, '이')} ~인 {{것}}"
+
+
+@dataclass(eq=False)
+class Korean(Wording):
+    language: ClassVar[str] = "ko"
+
+    def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
+        formula, paths = drawn.formula, drawn.formula.paths
+        kind = self.kind(paths[0].steps[-1], drawn)
+        who, head = _ASKED.get(kind, "무엇"), _HEADS.get(kind, "것")
+        said = [self._said(path, called, kind, other) for path in paths]
+        ending = "을 모두 말해 줘." if other else f"은 {who}인가?"
+        match formula.operation:
+            case "path":
+                text = said[0]
+            case "and":
+                text = f"{with_particle(said[0], '이면서')} {said[1]}인 {head}"
+            case "or":
+                text = f"{said[0]} 또는 {said[1]}"
+            case "not":
+                text = f"{said[0]} 가운데 {with_particle(said[1], '이')} 아닌 {head}"
+            case "count":
+                text, ending = said[0], f"은 모두 {_COUNTED.get(kind, '몇 가지')}인가?"
+                ending = f"이 모두 {_COUNTED.get(kind, '몇 가지')}인지 세어 줘." if other else ending
+            case _ if formula.by is not None:
+                most = self._seen(formula.by, "그것", Kind.UNKNOWN, other)
+                text = f"{said[0]} 가운데 {with_particle(most, '이')} 가장 많은 {head}"
+            case _:
+                attribute = with_particle(formula.attribute.replace("_", " "), "이")
+                text = f"{said[0]} 가운데 {attribute} 가장 큰 {head}"
+        return " ".join(with_particle(text, ending[0]).split()) + ending[1:]
+
+    def introduced(self, name: str) -> str:
+        return f"{name}에 대해 알려 줘."
+
+    def pronoun(self, kind: Kind) -> str:
+        return _PRONOUNS.get(kind, "그것")
+
+    def _said(self, path: Path, called: Mapping[int, str], kind: Kind, other: bool) -> str:
+        phrase = self.name(path.seed, called)
+        if len(phrase) == 1:  # 나가 would be read as a verb, 홰는 as a misprint
+            phrase = f"‘{phrase}’"
+        for place, step in enumerate(path.steps, start=1):
+            phrase = self._seen(step, phrase, kind if place == len(path.steps) else self.kind(step), other)
+        return phrase
+
+    def _seen(self, step: Step, of: str, kind: Kind, other: bool) -> str:
+        """What one step leads to from `of`, as a noun phrase."""
+        if self.index.undirected[step.type]:
+            template = f"~과 ‘{step.word}’ 일로 얽힌 {{것}}" if step.word else "~과 이어진 {것}"
+        else:
+            own = self.words_for(step)
+            said = [found for word in own if (found := _korean_phrases(word.strip())) is not None]
+            pair = (said[-1] if other else said[0]) if said else _phrases(type_name(self.index, step))
+            template = pair[step.backward]
+        template = _HEAD.sub(lambda found: _HEADS.get(kind, _general(found[1], kind)), template)
+        return _END.sub(lambda found: with_particle(of, found[1] or ""), template, count=1)
+
+
+def _general(head: str, kind: Kind) -> str:
+    """The head that a phrase brings, but no person or place where something else is known to stand."""
+    return head if kind == Kind.UNKNOWN and head != "사람" else "것"
+
+
+@lru_cache(1 << 14)
+def _phrases(name: str) -> tuple[str, str]:
+    return phrases_of(name)

@@ -1,0 +1,120 @@
+"""The same question asked otherwise: with a noisy name, in other words, after a turn that named its seed.
+
+A variant keeps what its question asks and wants; only the words differ, so a retriever that answers one and
+not the other shows what it stumbles over.
+"""
+
+from __future__ import annotations
+
+import random
+import unicodedata
+from dataclasses import dataclass
+
+from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.kinds import Kind
+
+VARIANTS = ("alias-noise", "paraphrase", "coreference")
+LEAST_LETTERS = 4  # of a name that a slip leaves recognisable; of Hangul letters (jamo), not syllables
+SLIPS = 12  # tried for one that is no other entity's name
+_VOWELS = "aeiou"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """noise: of alias-noise, "script", "alias" or "spelling". context: earlier turns."""
+
+    kind: str
+    query: str
+    noise: str = ""
+    context: tuple[str, ...] = ()
+
+
+def variant(
+    kind: str, drawn: Drawn, wording: Wording, names: NameIndex, chance: random.Random
+) -> Variant | None:
+    """A question in another form; None where the graph or the words give none."""
+    plain = wording.question(drawn, {})
+    if kind == "paraphrase":
+        query = wording.question(drawn, {}, other=True)
+        return Variant(kind, query) if fold(query) != fold(plain) else None
+    seeds = drawn.formula.seeds
+    if kind == "coreference":
+        if len(seeds) != 1:
+            return None
+        called = wording.pronoun(Kind(int(wording.kind_of[seeds[0]])))
+        introduced = wording.introduced(wording.name(seeds[0], {}))
+        return Variant(kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,))
+    seed = seeds[int(chance.random() * len(seeds))]
+    found = noisy_name(wording.index.graph, seed, names, chance)
+    if found is None:
+        return None
+    return Variant(kind, wording.question(drawn, {seed: found[0]}), found[1])
+
+
+def noisy_name(
+    graph: KnowledgeGraph, entity: int, names: NameIndex, chance: random.Random
+) -> tuple[str, str] | None:
+    """What somebody might call the entity, and how that differs: an alias in another script ("script"), else
+    an alias or a slip by lot. An alias means this entity alone; a slip means nothing else in the graph."""
+    name = str(graph.entities.names[entity])
+    aliases = [
+        alias
+        for alias in graph.entities.aliases[entity]
+        if alias.isprintable() and fold(alias) != fold(name) and names.resolve(alias)[0] == (entity,)
+    ]
+    others = [alias for alias in aliases if _scripts(alias) != _scripts(name)]
+    if others:
+        return others[int(chance.random() * len(others))], "script"
+    if aliases and chance.random() < 0.5:
+        return aliases[int(chance.random() * len(aliases))], "alias"
+    for _ in range(SLIPS):
+        wrong = slip(name, chance)
+        if wrong and fold(wrong) != fold(name) and not names.resolve(wrong)[0]:
+            return wrong, "spelling"
+    return (aliases[int(chance.random() * len(aliases))], "alias") if aliases else None
+
+
+def slip(name: str, chance: random.Random) -> str | None:
+    """The name with one slip inside: letters swapped, one left out, doubled, or a vowel taken for another.
+
+    A Hangul syllable is taken apart, so that 점순 may become 정순; None where the name is too short.
+    """
+    letters = list(unicodedata.normalize("NFD", nfc(name)))
+    inner = [
+        place
+        for place in range(1, len(letters))
+        if letters[place].isalpha() and letters[place - 1].isalpha() and not letters[place].isupper()
+    ]
+    if len(letters) < LEAST_LETTERS or not inner:
+        return None
+    place = inner[int(chance.random() * len(inner))]
+    letter = letters[place]
+    jamo = next((row for row in _JAMO if letter in row), "")
+    if jamo:
+        letters[place] = jamo[(jamo.index(letter) + 1 + int(chance.random() * (len(jamo) - 1))) % len(jamo)]
+    elif letter in _VOWELS:
+        letters[place] = _VOWELS[(_VOWELS.index(letter) + 1 + int(chance.random() * 4)) % 5]
+    elif letter.isascii():
+        way = int(chance.random() * 3)
+        if way == 0 and place + 1 < len(letters) and letters[place + 1].isalpha():
+            letters[place : place + 2] = letters[place + 1], letter
+        elif way == 1:
+            del letters[place]
+        else:
+            letters[place] = letter * 2
+    else:
+        return None
+    return nfc("".join(letters))
+
+
+# Hangul letters as they are combined: leading consonants, vowels, final consonants that are often confused.
+_JAMO = ("ᄀᄁᄏ", "ᄃᄄᄐ", "ᄇᄈᄑ", "ᄉᄊᄌᄍᄎ", "ᄂᄅ", "ᅢᅦᅤᅨ", "ᅡᅥ", "ᅩᅮ", "ᅬᅫᅰ", "ᅣᅧ", "ᅭᅲ", "ᅳᅵ", "ᆫᆼᆷ", "ᆮᆺᆻᆽᆾᇀ", "ᆨᆿᆩ", "ᆸᇁ")
+
+
+def _scripts(text: str) -> frozenset[str]:
+    """The scripts of a text's letters, by the first word of their Unicode names (LATIN, HANGUL, CJK …)."""
+    return frozenset(unicodedata.name(letter, "?").split()[0] for letter in text if letter.isalpha())

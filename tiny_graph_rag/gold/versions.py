@@ -1,0 +1,91 @@
+"""Versions of a gold set: `NAME.versions.json` beside it says what each was, by SHA-256.
+
+[{"version": "1.1.0", "sha256": …, "questions": 120, "note": "aliases judged anew", "added": 3, …}], oldest
+first. No date stands in it: what a version is, its hash says, and git knows when.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.files import bare_name, read_bytes, write_atomically
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.keep import diff
+
+ENDING = ".versions.json"
+PARTS = ("major", "minor", "patch")
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+
+
+class Entry(msgspec.Struct, omit_defaults=True):
+    """One version. added, removed, changed: questions, None where no earlier set was given."""
+
+    version: str
+    sha256: str
+    questions: int
+    note: str = ""
+    added: int | None = None
+    removed: int | None = None
+    changed: int | None = None
+
+
+def versions_path(examples: EvalSet) -> Path:
+    if examples.path is None:
+        raise ValueError("a gold set that was not read from a file has no versions")
+    return examples.path.with_name(bare_name(examples.path) + ENDING)
+
+
+def history_of(examples: EvalSet) -> list[Entry]:
+    """Oldest first, none without a file. Raises DatasetError for one that can't be read."""
+    path = versions_path(examples)
+    if not path.exists():
+        return []
+    try:
+        return msgspec.json.decode(read_bytes(path), type=list[Entry])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: no list of versions: {error}. Repair or remove it") from error
+
+
+def is_current(examples: EvalSet, history: Sequence[Entry]) -> bool:
+    return bool(history) and history[-1].sha256 == examples.sha256
+
+
+def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tuple[Entry, Path]:
+    """Add a version for the set as it is; the first is 1.0.0.
+
+    Raises UsageError for a part that is none, and where nothing changed since the last version.
+    """
+    if part not in PARTS:
+        raise UsageError(f"--part: wanted major, minor or patch, got {part!r}")
+    history = history_of(examples)
+    if is_current(examples, history):
+        raise UsageError(f"{examples.name} is still version {history[-1].version}: its bytes are the same")
+    entry = Entry(_next(history, part), examples.sha256, len(examples), note.strip())
+    if since is not None:
+        found = diff(since, examples)
+        entry.added, entry.removed = len(found.added), len(found.removed)
+        entry.changed = len({each.id for each in found.changed}) + len(found.renamed)
+    path = versions_path(examples)
+    write_atomically(path, [msgspec.json.format(msgspec.json.encode([*history, entry]), indent=1), b"\n"])
+    return entry, path
+
+
+def _next(history: Sequence[Entry], part: str) -> str:
+    if not history:
+        return "1.0.0"
+    last = _VERSION.fullmatch(history[-1].version)
+    numbers = [int(each) for each in last.groups()] if last else [1, 0, 0]
+    at = PARTS.index(part)
+    return ".".join(map(str, [*numbers[:at], numbers[at] + 1, *([0] * (2 - at))]))
+
+
+def say_entry(entry: Entry) -> str:
+    counts = (("added", entry.added), ("removed", entry.removed), ("changed", entry.changed))
+    told = ", ".join(f"{count:,} {what}" for what, count in counts if count is not None)
+    parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note, told]
+    return "  ".join(filter(None, parts))

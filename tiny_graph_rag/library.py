@@ -1,0 +1,290 @@
+"""The program as a library: load a graph and questions, ask, evaluate, save. docs/python.md shows it.
+
+What the command line does between its options and its tables, with the same numbers; nothing is printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiny_graph_rag.config import Config, cache_folder, setting_names
+from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.vocabulary import with_vocabulary
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.measures import Mean, Measure, default_measures, parse_measures
+from tiny_graph_rag.measures.summary import Summary
+
+if TYPE_CHECKING:
+    import pandas
+
+    from tiny_graph_rag.study.ask import Asked
+    from tiny_graph_rag.study.evaluate import Evaluation
+
+SHOWN_ROWS = 20  # of a table in a notebook
+
+GraphLike = KnowledgeGraph | str | PathLike[str]
+QuestionsLike = EvalSet | str | PathLike[str] | Iterable[Mapping[str, Any]]
+
+
+def load_graph(
+    path: str | PathLike[str], *, vocabulary: str | PathLike[str] = "auto", cache: bool = True
+) -> KnowledgeGraph:
+    """A knowledge graph as the command line loads it.
+
+    vocabulary: "auto" reads NAME-vocabulary.yaml beside the graph where there is one, "none" none, else a
+    file. cache: keep large graphs, ready made, under the user's cache folder. Raises GraphError with
+    everything that is wrong with the file, InputError where it can't be read.
+    """
+    file = _existing(path, "knowledge graph")
+    graph = read_graph(file, cache_folder() if cache else None)
+    return with_vocabulary(graph, file, str(vocabulary))
+
+
+def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *, name: str = "") -> EvalSet:
+    """A gold set, from a file or from records with its fields (`query`, `reference_entities` …).
+
+    name: of the set, for records. Raises DatasetError with every broken line or record.
+    """
+    from tiny_graph_rag.formats.gold.jsonl import eval_set_of, read_eval_set
+
+    if isinstance(source, str | PathLike):
+        return read_eval_set(_existing(source, "gold set"))
+    return eval_set_of(source, name)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedEntity:
+    """rank: from 1. hop: relations from the nearest seed, None where no walk reached it. walk: the relations
+    to it, `A —KNOWS→ B`."""
+
+    rank: int
+    id: str
+    name: str
+    score: float
+    hop: int | None
+    walk: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Ranking(Sequence[RankedEntity]):
+    """What one question retrieves, best first. seeds: names of the entities that the question names."""
+
+    question: str
+    seeds: tuple[str, ...]
+    entities: tuple[RankedEntity, ...]
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    def __getitem__(self, row):  # type: ignore[no-untyped-def]
+        return self.entities[row]
+
+    @property
+    def names(self) -> list[str]:
+        return [each.name for each in self.entities]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row an entity. Raises MissingExtraError without pandas."""
+        fields = ("rank", "id", "name", "score", "hop", "walk")
+        rows = [{each: getattr(entity, each) for each in fields} for entity in self.entities]
+        return _pandas("Ranking.to_pandas()").DataFrame(rows, columns=list(fields))
+
+    def __repr__(self) -> str:
+        first = ", ".join(each.name for each in self.entities[:3])
+        return f"Ranking({self.question!r:.80}, {len(self)} entities: {first:.80}{', …' * (len(self) > 3)})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                str(each.rank),
+                each.name,
+                f"{each.score:.3f}",
+                "–" if each.hop is None else str(each.hop),
+                each.walk,
+            )
+            for each in self.entities[:SHOWN_ROWS]
+        ]
+        caption = f"{self.question} · seeds: {', '.join(self.seeds) or 'none'} · {len(self)} entities"
+        return _html_table(caption, ("rank", "entity", "score", "hop", "walk"), rows)
+
+
+def ask(graph: GraphLike, question: str, *, config: Config | None = None, **settings: Any) -> Ranking:
+    """What one question retrieves: `ask(graph, "Who owns the house?", hops=2).names`.
+
+    settings: any of config.yaml by name (hops, depth, retriever, linker, fuzzy …), over `config`. Raises
+    UsageError for an unknown one, ConfigError for a value out of its bounds.
+    """
+    from tiny_graph_rag.study.ask import ask as asked
+
+    if not isinstance(question, str) or not question.strip():
+        raise UsageError(f"the question must be words, got {question!r}")
+    knowledge = _graph(graph)
+    return _ranking(knowledge, asked(knowledge, question, _configured(config, settings)))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Result:
+    """What an evaluation found. evaluation: everything behind it (scores, run, judgments, verdicts)."""
+
+    evaluation: Evaluation
+
+    @property
+    def summary(self) -> Summary:
+        """Means with intervals, overall (`.overall.measures`) and by tag (`.by_tag`)."""
+        return self.evaluation.summary
+
+    @property
+    def means(self) -> dict[str, float]:
+        """Measure → its mean over all questions."""
+        return {str(each): mean.mean for each, mean in self.summary.overall.measures.items()}
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
+        missed. Raises MissingExtraError without pandas."""
+        from tiny_graph_rag.report.json.results import confusions
+
+        found, examples = self.evaluation, self.evaluation.examples
+        missed = [names for *_, names in confusions(found, range(len(examples)))]
+        columns = {
+            "query": [each.query for each in examples],
+            "tags": [list(each.tags) for each in examples],
+            **{str(each): column for each, column in found.scores.items()},
+            "missed": missed,
+        }
+        frames = _pandas("Result.to_pandas()")
+        return frames.DataFrame(columns, index=frames.Index([each.id for each in examples], name="id"))
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the results file that `eval` writes, for `report` and `compare`; whole or not at all."""
+        from tiny_graph_rag.files import check_writable, write_atomically
+        from tiny_graph_rag.report.json.results import document_parts
+
+        target = Path(path)
+        check_writable(target)
+        write_atomically(target, document_parts(self.evaluation))
+        return target
+
+    def __repr__(self) -> str:
+        found = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
+        return f"Result({len(self.evaluation.examples):,} questions, {found})"
+
+    def _repr_html_(self) -> str:
+        overall = self.summary.overall
+        parts = {"all": overall, **self.summary.by_tag}
+        rows = [
+            (tag, str(part.questions), *(_with_interval(mean) for mean in part.measures.values()))
+            for tag, part in list(parts.items())[:SHOWN_ROWS]
+        ]
+        config = self.evaluation.config.retrieval
+        caption = (
+            f"{self.evaluation.examples.name or 'questions'} on {self.evaluation.graph.name or 'graph'} · "
+            f"{config.retriever}, {config.hops} hops · means with 95 % intervals"
+        )
+        return _html_table(caption, ("questions", "n", *map(str, overall.measures)), rows)
+
+
+def evaluate(
+    graph: GraphLike,
+    questions: QuestionsLike,
+    *,
+    measures: str | Sequence[Measure] | None = None,
+    config: Config | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    **settings: Any,
+) -> Result:
+    """Score a graph's retrieval against a gold set: `evaluate(graph, questions, hops=3).means`.
+
+    graph, questions: loaded, or where they lie. measures: "ndcg@5,recall@{5,10},mrr" or Measures; without
+    it the four that `eval` reports. settings: any of config.yaml by name (hops, top_k, depth, retriever,
+    linker …), over `config`. progress: is told how many questions are done. Raises UsageError for what does
+    not go together, ConfigError for a value out of its bounds, GraphError and DatasetError for broken input.
+    """
+    from tiny_graph_rag.study.evaluate import evaluate as evaluated
+
+    if isinstance(graph, Mapping) or hasattr(graph, "columns"):
+        raise UsageError("evaluate() takes a graph and questions; for a run and qrels there is score()")
+    chosen = _configured(config, settings)
+    if measures is None:
+        wanted = default_measures(chosen.evaluation.top_k)
+    else:
+        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(measures)
+    for each in wanted:
+        if (each.cutoff or 0) > chosen.retrieval.depth:
+            raise UsageError(f"{each} can't cut deeper than depth={chosen.retrieval.depth}; raise depth")
+    if chosen.evaluation.top_k > chosen.retrieval.depth:
+        raise UsageError(f"top_k={chosen.evaluation.top_k} can't be more than depth={chosen.retrieval.depth}")
+    examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
+    return Result(evaluated(_graph(graph), examples, chosen, wanted, progress))
+
+
+def _graph(given: GraphLike) -> KnowledgeGraph:
+    return given if isinstance(given, KnowledgeGraph) else load_graph(given)
+
+
+def _existing(path: str | PathLike[str], what: str) -> Path:
+    from tiny_graph_rag.files import find_input
+
+    return find_input(Path(path), Path(), what)
+
+
+def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
+    known = setting_names()
+    for name in settings:
+        if name not in known:
+            raise UsageError(
+                f"no setting is called {name!r}{nearest(name, known) or '; config.yaml lists all'}"
+            )
+    return (config or Config()).override(**settings)
+
+
+def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
+    from tiny_graph_rag.report.json.spelled import Spelled, ranked_json, walk_in_words
+    from tiny_graph_rag.run import NO_HOP
+
+    spelled = Spelled(graph)
+    rows = ranked_json(asked.run, 0, len(asked.run.entities), spelled)
+    names = spelled.names_by_id()
+    return Ranking(
+        asked.linked.text,
+        tuple(dict.fromkeys(spelled.names[seed.entity] for seed in asked.linked.seeds)),
+        tuple(
+            RankedEntity(
+                rank,
+                each["id"],
+                each["name"],
+                each["score"],
+                None if each["hop"] == NO_HOP else each["hop"],
+                walk_in_words(each.get("walk", []), names),
+            )
+            for rank, each in enumerate(rows, start=1)
+        ),
+    )
+
+
+def _with_interval(mean: Mean) -> str:
+    if mean.mean != mean.mean:
+        return "–"
+    return f"{mean.mean:.3f} [{mean.low:.2f}, {mean.high:.2f}]{'' if mean.reliable else ' ?'}"
+
+
+def _html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    def cells(row: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row) + "</tr>"
+
+    head, body = cells(header, "th"), "".join(cells(row, "td") for row in rows)
+    return f"<table><caption>{escape(caption)}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _pandas(what: str) -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise MissingExtraError(what, "pandas", "pandas") from error
+    return pandas

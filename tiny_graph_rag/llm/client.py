@@ -1,0 +1,295 @@
+"""The one client of a run: requests to an endpoint, as many at once as it takes, tried again while it helps.
+
+Chat (answers, links, verdicts)  ─┐
+                                  ├─ Client ─ Endpoint ─ the openai package
+Embedder (vectors)               ─┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import signal
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from tiny_graph_rag.llm.base import NO_TOKENS, Call, Reply, Tokens
+from tiny_graph_rag.llm.cost import Price, TokenCounter
+from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
+from tiny_graph_rag.llm.limits import Budget, Pace
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+T = TypeVar("T")
+UNREACHABLE_AFTER = 3  # calls that found no server, with all their retries, before anybody answered
+GRACE_SECONDS = 0.7  # that calls under way get to end after Ctrl-C: their answers are paid for
+
+
+class Stopped(Exception):  # noqa: N818 - no error: the run ends, and this call failed in passing
+    """A call that would have been tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Times are seconds; the wait doubles from `first_wait` to `longest_wait`, half of it by chance.
+
+    attempts: of a call that fails in passing. limited: times that one call obeys a rate limit.
+    longest_retry_after: an API that asks to wait longer ends the run, which can be resumed.
+    """
+
+    attempts: int = 5
+    limited: int = 30
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    longest_retry_after: float = 300.0
+
+    def wait(self, attempt: int, chance: random.Random) -> float:
+        """Seconds to wait after so many attempts (from 1)."""
+        longest: float = min(self.first_wait * 2.0 ** (attempt - 1), self.longest_wait)
+        return longest * (0.5 + chance.random() / 2)
+
+
+class Stop:
+    """Why no new call begins any more: the cap, an error that no call survives, or Ctrl-C.
+
+    After Ctrl-C nothing waits any longer and calls under way have a moment to end; a second one does not
+    leave them that. Made within the event loop that it stops.
+    """
+
+    def __init__(self) -> None:
+        self.reason: BaseException | None = None
+        self._stopped = asyncio.Event()
+
+    def because(self, reason: BaseException) -> None:
+        """The first reason stays."""
+        self.reason = self.reason or reason
+        self._stopped.set()
+
+    async def sleep(self, seconds: float) -> None:
+        """Raises Stopped where the run stops meanwhile."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopped.wait(), seconds)
+            raise Stopped
+
+    @contextlib.contextmanager
+    def at_ctrl_c(self) -> Iterator[None]:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def stop() -> None:
+            if isinstance(self.reason, KeyboardInterrupt):
+                task.cancel()
+            else:
+                loop.call_later(GRACE_SECONDS, task.cancel)
+            self.reason = KeyboardInterrupt()
+            self._stopped.set()
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, stop)
+        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            loop.remove_signal_handler(signal.SIGINT)
+
+
+@dataclass(slots=True)
+class Attempts:
+    """What the attempts at one outcome took. paid: of replies. perhaps: at most, of attempts that broke off
+    and may have been charged."""
+
+    paid: Tokens = NO_TOKENS
+    perhaps: Tokens = NO_TOKENS
+
+
+@dataclass(slots=True)
+class Client:
+    """price: of a model, None where unknown. concurrency: calls under way at most. cap_usd: None for none."""
+
+    endpoint: Endpoint
+    counter: Callable[[str], TokenCounter]
+    price: Callable[[str], Price | None]
+    concurrency: int
+    cap_usd: float | None = None
+    patience: Patience = field(default_factory=Patience)
+    budget: Budget = field(init=False)
+    stop: Stop = field(init=False)
+    _connection: AsyncOpenAI = field(init=False)
+    _pace: Pace = field(init=False)
+    _parameters: dict[str, Parameters] = field(default_factory=dict)
+    _unreachable: int = 0
+    _answered: bool = False
+    _chance: random.Random = field(default_factory=lambda: random.Random(0))
+
+    def __post_init__(self) -> None:
+        self.budget = Budget(self.cap_usd)
+
+    def run(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do `work` with connections open. Raises KeyboardInterrupt after Ctrl-C.
+
+        Where an event loop runs already, as in a notebook, the work gets a thread and a loop of its own.
+        """
+
+        async def connected() -> T:
+            self.stop = Stop()
+            self._pace = Pace(self.concurrency, self.stop.sleep)
+            self.budget.begin()
+            with self.stop.at_ctrl_c():
+                async with self.endpoint.connect() as self._connection:
+                    return await work()
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            try:
+                return asyncio.run(connected())
+            except asyncio.CancelledError:  # Ctrl-C, and calls that did not end in time
+                raise KeyboardInterrupt from None
+        with ThreadPoolExecutor(1) as thread:
+            return thread.submit(asyncio.run, connected()).result()
+
+    async def reply(self, call: Call, attempts: Attempts) -> Reply:
+        """Attempts until one brings a reply. Raises the last CallFailed, CapReached, or Stopped."""
+        patience, parameters = self.patience, self._parameters.setdefault(call.model, Parameters())
+        failed = limited = 0
+        while True:
+            extra = {} if call.embeds else parameters.of(call)
+            sent_at = time.monotonic()
+            try:
+                return await self._attempt(call, extra, attempts)
+            except CallFailed as failure:
+                if failure.kind == "rejected" and parameters.refused(extra, failure.body):
+                    continue
+                if failure.kind in ("fatal", "rejected"):
+                    raise
+                if self.stop.reason is not None:
+                    raise Stopped from None
+                wait = failure.retry_after
+                if wait is not None and wait > patience.longest_retry_after:
+                    raise CallFailed("fatal", f"{failure}; the API asks to wait {wait:,.0f} s") from None
+                if failure.kind == "limited":
+                    limited += 1
+                    if limited >= patience.limited:
+                        raise
+                    seconds = patience.wait(min(limited, 6), self._chance) if wait is None else wait
+                    self._pace.slow_down(seconds, sent_at)
+                    continue
+                failed += 1
+                if failed >= patience.attempts:
+                    self._give_up(failure)
+                    raise CallFailed("transient", f"{failure} ({failed} attempts)") from None
+                await self.stop.sleep(patience.wait(failed, self._chance) if wait is None else wait)
+
+    def _give_up(self, failure: CallFailed) -> None:
+        """One call without a server is a failed question; several before the first answer are no server."""
+        self._unreachable += failure.unreachable
+        if not self._answered and self._unreachable >= UNREACHABLE_AFTER:
+            raise CallFailed("fatal", f"{failure}. Check openai.base_url (OPENAI_BASE_URL)") from None
+
+    async def _attempt(self, call: Call, extra: dict[str, object], attempts: Attempts) -> Reply:
+        counter, price = self.counter(call.model), self.price(call.model)
+        most = Tokens(counter.at_most(call), call.max_tokens)
+        worst_usd = 0.0 if price is None or self.cap_usd is None else price.cost(most)
+        await self.budget.reserve(worst_usd)
+        paid_usd, doubtful, succeeded = 0.0, False, False
+        try:
+            await self._pace.enter()
+            doubtful = True  # until something says otherwise: it may be cancelled at any moment
+            try:
+                reply = await self.endpoint.send(self._connection, call, extra, counter)
+                paid_usd, doubtful, succeeded = (
+                    0.0 if price is None else price.cost(reply.tokens),
+                    False,
+                    True,
+                )
+                self._answered = True
+                attempts.paid += reply.tokens
+                return reply
+            except CallFailed as failure:
+                doubtful = failure.charged
+                raise
+            finally:
+                await self._pace.leave(succeeded=succeeded)
+        finally:
+            if doubtful:
+                attempts.perhaps += most
+            await self.budget.settle(worst_usd, paid_usd, doubtful=doubtful)
+
+
+# Ways to say one thing, tried from the left; None leaves it out.
+WAYS: dict[str, tuple[str | None, ...]] = {
+    "max_tokens": ("max_tokens", "max_completion_tokens"),
+    "temperature": ("temperature", None),
+    "seed": ("seed", None),
+    "response_format": ("json_schema", "json_object", None),
+}
+SPELLED = {"max_completion_tokens": "max_tokens"}
+
+
+class Parameters:
+    """Which way each parameter is sent. Shared by all calls of a run to one model."""
+
+    def __init__(self) -> None:
+        self._way = dict.fromkeys(WAYS, 0)
+
+    def of(self, call: Call) -> dict[str, Any]:
+        """The optional part of a request."""
+        found: dict[str, Any] = {str(self._current("max_tokens")): call.max_tokens}
+        if call.temperature is not None and self._current("temperature"):
+            found["temperature"] = call.temperature
+        if call.seed is not None and self._current("seed"):
+            found["seed"] = call.seed
+        if call.schema is not None:
+            way = self._current("response_format")
+            if way == "json_schema":
+                schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
+                found["response_format"] = {"type": way, "json_schema": schema}
+            elif way == "json_object":
+                found["response_format"] = {"type": way}
+        return found
+
+    def _current(self, name: str) -> str | None:
+        return WAYS[name][self._way[name]]
+
+    def refused(self, sent: Mapping[str, Any], body: object) -> str | None:
+        """Learn from an API's refusal of `sent`; the parameter to say otherwise, None where it is no such.
+
+        A parameter that another call's refusal has changed meanwhile counts as settled: just ask again.
+        """
+        named = _named(body, sent)
+        if named is None:
+            return None
+        name = SPELLED.get(named, named)
+        if self._is_sent(name, sent):
+            if self._way[name] + 1 >= len(WAYS[name]):
+                return None
+            self._way[name] += 1
+        return name
+
+    def _is_sent(self, name: str, sent: Mapping[str, Any]) -> bool:
+        """Whether the refused request said it in the way that is still the current one."""
+        way = self._current(name)
+        if name == "response_format":
+            return isinstance(sent.get(name), Mapping) and sent[name].get("type") == way
+        return way in sent
+
+
+def _named(body: object, sent: Mapping[str, Any]) -> str | None:
+    """Which of the sent parameters an error is about: by its `param`, else by the name in its text."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(inner, Mapping):
+        parameter = str(inner.get("param") or "").split(".")[0]
+        if parameter in sent:
+            return parameter
+        inner = inner.get("message") or inner.get("detail") or ""
+    text = str(inner)
+    # The refused name stands before the advice: "'max_tokens' is not supported, use 'max_completion_tokens'".
+    found = [(text.find(name), name) for name in sent if name in text]
+    return min(found)[1] if found else None

@@ -1,0 +1,59 @@
+"""What a reader is shown, in the reader's language: `eval`, `validate`, `sweep`, `history` and the pages.
+
+English stands in the code and is the key; `LANGUAGE.toml` beside this module holds each text in another
+language, with the same names in braces. Files keep English: what a program reads does not change with a
+locale. To add a language, write its file; a test tells which texts it lacks.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from contextvars import ContextVar
+from functools import lru_cache
+from importlib import resources
+
+ENGLISH = "en"
+LANGUAGES = (ENGLISH, "ko")
+
+_language: ContextVar[str] = ContextVar("language", default=ENGLISH)
+
+
+def speak(language: str) -> None:
+    """Show everything from here on in one of LANGUAGES."""
+    _language.set(language)
+
+
+def spoken() -> str:
+    return _language.get()
+
+
+def t(text: str, /, **values: object) -> str:
+    """`text` in the language spoken, with the values in its braces. What has no translation stays English."""
+    said = catalogue(_language.get()).get(text, text)
+    return said.format(**values) if values else said
+
+
+def counted(number: int, one: str, many: str, /, **values: object) -> str:
+    """`one` or `many`, as English wants it; both may hold {n}, the number with its thousands marked."""
+    return t(one if number == 1 else many, n=f"{number:,}", **values)
+
+
+@lru_cache
+def catalogue(language: str) -> Mapping[str, str]:
+    """English → another language; empty for English."""
+    if language == ENGLISH:
+        return {}
+    text = (resources.files(__package__) / f"{language}.toml").read_text(encoding="utf-8")
+    sections = tomllib.loads(text)
+    return {english: said for section in sections.values() for english, said in section.items()}
+
+
+def of_locale(environment: Mapping[str, str]) -> str:
+    """The language that LC_ALL, LC_MESSAGES or LANG names, the first that is set; English where unknown."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        value = environment.get(name)
+        if value:
+            language = value.partition(".")[0].partition("_")[0].lower()
+            return language if language in LANGUAGES else ENGLISH
+    return ENGLISH
