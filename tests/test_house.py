@@ -29,6 +29,7 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("run",),
+    ("documents",),
     ("files", "messages", "registry", "secret", "shown", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

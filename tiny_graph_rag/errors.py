@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 
+MOST_PROBLEMS = 10_000  # of one file; it is not what it is taken for
 SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error away
 
 
@@ -81,6 +82,12 @@ class FoundProblems(TinyGraphRagError):  # noqa: N818 - a verdict, not a failure
 
 class ServiceError(TinyGraphRagError):
     exit_code = 3
+
+
+def check_few(problems: Sequence[str], failure: type[InputError]) -> None:
+    """Raises `failure` with them where they are so many that reading on would only fill memory."""
+    if len(problems) >= MOST_PROBLEMS:
+        raise failure(*problems)
 
 
 def nearest(

@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import mmap
 import os
-import shutil
 import tempfile
 import time
 import unicodedata
@@ -17,13 +16,14 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from threading import Thread, get_ident
-from typing import Any
 
-from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, nearest
+from tiny_graph_rag.errors import InputError, UsageError, nearest
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
 COPIED_BYTES = 1 << 20
+DEFAULT_UNPACKED = 1 << 30  # bytes
+ON_DISK = 16  # times as much for a file that is mapped, not read
 LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 
@@ -86,9 +86,15 @@ def bare_name(path: Path) -> str:
 def read_bytes(path: Path) -> bytes:
     """The file's content, unpacked when it is gzip. Raises InputError in words."""
     try:
-        raw = path.read_bytes()
-        return gzip.decompress(raw) if raw[:2] == GZIP_MAGIC else raw
-    except (EOFError, OSError, zlib.error) as error:
+        with path.open("rb") as stream:
+            if stream.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
+                stream.seek(0)
+                return stream.read()
+        with gzip.open(path) as unpacked:
+            content = unpacked.read(_most_unpacked + 1)
+        _check_unpacked(path, len(content))
+        return content
+    except (EOFError, OSError, ValueError, zlib.error) as error:  # ValueError: a NUL in the name
         raise _unreadable(path, error) from error
 
 
@@ -122,13 +128,32 @@ def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
                 return mmap.mmap(stream.fileno(), 0, access=access)
         with tempfile.TemporaryFile() as unpacked:
             with gzip.open(path) as stream:
-                shutil.copyfileobj(stream, unpacked, COPIED_BYTES)
+                while block := stream.read(COPIED_BYTES):
+                    unpacked.write(block)
+                    _check_unpacked(path, unpacked.tell() // ON_DISK)  # as pages of a file, not as memory
             unpacked.flush()
             if not unpacked.tell():
                 return b""
             return mmap.mmap(unpacked.fileno(), 0, access=access)
     except (EOFError, OSError, zlib.error) as error:
         raise _unreadable(path, error) from error
+
+
+_most_unpacked = DEFAULT_UNPACKED
+
+
+def allow_unpacked(gib: float) -> None:
+    """How large a packed file may become (`running.largest_unpacked`), for this process."""
+    global _most_unpacked  # of the outside world, like the disk's own limits: no reader is handed it
+    _most_unpacked = int(gib * (1 << 30))
+
+
+def _check_unpacked(path: Path, size: int) -> None:
+    if size > _most_unpacked:
+        raise InputError(
+            f"{path}: unpacks to more than {_most_unpacked / (1 << 30):g} GiB. If it is meant to, "
+            "allow it with running.largest_unpacked in config.yaml"
+        )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
@@ -173,22 +198,6 @@ def _likely_encoding(raw: bytes) -> str:
     except UnicodeDecodeError:
         return "the encoding is unknown"
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
-
-
-def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
-    """The document, in the safe subset of YAML; by libyaml where PyYAML was built with it.
-
-    Raises `failure` with line and column for what is no YAML, InputError for what can't be read.
-    """
-    import yaml
-
-    text = decode_utf8(read_bytes(path), path)
-    try:
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise failure(f"{place}: not YAML: {getattr(error, 'problem', error)}") from error
 
 
 def sha256_of(path: Path) -> str:

@@ -98,6 +98,18 @@ def test_an_id_written_twice_counts_once_with_its_last_record(
         graph = read_graph(path)
         assert list(graph.entities.ids) == list(wanted)
         assert list(graph.entities.names) == [each["name"] for each in wanted.values()]
+        assert graph.notes.lines()[0].startswith("10 keys written twice in one object (the last counts)")
+
+
+def test_a_second_entities_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "a-KG.json"
+    entity = '{"name": "%s", "description": "the \\"entities\\" of old"}'
+    parts = [", ".join(f'"e{n}": {entity % f"n{n}"}' for n in some) for some in (range(9), range(9, 20))]
+    between = '"about": {"entities": 1}, "relationships": []'
+    path.write_text(f'{{"entities": {{{parts[0]}}}, {between}, "entities": {{{parts[1]}}}}}')
+    graph = read_graph(path)
+    assert len(graph) == 11
+    assert graph.notes.lines() == ["1 key written twice in one object (the last counts) (such as 'entities')"]
 
 
 def test_a_mapped_gzip_file_is_unpacked_and_a_damaged_one_named(

@@ -88,7 +88,7 @@ def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question()
     assert found.found == found.asked
     plain = {each.id: each for each in found.questions if not each.unknown["variant"]}
     for each in found.questions:
-        base = plain[each.unknown["group"]]
+        base = plain[each.group]
         assert each.reference_entities == base.reference_entities
         if each.unknown["variant"]:
             assert (each.query, each.context) != (base.query, base.context)

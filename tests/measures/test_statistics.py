@@ -1,4 +1,4 @@
-"""Intervals beside means: Wilson, bootstrap, expansion."""
+"""Intervals beside means: Wilson, carried over to many values, pooled means, groups; their coverage."""
 
 from __future__ import annotations
 
@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-from tiny_graph_rag.measures.statistics import (
-    RESAMPLED_UP_TO,
-    bootstrap,
-    expansion,
-    means,
-    percentiles,
-    wilson,
-)
+from benchmarks.coverage import SIZES, cells, held
+from tiny_graph_rag.measures.statistics import interval, mean_of, means, percentiles, student, wilson
 
 
 def one(values: list[float], **options):
@@ -43,18 +38,28 @@ def test_ten_ones_are_no_certainty() -> None:
     assert one([1.0] * 30).reliable
 
 
+def test_two_values_have_wilsons_interval_on_their_own_scale() -> None:
+    """52 of 54 single-reference questions found: precision@5 is .2 or 0, and a fifth of recall@5."""
+    found = one([0.2] * 52 + [0.0] * 2)
+    low, high = wilson(52, 54)
+    assert (found.low, found.high) == pytest.approx((0.2 * low, 0.2 * high), abs=1e-12)
+
+
+def test_one_value_is_no_certainty_either() -> None:
+    """54 times .2: other values may be as rare as 0 of 54, z² / (54 + z²) = .0664, and lie at 0 or 1."""
+    found = one([0.2] * 54)
+    assert (found.low, found.high) == pytest.approx((0.2 - 0.0664 * 0.2, 0.2 + 0.0664 * 0.8), abs=1e-4)
+    at_most = one([0.2] * 54, bounds={"m": (0.0, 0.2)})
+    assert (at_most.low, at_most.high) == (found.low, 0.2)
+    assert math.isnan(one([3.0] * 54, bounds={"m": (0.0, math.inf)}).low), "no end, no interval"
+
+
 def test_undefined_values_are_left_out_and_counted() -> None:
     found = one([math.nan, 0.5, 0.25, math.nan])
     assert (found.mean, found.n) == (0.375, 2)
     nothing = one([math.nan])
     assert nothing.n == 0
     assert math.isnan(nothing.mean)
-    assert math.isnan(one([0.5]).low), "one value says nothing of its spread"
-
-
-def test_the_bootstrap_of_two_values_has_its_knownpercentiles() -> None:
-    # Means of two draws of {0, 1}: 0, .5, 1 with probability 1/4, 1/2, 1/4: the ends are 0 and 1.
-    assert bootstrap(np.array([[0.0], [1.0]]), np.ones((2, 1)), seed=0).tolist() == [[0.0, 1.0]]
 
 
 def test_a_pooled_mean_is_a_ratio_of_sums() -> None:
@@ -63,49 +68,78 @@ def test_a_pooled_mean_is_a_ratio_of_sums() -> None:
     assert (found.mean, found.n) == (0.25, 2)
 
 
-def test_another_measure_changes_no_interval_and_the_seed_does() -> None:
+def test_the_interval_of_a_sample_is_that_of_the_two_values_with_its_first_three_moments() -> None:
+    """0, 1 and the two-valued column have one interval; a symmetric one of many values is Student's."""
+    values = np.random.default_rng(3).normal(0.5, 0.1, 4000)
+    low, high, two_valued = interval(values, None, (0.0, 1.0))
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    assert not two_valued
+    assert (low, high) == pytest.approx(stats.t.interval(0.95, 3999, values.mean(), error), abs=error / 20)
+
+
+@pytest.mark.parametrize("freedom", [3, 4.5, 9, 19, 53, 499])
+def test_student_is_scipys(freedom: float) -> None:
+    assert student(freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=0.002 if freedom < 9 else 1e-5)
+
+
+def test_another_measure_changes_no_interval() -> None:
     rng = np.random.default_rng(7)
     a, b = rng.random(200), rng.random(200)
-    alone, beside = means({"a": a}, seed=3)["a"], means({"b": b, "a": a}, seed=3)["a"]
-    assert alone == beside
-    assert means({"a": a}, seed=4)["a"] != alone
-
-
-@pytest.mark.parametrize("n", [60, 300, 1000])
-def test_expansion_and_draws_agree_within_the_noise_of_the_draws(n: int) -> None:
-    rng = np.random.default_rng(n)
-    values, weights = rng.beta(0.2, 0.6, n), rng.integers(1, 9, n).astype(float)
-    drawn = bootstrap(values[:, None], weights[:, None], seed=1)[0]
-    error = float(np.std(values)) / math.sqrt(n)
-    # An end of 2,000 draws wavers by √(.025 · .975 / 2000) / φ(1.96) = .06 standard errors; four of these.
-    np.testing.assert_allclose(expansion(values, weights), drawn, atol=0.24 * error * 1.3)
+    assert means({"a": a})["a"] == means({"b": b, "a": a})["a"]
 
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
 def test_an_interval_holds_its_mean_and_stays_inside_the_range(values: list[float]) -> None:
     found = one(values)
-    assert -1e-9 <= found.low <= found.mean + 1e-9
-    assert found.mean - 1e-9 <= found.high <= 1 + 1e-9
+    assert 0.0 <= found.low <= found.mean + 1e-9
+    assert found.mean - 1e-9 <= found.high <= 1.0
 
 
-def test_the_interval_of_many_questions_needs_no_draws() -> None:
-    values = np.random.default_rng(0).random(RESAMPLED_UP_TO + 1)
-    found = means({"m": values})["m"]
-    assert found.method == "expansion"
-    half = 1.96 * float(values.std()) / math.sqrt(len(values))
-    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half), abs=half / 50)
+@settings(deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=60), st.floats(0.01, 100), st.floats(-5, 5))
+def test_an_interval_moves_with_its_scale(values: list[float], scale: float, shift: float) -> None:
+    if max(values) - min(values) < 1e-3:
+        return
+    wide = (-math.inf, math.inf)
+    plain = interval(np.array(values), None, wide)
+    moved = interval(np.array(values) * scale + shift, None, wide)
+    assert moved[:2] == pytest.approx([end * scale + shift for end in plain[:2]], abs=1e-6 * (1 + scale))
+
+
+def test_a_group_is_one_observation() -> None:
+    """Three copies of each of 30 questions say what the 30 say."""
+    values = np.array([1.0] * 24 + [0.0] * 6)
+    alone = mean_of(values)
+    copied = mean_of(np.repeat(values, 3), groups=np.repeat(np.arange(30), 3))
+    assert (copied.low, copied.high, copied.reliable) == (alone.low, alone.high, True)
+    assert copied.n == 90
+    assert mean_of(np.repeat(values, 3)).low > alone.low
+
+
+def test_where_few_questions_weigh_most_the_interval_is_marked() -> None:
+    values = np.random.default_rng(1).random(100)
+    even, uneven = np.full(100, 5.0), np.array([500.0] * 5 + [1.0] * 95)
+    assert mean_of(values, even).reliable
+    assert not mean_of(values, uneven).reliable
+
+
+@pytest.mark.parametrize("cell", list(cells()), ids=lambda cell: cell.name)
+def test_intervals_hold_the_truth_as_often_as_they_say(cell) -> None:
+    """600 samples: the standard error of a share of .95 is .009. docs/statistics.md has every size."""
+    if "weigh most" in cell.name:
+        pytest.skip("marked: its coverage is .90")
+    _, ours, _, _ = held(cell, 54, 600)
+    assert 0.91 <= ours <= 0.995
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "least"), [(30, 0.9), (200, 0.93), (2000, 0.935)])
-def test_the_interval_holds_the_truth_as_often_as_it_says(n: int, least: float) -> None:
-    rng = np.random.default_rng(5)
-    held = 0
-    for _ in range(400):
-        found = means({"m": rng.beta(2, 1, n)})["m"]
-        held += found.low <= 2 / 3 <= found.high  # the mean of Beta(2, 1)
-    assert held / 400 >= least
+@pytest.mark.parametrize("cell", list(cells()), ids=lambda cell: cell.name)
+def test_what_is_not_marked_holds_the_truth(cell) -> None:
+    for n in SIZES:
+        _, _, unmarked, share = held(cell, n, 4000)
+        if share > 0.5:
+            assert 0.91 <= unmarked <= 0.99, n
 
 
 @given(

@@ -30,12 +30,12 @@ def described_graph(folder: Path, draw: random.Random) -> KnowledgeGraph:
     entities = {f"e{row}": {"name": name, "description": told(draw)} for row, name in enumerate(names)}
     relationships = [
         {
-            "source_entity_id": f"e{draw.randrange(ENTITIES)}",
-            "target_entity_id": f"e{draw.randrange(ENTITIES)}",
+            "source_entity_id": f"e{source}",
+            "target_entity_id": f"e{target}",
             "relationship_type": f"{draw.choice(VERBS)} the {draw.choice(THINGS)} of {draw.choice(PLACES)}",
             "description": told(draw),
         }
-        for _ in range(RELATIONS)
+        for source, target in (draw.sample(range(ENTITIES), 2) for _ in range(RELATIONS))
     ]
     path = folder / "described-KG.json"
     path.write_text(json.dumps({"entities": entities, "relationships": relationships}), encoding="utf-8")

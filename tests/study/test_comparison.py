@@ -56,7 +56,9 @@ def test_figures_by_hand(run_cli, tmp_path) -> None:
     assert (other["wins"], other["ties"], other["losses"]) == (2, 1, 0)
     # Of the four sign patterns of +1 and +.5, two (++ and --) are as extreme.
     assert other["p_randomisation"] == 0.5
-    assert 0 <= other["low"] < 0.5 < other["high"] <= 1
+    # Two of three questions move, one way only: the interval leaves room for one that moves the other way.
+    assert other["low"] < 0 < 0.5 < other["high"] <= 1
+    assert not other["reliable"]
 
 
 def test_every_mean_has_its_interval(run_cli, tmp_path) -> None:
@@ -74,19 +76,60 @@ def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", {f"q{row}": row / 50 for row in range(50)})
     row = compared(run_cli, tmp_path, one, one)["measures"]["recall@5"][1]
     assert (row["p_randomisation"], row["p_ttest"], row["p_holm"]) == (1.0, 1.0, 1.0)
-    assert (row["difference"], row["low"], row["high"]) == (0.0, 0.0, 0.0)
+    # Of 50 questions none differs: those that do may be as rare as z² / (50 + z²), either way.
+    assert (row["difference"], row["low"], row["high"]) == (
+        0.0,
+        pytest.approx(-0.0713, abs=1e-4),
+        pytest.approx(0.0713, abs=1e-4),
+    )
 
 
-def test_holm_counts_every_slice_and_system(run_cli, tmp_path) -> None:
-    tags = {"a": ["x"], "b": ["x"], "c": ["x"]}
-    one = write_results(tmp_path / "one.json", dict.fromkeys("abc", 0), tags=tags)
-    two = write_results(tmp_path / "two.json", dict.fromkeys("abc", 1), tags=tags)
-    three = write_results(tmp_path / "three.json", dict.fromkeys("abc", 0.5), tags=tags)
+def test_holm_corrects_within_a_slice_and_a_tag_that_all_carry_is_no_slice(run_cli, tmp_path) -> None:
+    tags = {"a": ["x", "y"], "b": ["x", "y"], "c": ["x"], "d": ["x"]}
+    one = write_results(tmp_path / "one.json", dict.fromkeys("abcd", 0), tags=tags)
+    two = write_results(tmp_path / "two.json", dict.fromkeys("abcd", 1), tags=tags)
+    three = write_results(tmp_path / "three.json", dict.fromkeys("abcd", 0.5), tags=tags)
     document = compared(run_cli, tmp_path, one, two, three)
-    # p = 2/8 each; overall and tag x, two systems: four tests.
-    rows = document["measures"]["recall@5"][1:] + document["by_tag"]["x"]["recall@5"][1:]
-    assert [row["p_randomisation"] for row in rows] == [0.25] * 4
-    assert [row["p_holm"] for row in rows] == [1.0] * 4
+    assert list(document["by_tag"]) == ["y"]
+    # p = 2/16 for all, 2/4 for y; two systems each: twice that.
+    assert [row["p_holm"] for row in document["measures"]["recall@5"][1:]] == [0.25] * 2
+    assert [row["p_holm"] for row in document["by_tag"]["y"]["recall@5"][1:]] == [1.0] * 2
+
+
+def test_what_differs_and_which_is_better_stand_in_one_sentence_each(run_cli, tmp_path) -> None:
+    def made(name, values, hops):
+        path = write_results(tmp_path / name, values)
+        document = json.loads(path.read_text())
+        document["config"] = {"retrieval": {"hops": hops, "depth": 100}}
+        path.write_text(json.dumps(document))
+        return path
+
+    low = made("low.json", {f"q{row}": 0 for row in range(20)}, 1)
+    high = made("high.json", {f"q{row}": row % 2 for row in range(20)}, 2)
+    same = made("same.json", {f"q{row}": int(row == 3) for row in range(20)}, 2)
+    document = compared(run_cli, tmp_path, low, high, same)
+    assert document["differs"] == {"retrieval.hops": [1, 2, 2]}
+    better, alike = document["verdicts"]
+    assert better.startswith("high is better than low: recall@5 +0.500")
+    assert alike.startswith("same can't be told apart from low: ")
+
+
+def test_paraphrases_count_as_one(run_cli, tmp_path) -> None:
+    """18 questions lose in three wordings each: six groups of nine say less than 18 questions."""
+
+    def made(name, value):
+        path = write_results(tmp_path / name, {f"q{row}": value(row) for row in range(18)})
+        document = json.loads(path.read_text())
+        for row, each in enumerate(document["results"]):
+            each["group"] = f"g{row // 3}"
+        path.write_text(json.dumps(document))
+        return path
+
+    one, two = made("one.json", lambda row: 1), made("two.json", lambda row: int(row // 3 > 2))
+    document = compared(run_cli, tmp_path, one, two)
+    assert document["groups"] == 6
+    # Three of six groups lose, all of them: of eight patterns of signs two are as extreme.
+    assert document["measures"]["recall@5"][1]["p_randomisation"] == 2 / 8
 
 
 def test_flips_tell_the_verdict_before_and_after(run_cli, tmp_path) -> None:

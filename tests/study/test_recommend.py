@@ -107,7 +107,7 @@ def test_judgments_that_came_with_the_questions_are_kept(run_cli, tmp_path: Path
         run_cli, tmp_path, "q.jsonl", json.dumps(row) + "\n", "--retrievers", "bfs", "--pool", 2
     )
     assert drafts[0].example.reference_entities == ("Baboon",)
-    assert drafts[0].example.unknown == {"group": "g"}
+    assert drafts[0].example.group == "g"
     assert [each.name for each in drafts[0].candidates if not each.by] == ["Baboon"]
     path = tmp_path / "again.jsonl"
     path.write_bytes(b"".join(draft_lines(drafts)))

@@ -185,7 +185,7 @@ class Answering:
         answered = summarise_answers(
             replace(answers, notes=notes),
             [each.tags for each in evaluation.examples],
-            seed=evaluation.config.evaluation.seed,
+            [each.group for each in evaluation.examples],
         )
         print_answers(answered, self.session.console)
         say_paid(self.session, self.chat)

@@ -47,6 +47,7 @@ def compare_command(
     force: Annotated[
         bool, typer.Option("--force", help="Compare what was scored differently, on the questions in common.")
     ] = False,
+    by_tag: Annotated[bool, typer.Option("--by-tag", help="Print the table of every tag too.")] = False,
     output: Annotated[
         str | None,
         typer.Option(
@@ -86,7 +87,7 @@ def compare_command(
     target = out.path(session, f"{systems[0].name}-comparison.json")
     out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), session.config.file))
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
-    print_comparison(found, session.console)
+    print_comparison(found, session.console, by_tag=by_tag)
     out.write(target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []

@@ -168,7 +168,7 @@ def score(
     )
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected = Collected(wanted)
+        collected = Collected(wanted, default_measures(cutoff))
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
@@ -179,7 +179,6 @@ def score(
             cutoff=cutoff,
             shown=config.evaluation.shown_ranks,
             usage=opened.usage,
-            seed=config.evaluation.seed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -189,9 +188,9 @@ def score(
         break
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
-    print_summary(collected.found(config.evaluation.seed), session.console)
+    print_summary(collected.found(), session.console)
     out.tell(session, results=target)
-    outcomes = gates.hold(collected.found(config.evaluation.seed).overall.measures)
+    outcomes = gates.hold(collected.found().overall.measures)
     gates.conclude(session, outcomes, "score")
 
 

@@ -17,7 +17,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_lis
 from tiny_graph_rag.cli.streams import is_unicode
 from tiny_graph_rag.config import Config, cache_folder, language, load_config
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.files import find_input
+from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, counted, speak, t
 
@@ -59,6 +59,7 @@ class Session:
             config = config.override(
                 kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
             )
+        allow_unpacked(config.running.largest_unpacked)
         return cls(config, common.quiet, to_stdout)
 
     def made(self, label: str | None = None) -> dict[str, str | None]:

@@ -222,6 +222,19 @@ def split(block: bytes | memoryview, fields: int) -> Block | None:
     return split_in_place(data, size, fields)
 
 
+def is_plain(data: NDArray[np.uint8]) -> bool:
+    """Whether it is UTF-8 without a NUL; the careful readers say what is wrong with anything else."""
+    if not int(data.min()):
+        return False
+    if int(data.max()) < 128:
+        return True
+    try:
+        str(data.data, "utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
 def split_in_place(data: NDArray[np.uint8], size: int, fields: int) -> Block | None:
     """The same of the first `size` bytes, PADDING bytes before the end of `data`, which the block keeps.
 
@@ -230,6 +243,8 @@ def split_in_place(data: NDArray[np.uint8], size: int, fields: int) -> Block | N
     if size and data[size - 1] != NEWLINE:
         data[size] = NEWLINE
         size += 1
+    if size and not is_plain(data[:size]):
+        return None
     divides = data[:size] <= LAST_SPACE
     ends = np.flatnonzero(divides)
     if len(ends) % fields or int(np.count_nonzero(data[:size] == NEWLINE)) * fields != len(ends):

@@ -8,8 +8,8 @@ from typing import Any, get_type_hints
 
 from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import Config, has_type, section_names, type_name
+from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
-from tiny_graph_rag.files import read_yaml
 
 
 def with_file(config: Config, file: Path) -> Config:

@@ -128,7 +128,7 @@ class Evaluation:
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
     save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
-    seed: int = setting(0, "seed of everything random (bootstrap, samples)", low=0)
+    seed: int = setting(0, "seed of everything random (tests, samples)", low=0)
 
     @property
     def shown_ranks(self) -> int:
@@ -153,6 +153,9 @@ class Running:
     compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
+    largest_unpacked: float = setting(
+        1.0, "GiB that a packed file (.gz) may unpack to in memory; on disk 16 times", low=0.001, high=1024
+    )
     results: str = setting(FULL, "what a results file holds: full, or compact (no walks, no ranks below k)")
 
 

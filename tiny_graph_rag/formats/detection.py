@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -10,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.files import decode_utf8, read_bytes, read_start
 from tiny_graph_rag.registry import Choice, Registry
@@ -66,27 +66,33 @@ class Head:
     @property
     def has_columns(self) -> bool:
         """Whether it may be a table with a header."""
-        return self.is_parquet or (
-            bool(self.line) and self.line[0] not in "{[" and ("," in self.line or "\t" in self.line)
-        )
+        return self.is_parquet or (not self.is_json and ("," in self.line or "\t" in self.line))
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it begins as JSON objects and lists do."""
+        return self.line[:1] in ("{", "[") and not self.is_parquet
 
     @cached_property
     def first(self) -> Any:
         """The JSON value of the first line, else of the whole file; None where neither is JSON."""
-        if self.is_parquet or self.line[:1] not in ("{", "["):
+        if not self.is_json:
             return None
+        twice: list[str] = []  # a key that stands twice is for the reader to say
         try:
-            return json.loads(self.line)
-        except (ValueError, RecursionError):
+            return parse_json(self.line, twice=twice, halves=True)
+        except NotJsonError:
             pass
         try:
-            return json.loads(self.text if self.whole else decode_utf8(read_bytes(self.path), self.path))
-        except (ValueError, RecursionError, InputError):
+            text = self.text if self.whole else decode_utf8(read_bytes(self.path), self.path)
+            return parse_json(text, twice=twice, halves=True)
+        except (NotJsonError, InputError):
             return None
 
 
 class Detecting(Protocol):
-    def fit(self, head: Head) -> Fit: ...
+    @property
+    def fit(self) -> Callable[[Head], Fit]: ...
 
 
 F = TypeVar("F", bound=Detecting)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 
@@ -29,21 +29,36 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
         return _parquet(path)
     text = decode_utf8(raw, path)
     header, _, _ = text.partition("\n")
-    rows = csv.reader(io.StringIO(text), delimiter="\t" if "\t" in header else ",")
-    names = [name.strip() for name in next(rows, [])]
-    if not names:
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise InputError(f"{path.name}:{line}: holds a NUL, which no table does")
+    # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",")
+    names = [name.strip() for name in _next_row(rows, path) or []]
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise InputError(f"{path.name}:1: the column {twice[0]!r} stands twice; keep one of them")
+    if not any(names):
         raise InputError(f"{path}: the file is empty; wanted a header such as query_id,doc_id,score")
     return names, _checked(rows, names, path)
 
 
 def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    for row in rows:
+    while (row := _next_row(rows, path)) is not None:
         if not row:
             continue
         place = f"{path.name}:{rows.line_num}"
         if len(row) != len(names):
             raise InputError(f"{place}: wanted {len(names)} fields ({', '.join(names)}), got {len(row)}")
         yield place, dict(zip(names, row, strict=True))
+
+
+def _next_row(rows: Any, path: Path) -> list[str] | None:
+    """None at the end. Raises InputError for what csv can't read (a field of more than 128 KiB, say)."""
+    try:
+        return next(rows, None)
+    except csv.Error as error:
+        raise InputError(f"{path.name}:{rows.line_num}: no row of a table: {error}") from error
 
 
 def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
@@ -55,7 +70,10 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
         table = pyarrow.parquet.read_table(path)
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(f"{path.name}: can't be read as Parquet: {error}") from error
-    columns = [table.column(name).to_pylist() for name in table.column_names]
+    try:
+        columns = [column.to_pylist() for column in table.columns]
+    except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
+        raise InputError(f"{path.name}: holds a value that can't be read: {error}") from error
     rows = (
         (f"{path.name}: row {number}", dict(zip(table.column_names, values, strict=True)))
         for number, values in enumerate(zip(*columns, strict=True), start=1)
@@ -73,10 +91,33 @@ def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
 
 def json_document(path: Path, failure: type[InputError]) -> Any:
     """The document. Raises `failure` with line and column for what is no JSON."""
-    try:
-        return json.loads(decode_utf8(read_bytes(path), path))
-    except json.JSONDecodeError as error:
-        raise failure(f"{path.name}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
+    return json_file(path, failure)
+
+
+_TREC_FIELD = re.compile(r"[^\x01-\x20]+")
+_GRADE = re.compile(r"[+-]?[0-9]{1,9}")
+
+
+def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tuple[int, list[str], bool]]:
+    """Number and fields of each line that has some, and whether it is the file's last.
+
+    Bytes from 1 to 32 divide fields, and nothing else does.
+
+    So they do in the quick way of large files (columns/fields.py); ids may hold any other sign.
+    Raises `failure` for a NUL, InputError for what is not UTF-8.
+    """
+    lines = decode_utf8(read_bytes(path), path).split("\n")
+    for number, line in enumerate(lines, start=1):
+        if "\0" in line:
+            raise failure(f"{path.name}:{number}: holds a NUL, which no TREC file does")
+        fields = _TREC_FIELD.findall(line)
+        if fields:
+            yield number, fields, number == len(lines)
+
+
+def whole_grade(text: str) -> int | None:
+    """A grade of qrels, of at most nine digits; None for anything else that looks like a number."""
+    return int(text) if _GRADE.fullmatch(text) else None
 
 
 _ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, json_kind, nearest
-from tiny_graph_rag.files import find_input, read_yaml
+from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ENDING = "-vocabulary.yaml"

@@ -23,7 +23,8 @@ class Example:
     """A question of a gold set. Only `query` and `reference_entities` are required in the file.
 
     reference_entities have grade 1, highly_relevant_entities grade 2, irrelevant_entities are judged 0.
-    No reference at all means that nothing should be retrieved. line: where it stands in the file, from 1.
+    No reference at all means that nothing should be retrieved. group: shared by variants of one question,
+    which intervals and tests then take as one observation. line: where it stands in the file, from 1.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Example:
     reference_texts: tuple[str, ...] = ()
     seed_entities: tuple[str, ...] | None = None
     context: tuple[str, ...] = ()
+    group: str | None = None
     unknown: dict[str, Any] = field(default_factory=dict)
     line: int = 0
 

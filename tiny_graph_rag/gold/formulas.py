@@ -312,7 +312,7 @@ def _numbers(details: str) -> dict[str, float]:
         return {}
     try:
         row = json.loads(details)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     attributes = row.get("attributes") if isinstance(row, dict) else None
     found = {**(row if isinstance(row, dict) else {}), **(attributes if isinstance(attributes, dict) else {})}

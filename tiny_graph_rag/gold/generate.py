@@ -237,7 +237,6 @@ class _Maker:
         if drawn.hops:
             tags += [f"{drawn.hops}-hop"] + ["multi-hop"] * (drawn.hops > 1)
         own: dict[str, Any] = {
-            "group": self.ids[place],
             "shape": drawn.shape,
             "variant": asked.kind if asked else None,
             "difficulty": self._difficulty(drawn, asked),
@@ -262,6 +261,7 @@ class _Maker:
             irrelevant_entities=tuple(name[each] for each in drawn.found.left_out.tolist()),
             seed_entities=tuple(name[each] for each in drawn.formula.seeds),
             context=asked.context if asked else (),
+            group=self.ids[place],
             unknown=own,
         )
 

@@ -175,8 +175,7 @@ def united(one: Example, other: Example) -> Example:
 
 def group_of(example: Example) -> str:
     """What belongs together: the field `group`, a question without one by itself."""
-    group = getattr(example, "group", None) or example.unknown.get("group")
-    return f"group {group}" if isinstance(group, str | int) and group != "" else f"id {example.id}"
+    return f"id {example.id}" if example.group is None else f"group {example.group}"
 
 
 def _id_of(example: Example) -> str:

@@ -130,7 +130,7 @@ def proposed_lines(path: Path, proposals: dict[str, Near]) -> Iterator[bytes]:
 def _proposed(line: str, proposals: dict[str, Near]) -> str:
     try:
         row: Any = json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return line
     if not isinstance(row, dict):
         return line

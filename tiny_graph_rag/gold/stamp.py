@@ -79,7 +79,7 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
         return None
     try:
         stamp = msgspec.json.decode(read_bytes(path), type=Stamp)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
             f"{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it"
         ) from error

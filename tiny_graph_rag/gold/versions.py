@@ -47,7 +47,7 @@ def history_of(examples: EvalSet) -> list[Entry]:
         return []
     try:
         return msgspec.json.decode(read_bytes(path), type=list[Entry])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(f"{path}: no list of versions: {error}. Repair or remove it") from error
 
 

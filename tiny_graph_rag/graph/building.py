@@ -32,6 +32,7 @@ UNKNOWN_TYPE = "OTHER"
 UNKNOWN_RELATION = "RELATED_TO"
 SHOWN_EXAMPLES = 3
 
+TWICE = "keys written twice in one object (the last counts)"
 KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
 SHARED = "names borne by several entities"
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
@@ -239,7 +240,7 @@ class GraphColumns:
         self.notes.add(SHARED, [self.entities] * len(borne), borne)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [*self.flaws, *self.notes.done((KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        notes = [*self.flaws, *self.notes.done((TWICE, KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
         return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 

@@ -1,6 +1,14 @@
 """Measures: how well a run meets the judgments."""
 
-from tiny_graph_rag.measures.base import KINDS, Measure, default_measures, parse_measures, score, weights
+from tiny_graph_rag.measures.base import (
+    KINDS,
+    Measure,
+    ceilings,
+    default_measures,
+    parse_measures,
+    score,
+    weights,
+)
 from tiny_graph_rag.measures.judged import Judged, judge
 from tiny_graph_rag.measures.statistics import Mean, means
 
@@ -9,6 +17,7 @@ __all__ = [
     "Judged",
     "Mean",
     "Measure",
+    "ceilings",
     "default_measures",
     "judge",
     "means",

@@ -52,9 +52,10 @@ class MeasureKind:
     """A measure without its cutoff. compute: (judged, cutoff or None, its parameters by name) → (questions,)
     float64.
 
-    low, high: its range. best_reached: whether a list of all references and nothing else has the best value
-    of the range; else that list is only the best one. weight: of each question where the mean pools counts
-    (micro averages), else None. needs: what it must know beyond ranks and grades, "" for nothing.
+    low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
+    needs: what it must know beyond ranks and grades, "" for nothing. ceiling: the best that each question
+    allows, where that is less than `high`. scores_no_gold: whether it says something of questions without
+    gold.
     """
 
     name: str
@@ -67,7 +68,8 @@ class MeasureKind:
     source: str
     weight: Compute | None = None
     needs: Need = ""
-    best_reached: bool = True
+    ceiling: Compute | None = None
+    scores_no_gold: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     @property
@@ -88,7 +90,8 @@ def measure(
     higher_is_better: bool = True,
     weight: Compute | None = None,
     needs: Need = "",
-    best_reached: bool = True,
+    ceiling: Compute | None = None,
+    scores_no_gold: bool = False,
     parameters: Mapping[str, Parameter] | None = None,
 ) -> Callable[[Compute], Compute]:
     """Register a measure; its definition is the first paragraph of its docstring."""
@@ -106,7 +109,8 @@ def measure(
             source,
             weight,
             needs,
-            best_reached,
+            ceiling,
+            scores_no_gold,
             parameters or {},
         )
         KINDS.add(name, kind, compute)
@@ -139,9 +143,9 @@ class Measure:
         return KINDS[self.name]
 
     @property
-    def is_share(self) -> bool:
-        """Whether it cannot leave [0, 1]."""
-        return (self.kind.low, self.kind.high) == (0.0, 1.0)
+    def bounds(self) -> tuple[float, float]:
+        """Its range; infinite where it has no end."""
+        return self.kind.low, self.kind.high
 
     def compute(self, judged: Judged) -> Column:
         """One value a question, NaN where the question has no reference and the measure is undefined."""
@@ -150,6 +154,10 @@ class Measure:
     def weight(self, judged: Judged) -> Column | None:
         """How much each question weighs in a mean that pools counts, None where all weigh the same."""
         return None if self.kind.weight is None else self._of(self.kind.weight, judged)
+
+    def ceiling(self, judged: Judged) -> Column | None:
+        """The best that each question allows, None where that is the end of the range."""
+        return None if self.kind.ceiling is None else self._of(self.kind.ceiling, judged)
 
     def _of(self, compute: Compute, judged: Judged) -> Column:
         kind = self.kind
@@ -235,6 +243,12 @@ def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     return {each: each.compute(judged) for each in measures}
 
 
+def ceilings(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
+    """For the measures that a question may keep below their range: the best that each question allows."""
+    found = {each: each.ceiling(judged) for each in measures}
+    return {each: column for each, column in found.items() if column is not None}
+
+
 def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """For the measures whose mean pools counts, how much each question weighs in it."""
     found = {each: each.weight(judged) for each in measures}
@@ -263,6 +277,12 @@ def returned(judged: Judged, cutoff: int | None) -> Column:
     """Entities that the list really has among its first k."""
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
     return np.asarray(length, dtype=np.float64)
+
+
+def within_cutoff(judged: Judged, cutoff: int | None) -> Column:
+    """Relevant entities that the first k have room for."""
+    room = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
+    return np.asarray(room, dtype=np.float64)
 
 
 def added_up(values: NDArray[np.float64]) -> Column:

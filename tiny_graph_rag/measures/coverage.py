@@ -47,7 +47,7 @@ def type_coverage(judged: Judged, cutoff: int | None) -> Column:
     return _each(judged, value)
 
 
-@measure("source_diversity", source="Shannon (1948)", high=math.inf, best_reached=False, needs="sources")
+@measure("source_diversity", source="Shannon (1948)", high=math.inf, needs="sources")
 def source_diversity(judged: Judged, cutoff: int | None) -> Column:
     """Entropy, in bits, of the sources (on a graph, source_chunks) of the first k; 0 without sources."""
 

@@ -18,6 +18,7 @@ from tiny_graph_rag.measures.base import (
     hits,
     measure,
     returned,
+    within_cutoff,
 )
 from tiny_graph_rag.measures.judged import Judged
 
@@ -25,20 +26,34 @@ TREC_EVAL = "trec_eval 9"
 TUTORIAL = "K-RAG evaluators"
 
 
-@measure("precision", source=TREC_EVAL + " (P)")
+def _best_precision(judged: Judged, cutoff: int | None) -> Column:
+    assert cutoff is not None
+    return within_cutoff(judged, cutoff) / cutoff
+
+
+def _best_recall(judged: Judged, cutoff: int | None) -> Column:
+    return divided(within_cutoff(judged, cutoff), judged.relevant)
+
+
+def _best_f1(judged: Judged, cutoff: int | None) -> Column:
+    assert cutoff is not None
+    return divided(2 * within_cutoff(judged, cutoff), judged.relevant + cutoff)
+
+
+@measure("precision", source=TREC_EVAL + " (P)", ceiling=_best_precision)
 def precision(judged: Judged, cutoff: int | None) -> Column:
     """Relevant among the first k, divided by k, however short the list is."""
     assert cutoff is not None
     return defined(judged, hits(judged, cutoff) / cutoff)
 
 
-@measure("recall", source=TREC_EVAL + " (recall)")
+@measure("recall", source=TREC_EVAL + " (recall)", ceiling=_best_recall)
 def recall(judged: Judged, cutoff: int | None) -> Column:
     """Relevant among the first k, divided by the number of relevant."""
     return defined(judged, divided(hits(judged, cutoff), judged.relevant))
 
 
-@measure("f1", source="van Rijsbergen (1979), per question")
+@measure("f1", source="van Rijsbergen (1979), per question", ceiling=_best_f1)
 def f1(judged: Judged, cutoff: int | None) -> Column:
     """Harmonic mean of precision@k and recall@k of the question, then averaged."""
     assert cutoff is not None
@@ -122,7 +137,7 @@ def average_precision_over_hits(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(found, hits(judged, cutoff)))
 
 
-@measure("contest_map", source="science-QA contest's rule (its cutoff is 3)")
+@measure("contest_map", source="science-QA contest's rule (its cutoff is 3)", scores_no_gold=True)
 def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     """Average precision over the hits in the first k of the list as submitted, duplicates and all; a question
     without gold scores 1 where nothing was retrieved, else 0; one without a prediction is left out.
@@ -133,18 +148,22 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     return np.where(judged.answered, values, np.nan)
 
 
+def _best_rbp(judged: Judged, cutoff: int | None, p: float) -> Column:
+    return np.asarray(1 - p ** within_cutoff(judged, cutoff))
+
+
 @measure(
     "rbp",
     cutoff="optional",
     source="Moffat & Zobel (2008)",
-    best_reached=False,
+    ceiling=_best_rbp,
     parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
 )
 def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
     """(1 − p) times the sum of p^(rank − 1) over the relevant ranks (within k): what a reader finds who goes
     on to the next rank with probability p.
 
-    No list of n entities exceeds 1 − p^n, so 1 is only approached. Relevant is any grade above 0.
+    With n relevant entities no list exceeds 1 − p^n. Relevant is any grade above 0.
     """
     relevant = judged.grades[:, :cutoff] > 0
     return defined(judged, (1 - p) * added_up(relevant * p ** np.arange(relevant.shape[1])))

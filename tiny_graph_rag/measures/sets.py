@@ -56,7 +56,7 @@ def judged_bad(judged: Judged, cutoff: int | None) -> Column:
     "no_answer_accuracy",
     cutoff="none",
     source="SQuAD 2.0 (Rajpurkar et al. 2018), for retrieval",
-    best_reached=False,  # of a question with gold it is undefined
+    scores_no_gold=True,
 )
 def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
     """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold."""

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures import Judged, Mean, Measure, means, weights
+from tiny_graph_rag.measures import Judged, Mean, Measure, ceilings, means, weights
 from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.shown import short_repr
 
-__all__ = ["Counts", "Mean", "Slice", "Summary", "rows_by_tag", "slices", "summarise"]
+__all__ = ["Beside", "Mean", "Slice", "Summary", "numbered", "rows_by_tag", "slices", "summarise"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
-    """What a summary needs of each question beside its scores: int64 (questions,) each."""
+class Beside:
+    """What a summary needs of each question beside its scores, (questions,) each.
+
+    weights: of measures whose mean pools counts. ceilings: the best that a question allows, of measures that
+    it may keep below their range. groups: None where every question stands for itself.
+    """
 
     relevant: NDArray[np.int64]
     retrieved: NDArray[np.int64]
+    weights: Mapping[Measure, Column] = field(default_factory=dict)
+    ceilings: Mapping[Measure, Column] = field(default_factory=dict)
+    groups: Groups | None = None
 
     __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """without_gold: of the questions, left out of every mean. nothing_retrieved: with an empty list."""
+    """without_gold: of the questions, in no mean but those of measures that score them; rightly_empty: of
+    these, with an empty list. nothing_retrieved: with an empty list, with gold or without. groups: None where
+    every question stands for itself.
+    """
 
     questions: int
     without_gold: int
+    rightly_empty: int
     nothing_retrieved: int
     measures: dict[Measure, Mean]
+    groups: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,35 +63,56 @@ def rows_by_tag(tags: Sequence[Sequence[str]]) -> dict[str, NDArray[np.int64]]:
     return {tag: np.array(each, dtype=np.int64) for tag, each in rows.items()}
 
 
+def numbered(groups: Sequence[str | None]) -> Groups | None:
+    """The group of each question as a number, one of its own where it has none; None where nobody has one."""
+    if not any(each is not None for each in groups):
+        return None
+    known: dict[str | int, int] = {}
+    return np.array(
+        [known.setdefault(row if each is None else each, len(known)) for row, each in enumerate(groups)],
+        dtype=np.int64,
+    )
+
+
 def summarise(
-    scores: Mapping[Measure, Column], judged: Judged, tags: Sequence[Sequence[str]], *, seed: int = 0
-) -> Summary:
-    """tags: of each question; a question counts in every tag that it carries. seed: of the intervals."""
-    counts = Counts(judged.relevant, judged.retrieved)
-    return slices(scores, weights(judged, scores), counts, tags, seed=seed)
-
-
-def slices(
     scores: Mapping[Measure, Column],
-    weighing: Mapping[Measure, Column],
-    counts: Counts,
+    judged: Judged,
     tags: Sequence[Sequence[str]],
-    *,
-    seed: int = 0,
+    groups: Sequence[str | None] = (),
 ) -> Summary:
+    """tags, groups: of each question; a question counts in every tag that it carries."""
+    beside = Beside(
+        judged.relevant, judged.retrieved, weights(judged, scores), ceilings(judged, scores), numbered(groups)
+    )
+    return slices(scores, beside, tags)
+
+
+def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequence[str]]) -> Summary:
     """The same from columns alone, for runs that are never in memory as a whole."""
 
+    def bounds(measure: Measure, column: Column, rows: slice | NDArray[np.int64]) -> tuple[float, float]:
+        low, high = measure.bounds
+        if measure in beside.ceilings:
+            ceiling = beside.ceilings[measure][rows][~np.isnan(column)]
+            high = float(ceiling.mean()) if len(ceiling) else high
+        return low, high
+
     def part(rows: slice | NDArray[np.int64]) -> Slice:
+        without_gold, empty = beside.relevant[rows] == 0, beside.retrieved[rows] == 0
+        columns = {each: column[rows] for each, column in scores.items()}
+        groups = None if beside.groups is None else beside.groups[rows]
         return Slice(
-            questions=len(counts.relevant[rows]),
-            without_gold=int((counts.relevant[rows] == 0).sum()),
-            nothing_retrieved=int((counts.retrieved[rows] == 0).sum()),
+            questions=len(without_gold),
+            without_gold=int(without_gold.sum()),
+            rightly_empty=int((without_gold & empty).sum()),
+            nothing_retrieved=int(empty.sum()),
             measures=means(
-                {each: column[rows] for each, column in scores.items()},
-                weights={each: column[rows] for each, column in weighing.items()},
-                shares={each for each in scores if each.is_share},
-                seed=seed,
+                columns,
+                weights={each: column[rows] for each, column in beside.weights.items()},
+                bounds={each: bounds(each, column, rows) for each, column in columns.items()},
+                groups=groups,
             ),
+            groups=None if groups is None else len(np.unique(groups)),
         )
 
     return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(tags).items()})

@@ -98,7 +98,7 @@ def read_document(path: Path) -> Document:
     """Raises InputError where the file is no results file, says of which version it is, or lacks a part."""
     try:
         content = msgspec.json.decode(read_bytes(path))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
             f"{path}: wanted a results file (JSON), but it doesn't read as one: {error}"
         ) from error

@@ -85,7 +85,7 @@ def table_of(head: Sequence[str], rows: Iterable[Sequence[str]], words: Sequence
 
 def mean_cells(mean: Json) -> list[str]:
     low, high = mean.get("low"), mean.get("high")
-    unsure = " (few)" if mean.get("reliable") is False and mean["n"] else ""
+    unsure = " ?" if mean.get("reliable") is False and mean["n"] else ""
     interval = "–" if low is None else f"{three(low)} – {three(high)}{unsure}"
     return [three(mean["mean"]), interval, f"{mean['n']:,}"]
 
@@ -94,8 +94,8 @@ def cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
     for each in measures:
         mean = part["measures"].get(each) or {"mean": None, "n": 0}
         value, interval, _ = mean_cells(mean)
-        few = ", few" if interval.endswith(" (few)") else ""
-        yield value if interval == "–" else f"{value} ({interval.removesuffix(' (few)')}{few})"
+        unsure = " ?" if interval.endswith(" ?") else ""
+        yield value if interval == "–" else f"{value} ({interval.removesuffix(' ?')}){unsure}"
 
 
 WORST_SHOWN = 10
@@ -134,14 +134,25 @@ def _facts(content: Json) -> str:
     return " · ".join(part for part in parts if part)
 
 
+def _without_gold(summary: Json) -> str:
+    empty = summary.get("rightly_empty")
+    if empty is None:
+        return "without a reference"
+    wrong = summary["without_gold"] - empty
+    return f"without a reference ({empty:,} rightly left empty, {wrong:,} answered with entities)"
+
+
 def _counts(summary: Json) -> list[str]:
     notes = [
-        (summary["without_gold"], "without a reference (in no mean)"),
-        (summary["nothing_retrieved"], "retrieved nothing"),
+        (summary["without_gold"], _without_gold(summary)),
+        (
+            summary["nothing_retrieved"] - summary.get("rightly_empty", 0),
+            "with a reference retrieved nothing",
+        ),
         (summary["failed"], "failed (score 0)"),
     ]
     told = [f"{number:,} {what}" for number, what in notes if number]
-    spent = summary["total_token_usage"].get("total_tokens", 0)
+    spent = summary["total_token_usage"]
     if spent:
         cost = summary["estimated_cost_usd"]
         told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
@@ -249,8 +260,20 @@ def sweep(document: Document) -> list[str]:
     return lines
 
 
+def _mark(row: Json) -> str:
+    return " ?" if row.get("reliable") is False else ""
+
+
 def comparison(document: Document) -> list[str]:
     lines = [titled("Compared", 2)]
+    lines += [f"**{markdown_text(each, 400)}**\n" for each in document.content.get("verdicts", ())]
+    names = [markdown_text(each["name"]) for each in document.content["systems"]]
+    differs = [
+        [markdown_text(setting), *(markdown_text(str(value)) for value in values)]
+        for setting, values in document.content.get("differs", {}).items()
+    ]
+    if differs:
+        lines += table_of(["differs", *names], differs)
     for measure, rows in document.content["measures"].items():
         table = []
         for row in rows:
@@ -260,7 +283,7 @@ def comparison(document: Document) -> list[str]:
                     markdown_text(row["system"]),
                     f"{three(row['mean'])} ({three(row['mean_low'])} – {three(row['mean_high'])})",
                     "baseline" if first else three(row["difference"]),
-                    "" if first else f"{three(row['low'])} – {three(row['high'])}",
+                    "" if first else f"{three(row['low'])} – {three(row['high'])}{_mark(row)}",
                     "" if first else three(row.get("p_holm")),
                     "" if first else f"{row['wins']} / {row['ties']} / {row['losses']}",
                     f"{row['n']:,}",

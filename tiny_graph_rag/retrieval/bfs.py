@@ -17,12 +17,15 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
+from tiny_graph_rag.retrieval.candidates import LAST_HOP, Candidates
 from tiny_graph_rag.retrieval.cheapest import Mention, Ranked, Walker
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.reading import Reader
+from tiny_graph_rag.retrieval.reading import Reader, Reading
+from tiny_graph_rag.retrieval.text_evidence import Prices, TextEvidence, Weighed, told_alone, weighed
+from tiny_graph_rag.retrieval.text_index import TextIndex
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.retrieval.word_claims import Texts, TypeNames, milli
-from tiny_graph_rag.run import Run
+from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings
@@ -51,8 +54,10 @@ class BfsRetriever(Retriever):
             self.ranking,
             meanings,
         )
+        self.evidence = TextEvidence(TextIndex(graph), Candidates(task).adjacency)
         self._walkers: dict[bool, list[Walker]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
+        self._last: tuple[LinkedQuestion, Weighed | None] | None = None
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -92,6 +97,7 @@ class BfsRetriever(Retriever):
                 limited = copy(self)
                 limited.settings = replace(self.settings, hops=each)
                 limited._walkers = {False: [], True: []}
+                limited._last = None
                 self._within[each] = limited
             yield self._within[each].retrieve(questions)
 
@@ -100,9 +106,28 @@ class BfsRetriever(Retriever):
 
         key = round(UNIT / float(run.scores[row]) - UNIT)
         walk = [] if run.walks is None else run.walks[row].tolist()
-        energy = key >> kernel.TIE_BITS
-        reading = self.reader.read(question)
-        return tuple(reasons(self.graph, reading, self.ranking, int(run.entities[row]), walk, energy))
+        energy, entity = key >> kernel.TIE_BITS, int(run.entities[row])
+        reading, found = self.reader.read(question), self._found(question)
+        if found is None:
+            return tuple(reasons(self.graph, reading, self.ranking, entity, walk, energy))
+        place, before, told = found.reasons(entity, Prices.of(self.ranking))
+        if place >= 0:
+            return (*reasons(self.graph, reading, self.ranking, entity, walk, before), *told)
+        why = (
+            "no walk leads to it: as dear as the last"
+            if question.seeds
+            else "nothing in the question is linked"
+        )
+        return (Reason(why, (), before / 1000), *told)
+
+    def _found(self, question: LinkedQuestion) -> Weighed | None:
+        """What texts made of a question's candidates; kept for the ranks of one question."""
+        if self._last is None or self._last[0] is not question:
+            mentions, reading = mentions_of(question), self.reader.read(question)
+            walker = self._walker(0, bool(self._walkers[True]))
+            ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
+            self._last = question, self._weighed(question, reading, ranked)
+        return self._last[1]
 
     def _walker(self, each: int, fast: bool) -> Walker:
         walkers = self._walkers[fast]
@@ -122,8 +147,43 @@ class BfsRetriever(Retriever):
         return walkers[each]
 
     def _ranked(self, walker: Walker, question: LinkedQuestion) -> Ranked:
-        mentions = mentions_of(question)
-        return walker.rank(mentions, self.reader.read(question)) if mentions else nothing(self.settings.hops)
+        """By explanations, then by what texts add to them."""
+        mentions, reading = mentions_of(question), self.reader.read(question)
+        ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
+        found = self._weighed(question, reading, ranked)
+        return ranked if found is None else self._in_order(ranked, found)
+
+    def _weighed(self, question: LinkedQuestion, reading: Reading, ranked: Ranked) -> Weighed | None:
+        prices = Prices.of(self.ranking)
+        energies = ranked.keys >> kernel.TIE_BITS
+        if not prices.bit or (question.seeds and not prices.unexplained(energies, ranked.hops)):
+            return None
+        evidence, depth = self.evidence.of(question, reading), self.settings.depth
+        may = (
+            np.ones(len(self.graph), bool) if self.filters.returned is None else self.filters.returned.copy()
+        )
+        if not question.seeds:
+            return told_alone(evidence, prices, may, depth)
+        if self.settings.exclude_seeds:
+            may[[seed.entity for seed in question.seeds]] = False
+        return weighed(ranked.entities, ranked.hops, energies, evidence, prices, may, depth)
+
+    def _in_order(self, ranked: Ranked, found: Weighed) -> Ranked:
+        """Ties go to the greater damped mass; what no walk reached has none, and stands behind."""
+        walked = found.rows >= 0
+        rows = found.rows[walked]
+        ties = np.full(len(walked), (1 << kernel.TIE_BITS) - 1)
+        ties[walked] = ranked.keys[rows] & ((1 << kernel.TIE_BITS) - 1)
+        keys = (found.energies << kernel.TIE_BITS) + ties
+        hops = np.full(len(walked), NO_HOP, dtype=np.int32)
+        hops[walked] = ranked.hops[rows]
+        masks = np.zeros(len(walked), dtype=np.int64)
+        masks[walked] = ranked.masks[rows]
+        walks = np.full((len(walked), self.settings.hops), NO_STEP, dtype=np.int32)
+        walks[walked] = ranked.walks[rows]
+        behind = np.where(walked, hops, LAST_HOP)
+        order = np.lexsort((self.graph.name_rank[found.entities], behind, keys))[: self.settings.depth]
+        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order])
 
     def _run(self, ranked: Sequence[Ranked]) -> Run:
         if not ranked:

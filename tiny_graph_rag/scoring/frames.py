@@ -39,7 +39,7 @@ class Scored:
     means: pandas.DataFrame
 
 
-def score(run: Any, gold: Any, measures: str | Sequence[Measure], *, seed: int = 0) -> Scored:
+def score(run: Any, gold: Any, measures: str | Sequence[Measure]) -> Scored:
     """Score a run against a gold set; both as {question: {document: number}} or as a DataFrame.
 
     run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
@@ -61,8 +61,7 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure], *, seed: int =
     found = means(
         columns,
         weights=weights(judged, wanted),
-        shares={each for each in wanted if each.is_share},
-        seed=seed,
+        bounds={each: each.bounds for each in wanted},
     )
     table = frames.DataFrame({str(each): column for each, column in columns.items()}, index=list(grades))
     rows = [(each.mean, each.low, each.high, each.n, each.reliable) for each in found.values()]

@@ -188,6 +188,7 @@ def _stretch(
         ],
         queries=[each.query for each in questions],
         tags=[each.tags for each in questions],
+        groups=[each.group for each in questions],
         latency_seconds={
             each.id: run.latency_seconds[each.id] for each in questions if each.id in run.latency_seconds
         },

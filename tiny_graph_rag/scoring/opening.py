@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -87,7 +88,7 @@ def _is_large_trec(request: Request) -> bool:
     for path, fields in ((request.run, 6), (request.gold, 4)):
         with path.open("rb") as stream:
             line = stream.readline(1 << 16)
-        if len(line.split()) != fields or line[:1] in b"{[":
+        if len(line.split()) != fields or line[:1] in b"{[" or line.startswith(BOM_UTF8):
             return False
     return True
 

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.measures import Judged, Measure, score, weights
+from tiny_graph_rag.measures import Judged, Measure, ceilings, score, weights
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.summary import Counts, Summary, slices
+from tiny_graph_rag.measures.statistics import mean_of
+from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
 
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
@@ -42,6 +43,7 @@ class Stretch:
     references: Sequence[Sequence[tuple[str, int, list[str], str | None, int]]] = ()
     queries: Sequence[str] = ()
     tags: Sequence[Sequence[str]] = ()
+    groups: Sequence[str | None] = ()
     latency_seconds: Mapping[str, float] = field(default_factory=dict)
     order: NDArray[np.int64] | None = None
     duplicates: int = 0
@@ -51,12 +53,17 @@ class Stretch:
 class Collected:
     """Columns of scores, gathered while stretches pass by."""
 
-    def __init__(self, measures: Sequence[Measure]) -> None:
+    def __init__(self, measures: Sequence[Measure], also: Sequence[Measure] = ()) -> None:
+        """also: measures of which the mean alone is wanted."""
         self.measures = measures
+        self.also = [each for each in also if each not in measures]
+        self._also: list[dict[Measure, Column]] = []
         self.tags: list[Sequence[str]] = []
         self.latencies: list[float] = []
         self._scores: list[dict[Measure, Column]] = []
         self._weights: list[dict[Measure, Column]] = []
+        self._ceilings: list[dict[Measure, Column]] = []
+        self.groups: list[str | None] = []
         self._relevant: list[NDArray[np.int64]] = []
         self._retrieved: list[NDArray[np.int64]] = []
         self._order: list[NDArray[np.int64]] = []
@@ -65,33 +72,42 @@ class Collected:
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
         columns = score(stretch.judged, self.measures)
         self._scores.append(columns)
+        self._also.append(score(stretch.judged, self.also))
         self._weights.append(weights(stretch.judged, self.measures))
+        self._ceilings.append(ceilings(stretch.judged, self.measures))
         if stretch.order is not None:
             self._order.append(stretch.order)
         self._relevant.append(stretch.judged.relevant)
         self._retrieved.append(stretch.judged.retrieved)
         self.tags.extend(stretch.tags or [()] * len(stretch.ids))
+        self.groups.extend(stretch.groups or [None] * len(stretch.ids))
         self.latencies.extend(stretch.latency_seconds.values())
         return columns
+
+    def mean(self, measure: Measure) -> float:
+        """Of a measure in `also`."""
+        return mean_of(np.concatenate([part[measure] for part in self._also])).mean
 
     def columns(self) -> dict[Measure, Column]:
         return _joined(self._scores)
 
-    def found(self, seed: int) -> Summary:
+    def found(self) -> Summary:
         """Means and intervals, computed once and kept."""
         if self._summary is None:
-            self._summary = self._summarised(seed)
+            self._summary = self._summarised()
         return self._summary
 
-    def _summarised(self, seed: int) -> Summary:
+    def _summarised(self) -> Summary:
         relevant, retrieved = np.concatenate(self._relevant), np.concatenate(self._retrieved)
-        columns, weighing = self.columns(), _joined(self._weights)
-        if self._order:  # so that the same questions give the same draws, however the run was sorted
+        columns, weighing, best = self.columns(), _joined(self._weights), _joined(self._ceilings)
+        if self._order:  # so that the same questions give the same last digit, however the run was sorted
             order = np.argsort(np.concatenate(self._order))
             relevant, retrieved = relevant[order], retrieved[order]
-            columns = {each: column[order] for each, column in columns.items()}
-            weighing = {each: column[order] for each, column in weighing.items()}
-        return slices(columns, weighing, Counts(relevant, retrieved), self.tags, seed=seed)
+            columns, weighing, best = (
+                {each: column[order] for each, column in part.items()} for part in (columns, weighing, best)
+            )
+        beside = Beside(relevant, retrieved, weighing, best, numbered(self.groups))
+        return slices(columns, beside, self.tags)
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:

@@ -11,7 +11,10 @@ from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.measures import Mean, means
-from tiny_graph_rag.measures.summary import rows_by_tag
+from tiny_graph_rag.measures.statistics import SHARE, Groups
+from tiny_graph_rag.measures.summary import numbered, rows_by_tag
+
+BOUNDS = {**dict.fromkeys(QUALITIES, (1.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +38,16 @@ class Answered:
     by_tag: dict[str, AnswerSlice]
 
 
-def summarise_answers(answers: Answers, tags: Sequence[Sequence[str]], *, seed: int) -> Answered:
-    """tags: of each question; a question counts in every tag that it carries. seed: of the intervals."""
-    by_tag = {tag: _slice(answers, rows.tolist(), seed) for tag, rows in rows_by_tag(tags).items()}
-    return Answered(answers, _slice(answers, range(len(answers)), seed), by_tag)
+def summarise_answers(
+    answers: Answers, tags: Sequence[Sequence[str]], groups: Sequence[str | None] = ()
+) -> Answered:
+    """tags, groups: of each question; a question counts in every tag that it carries."""
+    number = numbered(groups)
+    by_tag = {tag: _slice(answers, rows.tolist(), number) for tag, rows in rows_by_tag(tags).items()}
+    return Answered(answers, _slice(answers, range(len(answers)), number), by_tag)
 
 
-def _slice(answers: Answers, rows: Sequence[int], seed: int) -> AnswerSlice:
+def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> AnswerSlice:
     chosen = [answers.rows[row] for row in rows]
     failed = sum(each.error is not None for each in chosen)
     names = dict.fromkeys(name for each in answers.rows for name in each.scores)
@@ -52,7 +58,7 @@ def _slice(answers: Answers, rows: Sequence[int], seed: int) -> AnswerSlice:
         abstained=sum(each.abstained for each in chosen),
         scores=means(
             {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names},
-            shares={name for name in names if name not in (*QUALITIES, ACCURACY)},
-            seed=seed,
+            bounds={name: BOUNDS.get(name, SHARE) for name in names},
+            groups=None if groups is None else groups[list(rows)],
         ),
     )

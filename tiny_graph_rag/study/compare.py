@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
 
@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.measures import Measure, means
+from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
-from tiny_graph_rag.measures.summary import rows_by_tag
+from tiny_graph_rag.measures.statistics import Groups, mean_of
+from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
 HIT = "hit"
+SURE = 0.05  # of a corrected p
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,9 @@ class Compared:
     """One system on one measure and slice, over the n questions that define the measure for every system.
 
     mean_low, mean_high: the mean's 95 % interval. difference: mean - the baseline's, with low and high of its
-    95 % interval; the baseline itself has NaN in these and in every p. wins, losses: questions that are
-    better or worse, whichever way the measure runs.
+    95 % interval; the baseline itself has NaN in these and in every p. p_holm: corrected for the tests of its
+    slice. wins, losses: questions that are better or worse, whichever way the measure runs. reliable: of the
+    interval of the difference, of the mean for the baseline.
     """
 
     system: str
@@ -44,6 +47,13 @@ class Compared:
     wins: int | None = None
     ties: int | None = None
     losses: int | None = None
+    mean_reliable: bool = False
+    reliable: bool = False
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether chance is no likely explanation of the difference."""
+        return self.p_holm < SURE
 
 
 Rows = dict[str, tuple[Compared, ...]]  # measure → the baseline, then the others
@@ -68,15 +78,57 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """systems: the baseline first. notes: what a reader must know about the files' differences."""
+    """systems: the baseline first. notes: what a reader must know about the files' differences. differs:
+    setting → its value in each system, of those that are not the same in all. groups: of questions that are
+    variants of one, None where every question stands for itself. by_tag: without the tags that every question
+    carries: their figures are those of all.
+    """
 
     systems: tuple[System, ...]
     overall: Rows
     by_tag: dict[str, Rows]
     flips: tuple[Flip, ...]
     notes: tuple[str, ...]
+    differs: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    groups: int | None = None
 
     __repr__ = short_repr
+
+    def verdicts(self) -> tuple[str, ...]:
+        """One sentence a system: better, worse, or not to be told apart, and by how much."""
+        return tuple(self._verdict(place) for place in range(1, len(self.systems)))
+
+    def _verdict(self, place: int) -> str:
+        rows = {measure: rows[place] for measure, rows in self.overall.items()}
+        name, baseline = self.systems[place].name, self.systems[0].name
+        ways = {measure: _way(measure, row) for measure, row in rows.items() if row.is_sure}
+        if not ways:
+            most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
+            return (
+                f"{name} can't be told apart from {baseline}: no measure differs by more than chance does "
+                f"({_figures(most, rows[most])})"
+            )
+        better = [measure for measure, way in ways.items() if way > 0]
+        worse = [measure for measure, way in ways.items() if way < 0]
+        if better and worse:
+            return (
+                f"{name} is better than {baseline} in {_figures(better[0], rows[better[0]])}, "
+                f"worse in {_figures(worse[0], rows[worse[0]])}"
+            )
+        word, mine = ("better", better) if better else ("worse", worse)
+        surest = min(mine, key=lambda measure: rows[measure].p_holm)
+        rest = f"; surely so in {len(mine)} of {len(rows)} measures" if len(rows) > 1 else ""
+        return f"{name} is {word} than {baseline}: {_figures(surest, rows[surest])}{rest}"
+
+
+def _way(measure: str, row: Compared) -> int:
+    sign = 1 if Measure.parse(measure).kind.higher_is_better else -1
+    return int(np.sign(sign * row.difference))
+
+
+def _figures(measure: str, row: Compared) -> str:
+    p = "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}"
+    return f"{measure} {row.difference:+.3f}, {row.low:+.3f} … {row.high:+.3f}, p {p}"
 
 
 def compare(
@@ -97,32 +149,56 @@ def compare(
     chosen = measures_in_common(aligned, measures)
     every = np.arange(len(aligned[0].ids))
     by_tag = rows_by_tag(aligned[0].tags)
-    parts = {"": every, **by_tag}
-    found = {tag: {each: _rows(aligned, each, rows, seed) for each in chosen} for tag, rows in parts.items()}
-    found = _adjusted(found)
+    parts = {"": every, **{tag: rows for tag, rows in by_tag.items() if len(rows) < len(every)}}
+    groups = numbered(aligned[0].groups)
+    tests = len(chosen) * (len(aligned) - 1)
+    found = {
+        tag: _corrected({each: _rows(aligned, each, rows, groups, seed, tests) for each in chosen})
+        for tag, rows in parts.items()
+    }
     overall = found.pop("")
     notes = list(reasons)
     if len({each.graph_sha256 for each in systems}) > 1:
         notes.append("the systems ran on different graphs: what differs may be the graph, not the retrieval")
     flips = tuple(chain.from_iterable(_flips(aligned[0], each, chosen) for each in aligned[1:]))
-    return Comparison(tuple(aligned), overall, found, flips, tuple(notes))
+    return Comparison(
+        tuple(aligned),
+        overall,
+        found,
+        flips,
+        tuple(notes),
+        _different(systems),
+        None if groups is None else int(groups.max()) + 1,
+    )
+
+
+def _different(systems: Sequence[System]) -> dict[str, tuple[Any, ...]]:
+    names = dict.fromkeys(name for system in systems for name in system.settings)
+    values = {name: tuple(system.settings.get(name) for system in systems) for name in names}
+    return {name: each for name, each in values.items() if any(one != each[0] for one in each)}
 
 
 def _rows(
-    systems: Sequence[System], measure: str, rows: NDArray[np.int64], seed: int
+    systems: Sequence[System],
+    measure: str,
+    rows: NDArray[np.int64],
+    groups: Groups | None,
+    seed: int,
+    tests: int,
 ) -> tuple[Compared, ...]:
     columns = [system.columns[measure][rows] for system in systems]
     defined = ~np.isnan(np.stack(columns)).any(axis=0)
     columns = [column[defined] for column in columns]
     kind = Measure.parse(measure)
     n, sign = int(defined.sum()), 1 if kind.kind.higher_is_better else -1
-    of_each = dict(enumerate(columns))
-    own = list(means(of_each, shares=set(of_each) if kind.is_share else set(), seed=seed).values())
-    found = [Compared(systems[0].name, n, own[0].mean, own[0].low, own[0].high)]
+    mine = None if groups is None else groups[rows][defined]
+    own = [mean_of(column, bounds=kind.bounds, groups=mine) for column in columns]
+    first = own[0]
+    found = [Compared(systems[0].name, n, first.mean, first.low, first.high, mean_reliable=first.reliable)]
     for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
         change = column - columns[0]
         change = np.where(np.abs(change) <= EQUAL, 0.0, change)
-        low, high = interval(change, seed=seed)
+        between = interval(change, span=kind.bounds[1] - kind.bounds[0], groups=mine)
         found.append(
             Compared(
                 system.name,
@@ -131,28 +207,25 @@ def _rows(
                 mean.low,
                 mean.high,
                 difference=mean.mean - own[0].mean,
-                low=low,
-                high=high,
-                p_randomisation=randomisation_p(change, seed=seed),
-                p_ttest=t_test_p(change),
+                low=between.low,
+                high=between.high,
+                p_randomisation=randomisation_p(change, seed=seed, groups=mine, family=tests),
+                p_ttest=t_test_p(change, mine),
                 wins=int((sign * change > 0).sum()),
                 ties=int((change == 0).sum()),
                 losses=int((sign * change < 0).sum()),
+                mean_reliable=mean.reliable,
+                reliable=between.reliable,
             )
         )
     return tuple(found)
 
 
-def _adjusted(found: dict[str, Rows]) -> dict[str, Rows]:
-    """Holm over every randomisation p of the comparison: what is shown is what was looked at."""
-    flat = [row.p_randomisation for rows in found.values() for each in rows.values() for row in each]
-    adjusted = iter(holm(flat))
+def _corrected(found: Rows) -> Rows:
+    """Holm over the randomisation tests of one slice: what is read together is corrected together."""
+    adjusted = iter(holm([row.p_randomisation for rows in found.values() for row in rows]))
     return {
-        tag: {
-            measure: tuple(replace(row, p_holm=next(adjusted)) for row in each)
-            for measure, each in rows.items()
-        }
-        for tag, rows in found.items()
+        measure: tuple(replace(row, p_holm=next(adjusted)) for row in rows) for measure, rows in found.items()
     }
 
 
@@ -244,6 +317,7 @@ def align(systems: Sequence[System]) -> list[System]:
                 tags=tuple(system.tags[row] for row in rows),
                 columns={measure: column[rows] for measure, column in system.columns.items()},
                 verdicts=tuple(system.verdicts[row] for row in rows),
+                groups=tuple(system.groups[row] for row in rows),
             )
         )
     return aligned

@@ -50,7 +50,7 @@ class Latency:
 @dataclass(frozen=True, slots=True)
 class Drop:
     """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
-    its 95 % paired bootstrap interval. n: questions that define the measure."""
+    its 95 % paired interval. n: questions that define the measure."""
 
     mean: float
     drop: float
@@ -119,7 +119,9 @@ def evaluate(
     linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
-    summary = summarise(scores, judged, [example.tags for example in examples], seed=config.evaluation.seed)
+    summary = summarise(
+        scores, judged, [example.tags for example in examples], [example.group for example in examples]
+    )
     why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(

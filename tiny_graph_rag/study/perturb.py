@@ -14,6 +14,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.paired import EQUAL, interval
+from tiny_graph_rag.measures.summary import numbered
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.study.evaluate import Drop, Evaluation, Perturbed, judge_on_graph
 
@@ -53,11 +54,13 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
             change = evaluation.scores[each] - column
             defined = ~np.isnan(change)
             change = np.where(np.abs(change) <= EQUAL, 0.0, change)[defined]
-            low, high = interval(change, seed=seed)
+            groups = numbered([one.group for one in evaluation.examples])
+            low, high = each.bounds
+            between = interval(change, span=high - low, groups=None if groups is None else groups[defined])
             mean, drop = (
                 float(part.mean()) if len(part) else float("nan") for part in (column[defined], change)
             )
-            drops[each] = Drop(mean, drop, low, high, len(change))
+            drops[each] = Drop(mean, drop, between.low, between.high, len(change))
         pairs = list(zip(examples, evaluation.examples, strict=True))
         found.append(
             Perturbed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.version import SCHEMA_VERSION
 
+DECIDING = ("retrieval", "generation", "openai")  # sections of the settings that change figures
 ENDINGS = (".gz", ".json", "-results")
 
 
@@ -29,6 +30,7 @@ class _Question(msgspec.Struct):
     query: str = ""
     tags: list[str] = []
     references: list[_Reference] = []
+    group: str | None = None
 
 
 class _File(msgspec.Struct):
@@ -40,6 +42,8 @@ class _File(msgspec.Struct):
 class _Summary(msgspec.Struct):
     k: int | None = None
     measures: dict[str, msgspec.Raw] = {}
+    latency: dict[str, float | None] = {}
+    questions_per_second: float | None = None
 
 
 class _Document(msgspec.Struct):
@@ -47,6 +51,8 @@ class _Document(msgspec.Struct):
     summary: _Summary
     results: list[_Question]
     graph: _File | None = None
+    config: dict[str, Any] = {}
+    run: dict[str, Any] = {}
     kind: str = "eval"
     schema_version: int | None = None
 
@@ -55,7 +61,9 @@ class _Document(msgspec.Struct):
 class System:
     """One results file. columns: measure as spelled → float64 (questions,), NaN where undefined.
 
-    verdicts: of each question's references, name → verdict; empty where the file holds none.
+    verdicts: of each question's references, name → verdict; empty where the file holds none. settings: what
+    it was made with, `retrieval.hops` → value. speed: SPEEDS → figure, where the file holds it. groups: of
+    each question, None where it stands for itself.
     """
 
     name: str
@@ -70,13 +78,16 @@ class System:
     tags: tuple[tuple[str, ...], ...]
     columns: dict[str, NDArray[np.float64]]
     verdicts: tuple[dict[str, str], ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+    speed: dict[str, float] = field(default_factory=dict)
+    groups: tuple[str | None, ...] = ()
 
 
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
     try:
         found = msgspec.json.decode(read_bytes(path), type=_Document)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(
             f"{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read as one: {error}"
         ) from error
@@ -110,7 +121,27 @@ def read_system(path: Path) -> System:
         verdicts=tuple(
             {each.name: each.verdict for each in row.references if each.verdict} for row in found.results
         ),
+        settings=_settings(found),
+        speed=_speed(found.summary),
+        groups=tuple(row.group for row in found.results),
     )
+
+
+def _settings(found: _Document) -> dict[str, Any]:
+    """What decides the figures, spelled as in config.yaml; a foreign run was not made by our settings."""
+    if found.kind == "score":
+        return {"run": found.run.get("name"), "graph": found.graph.name if found.graph else None}
+    return {
+        f"{section}.{name}": value
+        for section in DECIDING
+        for name, value in (found.config.get(section) or {}).items()
+    } | {"graph": found.graph.name if found.graph else None}
+
+
+def _speed(summary: _Summary) -> dict[str, float]:
+    figures = {f"latency.{name}": summary.latency.get(name) for name in ("mean", "p50", "p95")}
+    figures["throughput"] = summary.questions_per_second
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _column(rows: list[_Question], measure: str) -> NDArray[np.float64]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,12 +20,12 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.paired import EQUAL, upper_bound
-from tiny_graph_rag.measures.statistics import RELIABLE_FROM
-from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
+from tiny_graph_rag.measures.paired import EQUAL
+from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
 from tiny_graph_rag.retrieval import Retriever, make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
+from tiny_graph_rag.study.choosing import Recommendation, recommend
 from tiny_graph_rag.study.evaluate import BATCH, Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
 from tiny_graph_rag.study.hops import nearest_hops, seed_columns
@@ -149,6 +148,8 @@ def sweep(
     judgments = resolve(examples, names, len(graph))
     links: dict[tuple[Any, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]
+    groups = [example.group for example in examples]
+    group_of = numbered(groups)
     by_tag = rows_by_tag(tags)
     settings: list[Setting] = []
     deciding: list[Column] = []
@@ -178,7 +179,7 @@ def sweep(
             deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:
                 scores = score(judged, plan.measures(cutoff))
-                summary = summarise(scores, judged, tags, seed=config.evaluation.seed)
+                summary = summarise(scores, judged, tags, groups)
                 slices = {"": summary.overall, **summary.by_tag}
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
@@ -195,7 +196,9 @@ def sweep(
             first_of,
             tolerance=plan.tolerance,
             higher_is_better=plan.decide_by.kind.higher_is_better,
+            bounds=plan.decide_by.bounds,
             seed=config.evaluation.seed,
+            groups=None if group_of is None else group_of[rows],
         )
         for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
     }
@@ -333,67 +336,3 @@ class Reaches:
             return float("nan"), float("nan")
         column = self.sizes[:, hops]
         return float(column.mean()), float(np.quantile(column, 0.95))
-
-
-ERROR = 0.05  # of all bounds of a recommendation together
-
-
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """setting: row of the recommended setting, None where there are too few questions. best: the row with the
-    best mean, None where no question has a value. loss: the recommended setting's mean loss against it,
-    upper: the bound that it must not exceed. reason: the same in words."""
-
-    setting: int | None
-    best: int | None
-    loss: float
-    upper: float
-    questions: int
-    reason: str
-
-
-def rule(measure: str, tolerance: float) -> str:
-    """The rule in words."""
-    return (
-        f"the smallest hop count for which the 95 % upper bound of the loss in {measure} against the best "
-        f"setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at most "
-        f"{tolerance:g}; none below {RELIABLE_FROM} questions"
-    )
-
-
-def recommend(
-    columns: Sequence[Column],
-    hops: Sequence[int | None],
-    rows: Sequence[int],
-    *,
-    tolerance: float,
-    higher_is_better: bool,
-    seed: int,
-) -> Recommendation:
-    """columns: the deciding measure of each setting, one value a question; hops: None where it does not walk
-    (looked at last); rows: what a setting is called in the answer."""
-    table = np.stack(columns)
-    table = table[:, ~np.isnan(table).any(axis=0)]
-    questions = table.shape[1]
-    gains = table if higher_is_better else -table
-    means = gains.mean(axis=1) if questions else np.zeros(len(gains))
-    order = sorted(
-        range(len(means)), key=lambda each: (hops[each] is None, hops[each] or 0, -means[each], each)
-    )
-    best = min(order, key=lambda each: -means[each])  # of equals the first in this order
-    if questions < RELIABLE_FROM:
-        said = f"{questions} questions are too few to recommend by (fewer than {RELIABLE_FROM})"
-        leading = rows[best] if questions else None
-        return Recommendation(None, leading, math.nan, math.nan, questions, said)
-    error = ERROR / max(len(means) - 1, 1)
-    for each in order:
-        loss = gains[best] - gains[each]
-        upper = upper_bound(loss, seed=seed, error=error)
-        if each == best or upper <= tolerance:
-            said = (
-                "the best setting, and no smaller hop count is surely within the tolerance"
-                if each == best
-                else f"loses {loss.mean():.3f} against the best, surely at most {upper:.3f}"
-            )
-            return Recommendation(rows[each], rows[best], float(loss.mean()), upper, questions, said)
-    raise AssertionError("the best setting is always among them")

@@ -165,12 +165,11 @@ def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     if not len(keys) or not len(judgments.pair_keys):
         return np.full(len(judgments.pair_keys), -1, dtype=np.int64)
     place = np.minimum(np.searchsorted(judgments.pair_keys, keys), len(judgments.pair_keys) - 1)
-    held = np.flatnonzero(judgments.pair_keys[place] == keys)[::-1]  # the first of duplicates is written last
-    first = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
-    first[place[held]] = held
-    return first[
-        np.searchsorted(judgments.pair_keys, judgments.pair_keys)
-    ]  # equal keys share the first place
+    held = np.flatnonzero(judgments.pair_keys[place] == keys)
+    places, earliest = distinct(place[held])
+    row = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
+    row[places] = held[earliest]
+    return row[np.searchsorted(judgments.pair_keys, judgments.pair_keys)]  # equal keys share the first place
 
 
 def _where_walks_end(
@@ -211,7 +210,8 @@ def _furthest(places: _Places, judgments: Judgments, items: int) -> NDArray[np.i
     row_order = np.where(places.rows >= 0, places.rows, np.iinfo(np.int64).max)
     order = np.lexsort((pairs, places.hops, row_order, -places.verdicts.astype(np.int64)))
     best = np.full(items, -1, dtype=np.int64)
-    best[judgments.pair_items[order[::-1]]] = order[::-1]
+    filled, first = distinct(judgments.pair_items[order])  # the furthest pair of an item stands first
+    best[filled] = order[first]
     # Where one entity could fill several items, an item keeps only what no other item needs.
     contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
     for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
@@ -222,8 +222,8 @@ def _furthest(places: _Places, judgments: Judgments, items: int) -> NDArray[np.i
         mine = order[(order >= low) & (order < high)]
         _, first = distinct(judgments.pair_keys[mine])
         mine = mine[np.sort(first)]
-        filled = matched_in_order(judgments.pair_keys[mine], judgments)
-        for pair, item in zip(mine.tolist(), filled, strict=True):
+        matched = matched_in_order(judgments.pair_keys[mine], judgments)
+        for pair, item in zip(mine.tolist(), matched, strict=True):
             if item != NO_ITEM:
                 best[item] = pair
     return best

@@ -1,16 +1,15 @@
 """What a gold format is, and what it gives.
 
-To add one, write a GoldFormat under `@gold_format(…)` in a module of this folder, or in another package with
-an entry point in the group `tiny_graph_rag.gold_formats`.
+To add one, write a reader under `@gold_format(…)` in a module of this folder, or in another package with an
+entry point in the group `tiny_graph_rag.gold_formats`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.registry import Registry
@@ -31,6 +30,7 @@ class GoldQuestion:
     texts: tuple[str, ...] = ()
     relationships: tuple[tuple[str, str, str], ...] = ()
     seeds: tuple[str, ...] = ()
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +42,33 @@ class GoldSet:
     selection: dict[str, Any] | None = field(default=None)
 
 
-class GoldFormat(ABC):
-    has_splits: ClassVar[bool] = False
-    """Whether `--split` can choose a part of such a file."""
+GoldReader = Callable[[Path, str | None], list[GoldQuestion]]
 
-    @abstractmethod
-    def fit(self, head: Head) -> Fit:
-        """How well the head of a file fits."""
 
-    @abstractmethod
-    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
-        """The questions. Raises DatasetError with every problem: file, line, what was wanted, what came."""
+@dataclass(frozen=True, slots=True)
+class GoldFormat:
+    """fit: how well the head of a file fits. read: (path, split or None) → questions; raises DatasetError
+    with every problem: file, line, what was wanted, what came. has_splits: whether `--split` chooses a part.
+    """
+
+    name: str
+    fit: Callable[[Head], Fit]
+    read: GoldReader
+    has_splits: bool = False
 
 
 GOLD_FORMATS: Registry[GoldFormat] = Registry(
     "gold format", "tiny_graph_rag.formats.gold", first=("json_forms",)
 )
-F = TypeVar("F", bound=GoldFormat)
 
 
-def gold_format(name: str, line: str) -> Callable[[type[F]], type[F]]:
-    """Register a GoldFormat class. line: what such a file holds, for `--help` and the docs."""
+def gold_format(
+    name: str, line: str, fit: Callable[[Head], Fit], *, has_splits: bool = False
+) -> Callable[[GoldReader], GoldReader]:
+    """Register the reader below. line: what such a file holds, for `--help` and the docs."""
 
-    def register(made: type[F]) -> type[F]:
-        GOLD_FORMATS.add(name, made(), made)
-        return made
+    def register(reader: GoldReader) -> GoldReader:
+        GOLD_FORMATS.add(name, GoldFormat(name, fit, reader, has_splits), reader)
+        return reader
 
     return register

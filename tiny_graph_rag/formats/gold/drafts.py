@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
 from tiny_graph_rag.formats.gold.exchange import read_any_gold, row_of
@@ -70,9 +71,9 @@ def read_questions(path: Path) -> list[Example]:
         return _checked([Example(f"q{n:03d}", line, (), line=n) for n, line in rows if line], path)
     if start == "[":
         try:
-            document = json.loads(text)
-        except ValueError as error:
-            raise DatasetError(f"{path.name}: not JSON: {error}") from error
+            document = parse_json(text)
+        except NotJsonError as error:
+            raise DatasetError(error.at(path)) from error
         numbered = list(enumerate(document, start=1))
     else:
         numbered = [
@@ -112,9 +113,9 @@ def _of_table(path: Path) -> list[Example]:
 
 def _object(line: str, number: int, path: Path) -> Any:
     try:
-        return json.loads(line)
-    except ValueError as error:
-        raise DatasetError(f"{path.name}:{number}: not JSON: {error}") from error
+        return parse_json(line)
+    except NotJsonError as error:
+        raise DatasetError(error.at(path, number)) from error
 
 
 def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example | None:
@@ -141,7 +142,14 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
             return None
     id = next((row[name] for name in QUESTION_NAMES if isinstance(row.get(name), str | int)), None)
     seeds = row.get("seed_entities")
-    held = {"reference_entities", "highly_relevant_entities", "irrelevant_entities", "candidates", "draft"}
+    held = {
+        "reference_entities",
+        "highly_relevant_entities",
+        "irrelevant_entities",
+        "group",
+        "candidates",
+        "draft",
+    }
     return Example(
         id=str(id) if id is not None else f"q{number:03d}",
         query=query,
@@ -151,6 +159,7 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
         tags=tuple(row.get("tags") or ()),
         context=tuple(row.get("context") or ()),
         seed_entities=None if seeds is None else tuple(seeds),
+        group=str(row["group"]) if row.get("group") is not None else None,
         unknown={
             name: value
             for name, value in row.items()

@@ -71,6 +71,7 @@ def row_of(example: Example) -> dict[str, Any]:
         "reference_entities": list(example.reference_entities),
         "ground_truth": truth[0] if len(truth) == 1 else list(truth),
         "tags": list(example.tags),
+        "group": example.group,
         "context": list(example.context),
         "seed_entities": None if example.seed_entities is None else list(example.seed_entities),
         "highly_relevant_entities": list(example.highly_relevant_entities),

@@ -2,128 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.gold.base import GoldFormat, GoldQuestion, gold_format
+from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.tables import json_document
 
 RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
 RAG_TAGS = ("query_type", "difficulty", "category")
-
-
-@gold_format("jsonl", "JSONL of our own: query and reference_entities, an object a line")
-class Jsonl(GoldFormat):
-    """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
-
-    def fit(self, head: Head) -> Fit:
-        return Fit.SURE if _is_ours(head.first) and not _is_rag(head.first) else Fit.NO
-
-    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
-        return [
-            GoldQuestion(
-                id=example.id,
-                grades={
-                    **dict.fromkeys(example.irrelevant_entities, 0),
-                    **dict.fromkeys(example.reference_entities, 1),
-                    **dict.fromkeys(example.highly_relevant_entities, 2),
-                },
-                query=example.query,
-                tags=example.tags,
-                expected_types=example.expected_types,
-                texts=example.reference_texts,
-                relationships=tuple(
-                    (each.source, each.target, each.type) for each in example.reference_relationships
-                ),
-                seeds=example.seed_entities or (),
-            )
-            for example in read_eval_set(path)
-        ]
-
-
-@gold_format("rag", "RAG gold JSON: query_id and relevant_chunk_ids")
-class RagJson(GoldFormat):
-    """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
-
-    def fit(self, head: Head) -> Fit:
-        return Fit.SURE if _is_rag(head.first) else Fit.NO
-
-    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
-        problems: list[str] = []
-        questions = []
-        for number, row in enumerate(_rows(path), start=1):
-            place = f"{path.name}: question {number}"
-            if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
-                came = "one without" if isinstance(row, dict) else json_kind(row)
-                problems.append(f"{place}: wanted an object with 'query_id', a text or a number, got {came}")
-                continue
-            grades: dict[str, int] = {}
-            for name, grade in RAG_GRADES:
-                ids = row.get(name) or []
-                if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids):
-                    problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
-                    continue
-                grades.update(dict.fromkeys(map(str, ids), grade))
-            known = {**(row.get("metadata") or {}), **row}
-            questions.append(
-                GoldQuestion(
-                    id=str(row["query_id"]),
-                    grades=grades,
-                    query=str(row.get("query") or ""),
-                    tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
-                    expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
-                )
-            )
-        if problems:
-            raise DatasetError(*problems)
-        return questions
-
-
-def _rows(path: Path) -> list[Any]:
-    text = decode_utf8(read_bytes(path), path)
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError:
-        return [_line(line, number, path) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if isinstance(document, dict) and "query_id" not in document:
-        lists = [each for each in document.values() if isinstance(each, list)]
-        document = lists[0] if lists else []
-    return document if isinstance(document, list) else [document]
-
-
-def _line(line: str, number: int, path: Path) -> Any:
-    try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path.name}:{number}:{error.colno}: not JSON: {error.msg}") from error
-
-
-@gold_format("contest", "one JSON object: question id to document ids")
-class ContestJson(GoldFormat):
-    """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
-
-    def fit(self, head: Head) -> Fit:
-        if head.line[:1] not in ("{", "[") or _is_ours(head.first) or _is_rag(head.first):
-            return Fit.NO
-        return Fit.SHAPE
-
-    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
-        document = json_document(path, DatasetError)
-        if not isinstance(document, dict):
-            raise DatasetError(f"{path.name}: wanted {{eval_id: [docid]}}, got {json_kind(document)}")
-        wrong = [
-            f"{path.name}: {key!r} must be a list of document ids, got {json_kind(ids)}"
-            for key, ids in document.items()
-            if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids)
-        ]
-        if wrong:
-            raise DatasetError(*wrong)
-        return [GoldQuestion(id=key, grades=dict.fromkeys(map(str, ids), 1)) for key, ids in document.items()]
 
 
 def _is_ours(value: Any) -> bool:
@@ -139,3 +30,109 @@ def _is_rag(value: Any) -> bool:
     return "relevant_chunk_ids" in value or any(
         isinstance(each[0], dict) and "relevant_chunk_ids" in each[0] for each in lists
     )
+
+
+def _fits_jsonl(head: Head) -> Fit:
+    return Fit.SURE if _is_ours(head.first) and not _is_rag(head.first) else Fit.NO
+
+
+def _fits_rag(head: Head) -> Fit:
+    return Fit.SURE if _is_rag(head.first) else Fit.NO
+
+
+def _fits_contest(head: Head) -> Fit:
+    other = not head.is_json or _is_ours(head.first) or _is_rag(head.first)
+    return Fit.NO if other else Fit.SHAPE
+
+
+@gold_format("jsonl", "JSONL of our own: query and reference_entities, an object a line", _fits_jsonl)
+def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
+    """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
+    return [
+        GoldQuestion(
+            id=example.id,
+            grades={
+                **dict.fromkeys(example.irrelevant_entities, 0),
+                **dict.fromkeys(example.reference_entities, 1),
+                **dict.fromkeys(example.highly_relevant_entities, 2),
+            },
+            query=example.query,
+            tags=example.tags,
+            expected_types=example.expected_types,
+            texts=example.reference_texts,
+            relationships=tuple(
+                (each.source, each.target, each.type) for each in example.reference_relationships
+            ),
+            seeds=example.seed_entities or (),
+            group=example.group,
+        )
+        for example in read_eval_set(path)
+    ]
+
+
+@gold_format("rag", "RAG gold JSON: query_id and relevant_chunk_ids", _fits_rag)
+def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
+    """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
+    problems: list[str] = []
+    questions = []
+    for number, row in enumerate(_rows(path), start=1):
+        place = f"{path.name}: question {number}"
+        if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
+            came = "one without" if isinstance(row, dict) else json_kind(row)
+            problems.append(f"{place}: wanted an object with 'query_id', a text or a number, got {came}")
+            continue
+        grades: dict[str, int] = {}
+        for name, grade in RAG_GRADES:
+            ids = row.get(name) or []
+            if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids):
+                problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
+                continue
+            grades.update(dict.fromkeys(map(str, ids), grade))
+        known = {**(row.get("metadata") or {}), **row}
+        questions.append(
+            GoldQuestion(
+                id=str(row["query_id"]),
+                grades=grades,
+                query=str(row.get("query") or ""),
+                tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
+                expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
+            )
+        )
+    if problems:
+        raise DatasetError(*problems)
+    return questions
+
+
+def _rows(path: Path) -> list[Any]:
+    text = decode_utf8(read_bytes(path), path)
+    try:
+        document = parse_json(text)
+    except NotJsonError:
+        return [_line(line, number, path) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if isinstance(document, dict) and "query_id" not in document:
+        lists = [each for each in document.values() if isinstance(each, list)]
+        document = lists[0] if lists else []
+    return document if isinstance(document, list) else [document]
+
+
+def _line(line: str, number: int, path: Path) -> Any:
+    try:
+        return parse_json(line)
+    except NotJsonError as error:
+        raise DatasetError(error.at(path, number)) from error
+
+
+@gold_format("contest", "one JSON object: question id to document ids", _fits_contest)
+def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
+    """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
+    document = json_document(path, DatasetError)
+    if not isinstance(document, dict):
+        raise DatasetError(f"{path.name}: wanted {{eval_id: [docid]}}, got {json_kind(document)}")
+    wrong = [
+        f"{path.name}: {key!r} must be a list of document ids, got {json_kind(ids)}"
+        for key, ids in document.items()
+        if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids)
+    ]
+    if wrong:
+        raise DatasetError(*wrong)
+    return [GoldQuestion(id=key, grades=dict.fromkeys(map(str, ids), 1)) for key, ids in document.items()]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
@@ -23,7 +23,15 @@ _STRING_LISTS = (
     "context",
 )
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
-_KNOWN = {"id", "query", "reference_entities", "ground_truth", "reference_relationships", *_STRING_LISTS}
+_KNOWN = {
+    "id",
+    "query",
+    "reference_entities",
+    "ground_truth",
+    "reference_relationships",
+    "group",
+    *_STRING_LISTS,
+}
 
 
 def read_eval_set(path: Path) -> EvalSet:
@@ -70,19 +78,14 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
+        check_few(problems, DatasetError)
         place = f"{path.name}:{number}"
         try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            problems.append(f"{place}:{error.colno}: not JSON: {error.msg}")
+            row = parse_json(line)
+        except NotJsonError as error:
+            problems.append(error.at(path, number))
             continue
-        except RecursionError:
-            problems.append(f"{place}: nested too deeply")
-            continue
-        except ValueError:  # Python refuses to read integers of thousands of digits
-            problems.append(f"{place}: holds a number of too many digits")
-            continue
-        wrong = _wrong_fields(row) or _half_characters(line, row)
+        wrong = _wrong_fields(row)
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
             examples.append(_example(row, number))
@@ -105,6 +108,7 @@ def _example(row: dict[str, Any], number: int) -> Example:
             ReferenceRelationship(each["source"], each["target"], each.get("type") or "")
             for each in row.get("reference_relationships") or ()
         ),
+        group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key not in _KNOWN},
         line=number,
         **lists,
@@ -122,6 +126,12 @@ def _wrong_fields(row: object) -> list[str]:
         wrong.append(f"'query' must be a question in words, got {json_kind(query)}")
     if ("id" in row and not isinstance(row["id"], str | int | None)) or isinstance(row.get("id"), bool):
         wrong.append(f"'id' must be a string, got {json_kind(row['id'])}")
+    if ("group" in row and not isinstance(row["group"], str | int | None)) or isinstance(
+        row.get("group"), bool
+    ):
+        wrong.append(f"'group' must be a string, got {json_kind(row['group'])}")
+    if row.get("group") == "":
+        wrong.append("'group' must not be empty; leave it out where a question stands for itself")
     if row.get("id") == "":
         wrong.append("'id' must not be empty; leave it out to get line-<n>")
     for name in ("reference_entities", *_STRING_LISTS):
@@ -140,18 +150,6 @@ def _wrong_fields(row: object) -> list[str]:
         wrong.append(f"'ground_truth' must be a string or a list of strings, got {json_kind(truth)}")
     wrong.extend(_wrong_relationships(row.get("reference_relationships")))
     return wrong
-
-
-def _half_characters(line: str, row: object) -> list[str]:
-    """A lone surrogate (`\\ud83d` without its other half) is no text and can't be written to any file."""
-    if "\\ud" not in line and "\\uD" not in line:
-        return []
-    try:
-        json.dumps(row, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        half = str(error.object)[error.start]
-        return [f"holds half a character (\\u{ord(half):04x}); the text was cut in the middle of a sign"]
-    return []
 
 
 def _wrong_relationships(value: object) -> list[str]:

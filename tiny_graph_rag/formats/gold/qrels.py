@@ -3,89 +3,87 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
-from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.errors import DatasetError, UsageError, check_few
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.gold.base import GoldFormat, GoldQuestion, gold_format
-from tiny_graph_rag.formats.tables import DOCUMENT_NAMES, QUESTION_NAMES, decoded, one_of, read_table
+from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format
+from tiny_graph_rag.formats.tables import (
+    DOCUMENT_NAMES,
+    QUESTION_NAMES,
+    decoded,
+    one_of,
+    read_table,
+    trec_lines,
+    whole_grade,
+)
 
 GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
 
-@gold_format("trec", "TREC qrels: question, 0, document, grade")
-class TrecQrels(GoldFormat):
+def _fits_trec(head: Head) -> Fit:
+    fields = head.line.split()
+    fits = len(fields) == 4 and fields[3].lstrip("-").isdigit() and "," not in head.line
+    return Fit.SURE if fits and not head.is_parquet and not head.is_json else Fit.NO
+
+
+def _fits_table(head: Head) -> Fit:
+    return Fit.SURE if head.is_parquet else Fit.SHAPE if head.has_columns else Fit.NO
+
+
+@gold_format("trec", "TREC qrels: question, 0, document, grade", _fits_trec)
+def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
     """TREC qrels: `question iteration document grade` a line."""
-
-    def fit(self, head: Head) -> Fit:
-        fields = head.line.split()
-        is_qrels = len(fields) == 4 and fields[3].lstrip("-").isdigit() and "," not in head.line
-        return Fit.SURE if is_qrels and not head.is_parquet else Fit.NO
-
-    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
-        grades: dict[str, dict[str, int]] = {}
-        problems: list[str] = []
-        for number, line in enumerate(decode_utf8(read_bytes(path), path).split("\n"), start=1):
-            fields, place = line.split(), f"{path.name}:{number}"
-            if not fields:
-                continue
-            if len(fields) != 4:
-                problems.append(f"{place}: wanted 4 fields (question 0 document grade), got {len(fields)}")
-            elif not fields[3].lstrip("+-").isdigit():
-                problems.append(f"{place}: the grade must be a whole number, got {fields[3]!r}")
-            else:
-                _judge(
-                    grades.setdefault(decoded(fields[0]), {}),
-                    decoded(fields[2]),
-                    int(fields[3]),
-                    place,
-                    problems,
-                )
-        if problems:
-            raise DatasetError(*problems)
-        return [GoldQuestion(id=question, grades=row) for question, row in grades.items()]
+    grades: dict[str, dict[str, int]] = {}
+    problems: list[str] = []
+    for number, fields, _ in trec_lines(path, DatasetError):
+        place = f"{path.name}:{number}"
+        check_few(problems, DatasetError)
+        if len(fields) != 4:
+            problems.append(f"{place}: wanted 4 fields (question 0 document grade), got {len(fields)}")
+        elif (grade := whole_grade(fields[3])) is None:
+            problems.append(
+                f"{place}: the grade must be a whole number of at most nine digits, got {fields[3][:40]!r}"
+            )
+        else:
+            _judge(grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), grade, place, problems)
+    if problems:
+        raise DatasetError(*problems)
+    return [GoldQuestion(id=question, grades=row) for question, row in grades.items()]
 
 
-@gold_format("table", "CSV, TSV or Parquet: query_id, doc_id, score, split")
-class TableGold(GoldFormat):
+@gold_format("table", "CSV, TSV or Parquet: query_id, doc_id, score, split", _fits_table, has_splits=True)
+def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score; `split` keeps one split."""
-
-    has_splits: ClassVar[bool] = True
-
-    def fit(self, head: Head) -> Fit:
-        return Fit.SURE if head.is_parquet else Fit.SHAPE if head.has_columns else Fit.NO
-
-    def read(self, path: Path, split: str | None = None) -> list[GoldQuestion]:
-        names, rows = read_table(path)
-        question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
-        grade = next((name for name in GRADE_NAMES if name in names), None)
-        if split is not None and "split" not in names:
-            raise UsageError(f"{path.name} has no column 'split'; leave --split out")
-        grades: dict[str, dict[str, int]] = {}
-        problems: list[str] = []
-        splits = set()
-        for place, row in rows:
-            if split is not None:
-                splits.add(str(row["split"]))
-                if str(row["split"]) != split:
-                    continue
-            mine = grades.setdefault(str(row[question]), {})
-            if row[document] in (None, ""):
-                continue  # a question without gold
-            try:
-                value = float(row[grade]) if grade else 1.0
-            except (TypeError, ValueError):
-                value = float("nan")
-            if value != int(value) if value == value and abs(value) < 1e9 else True:
-                problems.append(f"{place}: the grade must be a whole number, got {row[str(grade)]!r}")
+    names, rows = read_table(path)
+    question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
+    grade = next((name for name in GRADE_NAMES if name in names), None)
+    if split is not None and "split" not in names:
+        raise UsageError(f"{path.name} has no column 'split'; leave --split out")
+    grades: dict[str, dict[str, int]] = {}
+    problems: list[str] = []
+    splits = set()
+    for place, row in rows:
+        if split is not None:
+            splits.add(str(row["split"]))
+            if str(row["split"]) != split:
                 continue
-            _judge(mine, str(row[document]), int(value), place, problems)
-        if problems:
-            raise DatasetError(*problems)
-        if split is not None and not grades:
-            raise UsageError(f"{path.name} has no split {split!r}; it has: {', '.join(sorted(splits))}")
-        return [GoldQuestion(id=key, grades=row) for key, row in grades.items()]
+        mine = grades.setdefault(str(row[question]), {})
+        if row[document] in (None, ""):
+            continue  # a question without gold
+        try:
+            value = float(row[grade]) if grade else 1.0
+        except (TypeError, ValueError):
+            value = float("nan")
+        if value != int(value) if value == value and abs(value) < 1e9 else True:
+            problems.append(f"{place}: the grade must be a whole number, got {row[str(grade)]!r}")
+            check_few(problems, DatasetError)
+            continue
+        _judge(mine, str(row[document]), int(value), place, problems)
+    if problems:
+        raise DatasetError(*problems)
+    if split is not None and not grades:
+        raise UsageError(f"{path.name} has no split {split!r}; it has: {', '.join(sorted(splits))}")
+    return [GoldQuestion(id=key, grades=row) for key, row in grades.items()]
 
 
 def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: list[str]) -> None:

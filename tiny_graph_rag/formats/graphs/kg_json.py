@@ -9,13 +9,13 @@ named from where the scan stopped; elsewhere it is read so, which loads it or sa
 from __future__ import annotations
 
 import gc
-import json
 import mmap
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
@@ -104,20 +104,18 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.graph.building import GraphColumns
+    from tiny_graph_rag.graph.building import TWICE, GraphColumns
     from tiny_graph_rag.graph.records import SHAPE, Entity, Extras, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():
         raise GraphError(f"{path}: the file is empty; {SHAPE}")
+    twice: list[str] = []
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise GraphError(f"{path}:{error.lineno}:{error.colno}: not JSON: {error.msg}") from error
-    except RecursionError as error:
-        raise GraphError(f"{path}: not a knowledge graph: nested too deeply") from error
-    except ValueError as error:  # Python refuses to read integers of thousands of digits
-        raise GraphError(f"{path}: not a knowledge graph: it holds a number of too many digits") from error
+        document = parse_json(text, twice=twice, halves=True)
+    except NotJsonError as error:
+        place = f"{path}:{error.line}:{error.column}" if error.column else f"{path}"
+        raise GraphError(f"{place}: {error.said}") from error
     if not isinstance(document, dict):
         raise GraphError(f"{path}: {SHAPE}, got {json_kind(document)}")
     missing = [key for key in ("entities", "relationships") if key not in document]
@@ -145,6 +143,7 @@ def _with_care(path: Path) -> GraphColumns:
     if problems:
         raise GraphError(*problems)
     columns = GraphColumns({entity_id: row for row, entity_id in enumerate(entities)})
+    columns.notes.add(TWICE, [0] * len(twice), [repr(each) for each in twice])
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
     columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
     return columns

@@ -20,6 +20,8 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 import numpy as np
 
+from tiny_graph_rag.columns.hashed import RepeatedIdError
+from tiny_graph_rag.documents import parse_json
 from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
@@ -80,11 +82,27 @@ def parts_of(buffer: Buffer) -> Parts:
     try:
         found = msgspec.json.decode(text, type=_TopLevel)
         base = _address(buffer)
-        return Parts(_body(found.entities, base, b"{"), _body(found.relationships, base, b"["))
+        parts = Parts(_body(found.entities, base, b"{"), _body(found.relationships, base, b"["))
+        _check_once(buffer, parts)
+        return parts
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise NotPlainError from error
     finally:
         forget(buffer, len(buffer))
+
+
+def _check_once(buffer: Buffer, parts: Parts) -> None:
+    """Raises NotPlainError where one of the two keys stands twice: the decoder takes the last silently."""
+    (first, its_end), (second, last_end) = sorted((parts.entities, parts.relations))
+    around = buffer[:first] + buffer[its_end:second] + buffer[last_end:]
+    if around.count(b'"entities"') != 1 or around.count(b'"relationships"') != 1:
+        twice: list[str] = []
+        try:
+            parse_json(bytes(around).decode("utf-8-sig"), twice=twice, halves=True)
+        except ValueError as error:
+            raise NotPlainError from error
+        if twice:
+            raise NotPlainError from RepeatedIdError(f"the key {twice[0]!r} stands twice")
 
 
 def parts_beside_non_finite(buffer: WritableBuffer) -> Parts:
@@ -158,6 +176,8 @@ class Pieces:
     def _entities(self, piece: bytes) -> EntityPiece:
         try:
             rows = _ENTITIES.decode(piece)
+            if piece.count(b'"name"') > len(rows):
+                _check_ids(piece)
             if all(row.name.strip() for row in rows.values()):
                 return list(rows), list(rows.values()), {}
         except (msgspec.DecodeError, UnicodeDecodeError):
@@ -189,6 +209,14 @@ class Pieces:
             for number, (row, place) in enumerate(zip(documents, places, strict=True))
         ]
         return [row for row in rows if row is not None], extras
+
+
+def _check_ids(piece: bytes) -> None:
+    """Raises RepeatedIdError where an id stands twice in a piece: the decoder takes the last silently."""
+    twice: list[str] = []
+    parse_json(piece.decode(), twice=twice, halves=True)
+    if twice:
+        raise RepeatedIdError
 
 
 def forget(buffer: Buffer, end: int) -> None:

@@ -1,16 +1,15 @@
 """What a run format is, and what it gives.
 
-To add one, write a RunFormat under `@run_format(…)` in a module of this folder, or in another package with an
+To add one, write a reader under `@run_format(…)` in a module of this folder, or in another package with an
 entry point in the group `tiny_graph_rag.run_formats`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.registry import Registry
@@ -44,25 +43,28 @@ class WrittenRun:
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
-class RunFormat(ABC):
-    @abstractmethod
-    def fit(self, head: Head) -> Fit:
-        """How well the head of a file fits."""
+RunReader = Callable[[Path], WrittenRun]
 
-    @abstractmethod
-    def read(self, path: Path) -> WrittenRun:
-        """The run. Raises RunError with every problem: file, line, what was wanted, what came."""
+
+@dataclass(frozen=True, slots=True)
+class RunFormat:
+    """fit: how well the head of a file fits. read: raises RunError with every problem: file, line, what was
+    wanted, what came.
+    """
+
+    name: str
+    fit: Callable[[Head], Fit]
+    read: RunReader
 
 
 RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.formats.runs", first=("rows",))
-F = TypeVar("F", bound=RunFormat)
 
 
-def run_format(name: str, line: str) -> Callable[[type[F]], type[F]]:
-    """Register a RunFormat class. line: what such a file holds, for `--help` and the docs."""
+def run_format(name: str, line: str, fit: Callable[[Head], Fit]) -> Callable[[RunReader], RunReader]:
+    """Register the reader below. line: what such a file holds, for `--help` and the docs."""
 
-    def register(made: type[F]) -> type[F]:
-        RUN_FORMATS.add(name, made(), made)
-        return made
+    def register(reader: RunReader) -> RunReader:
+        RUN_FORMATS.add(name, RunFormat(name, fit, reader), reader)
+        return reader
 
     return register

@@ -10,7 +10,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.llm.cost import Spent, total
-from tiny_graph_rag.report.json.numbers import mean_fields, number
+from tiny_graph_rag.report.json.numbers import mean_fields, number, token_fields
 from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
@@ -61,7 +61,7 @@ def add_linking(
     }
     in_all = whole["usage"]["total"]
     return head | {
-        "total_token_usage": {name: in_all[name] for name in Tokens().as_dict()},
+        **token_fields({name: in_all[name] for name in Tokens().as_dict()}),
         "estimated_cost_usd": in_all["cost_usd"],
         **whole,
         "by_tag": by_tag,
@@ -110,7 +110,7 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
         for tag, each in head["by_tag"].items()
     }
     return head | {
-        "total_token_usage": {name: whole[name] for name in Tokens().as_dict()},
+        **token_fields({name: whole[name] for name in Tokens().as_dict()}),
         "estimated_cost_usd": whole["cost_usd"],
         "failed": answered.overall.failed,
         "by_tag": by_tag,

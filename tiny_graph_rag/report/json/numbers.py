@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,15 +60,22 @@ def mean_fields(mean: Mean) -> dict[str, Any]:
     }
 
 
-def headline(found: Mapping[Measure, Mean], cutoff: int) -> dict[str, float | None]:
-    """The four means under their fixed names, as far as they were computed."""
+def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
+    """`total_token_usage`, the one number that scripts read, and the same by kind."""
+    return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
+
+
+def headline(
+    found: Mapping[Measure, Mean], cutoff: int, mean: Callable[[Measure], float]
+) -> dict[str, float | None]:
+    """The four means under their fixed names. mean: of a measure that was not asked for."""
     fixed = {
         "mean_precision_at_k": Measure("precision", cutoff),
         "mean_recall_at_k": Measure("recall", cutoff),
         "mean_mrr": Measure("mrr"),
         "mean_ndcg_at_k": Measure("ndcg", cutoff),
     }
-    return {name: number(found[each].mean) for name, each in fixed.items() if each in found}
+    return {name: number(found[each].mean if each in found else mean(each)) for name, each in fixed.items()}
 
 
 def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
@@ -86,7 +93,9 @@ def slice_document(part: Slice) -> dict[str, Any]:
         "questions": part.questions,
         "scored": part.questions - part.without_gold,
         "without_gold": part.without_gold,
+        "rightly_empty": part.rightly_empty,
         "nothing_retrieved": part.nothing_retrieved,
         "failed": 0,
+        **({"groups": part.groups} if part.groups is not None else {}),
         "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }

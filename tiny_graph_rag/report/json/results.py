@@ -19,6 +19,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -31,6 +32,7 @@ from tiny_graph_rag.report.json.numbers import (
     latency_document,
     opened,
     slice_document,
+    token_fields,
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
@@ -119,8 +121,10 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     cutoff = evaluation.config.evaluation.top_k
     return {
         "k": cutoff,
-        **headline(overall.measures, cutoff),
-        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        **headline(
+            overall.measures, cutoff, lambda measure: mean_of(measure.compute(evaluation.judged)).mean
+        ),
+        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
         "estimated_cost_usd": 0.0,
         **slice_document(overall),
         "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
@@ -176,6 +180,7 @@ def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]
         **({"context": list(example.context)} if example.context else {}),
         **({"ground_truth": list(example.ground_truth)} if example.ground_truth else {}),
         "tags": list(example.tags),
+        **({"group": example.group} if example.group is not None else {}),
         "linked": linked_json(evaluation.linked[row], spelled),
     }
 

@@ -17,7 +17,13 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.summary import Summary
-from tiny_graph_rag.report.json.numbers import headline, latency_document, number, slice_document
+from tiny_graph_rag.report.json.numbers import (
+    headline,
+    latency_document,
+    number,
+    slice_document,
+    token_fields,
+)
 from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
 
 if TYPE_CHECKING:
@@ -36,7 +42,6 @@ def document_parts(
     cutoff: int,
     shown: int,
     usage: dict[str, int],
-    seed: int,
 ) -> Iterator[bytes]:
     """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
     when all has passed by. cutoff: of tp, fp and fn.
@@ -66,7 +71,7 @@ def document_parts(
         known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
     found = {
         **sources(),
-        "summary": summary(collected, collected.found(seed), cutoff, usage),
+        "summary": summary(collected, collected.found(), cutoff, usage),
         "entities": known,
     }
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
@@ -75,8 +80,8 @@ def document_parts(
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
     return {
         "k": cutoff,
-        **headline(found.overall.measures, cutoff),
-        "total_token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage},
+        **headline(found.overall.measures, cutoff, collected.mean),
+        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage}),
         "estimated_cost_usd": None if usage else 0.0,
         **slice_document(found.overall),
         "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},
@@ -166,6 +171,7 @@ def question_rows(
             "id": question,
             "query": stretch.queries[place] if stretch.queries else "",
             "tags": list(stretch.tags[place]) if stretch.tags else [],
+            **({"group": stretch.groups[place]} if stretch.groups and stretch.groups[place] else {}),
             "linked": [],
             "ranked": [
                 {"id": key, "name": name, "score": points if math.isfinite(points) else None, "hop": NO_HOP}

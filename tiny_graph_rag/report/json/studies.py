@@ -13,9 +13,10 @@ from tiny_graph_rag.gold.stamp import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
 from tiny_graph_rag.report.json.results import dataset_json
+from tiny_graph_rag.study.choosing import Recommendation, rule
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
 from tiny_graph_rag.study.hops import HopTag
-from tiny_graph_rag.study.sweep import Recommendation, Setting, SettingSlice, Sweep, rule
+from tiny_graph_rag.study.sweep import Setting, SettingSlice, Sweep
 
 
 def validation_json(
@@ -62,9 +63,13 @@ def comparison_parts(found: Comparison, config: Config, made: Made | None = None
         "questions": len(first.ids),
         "systems": [
             {"name": each.name, "file": each.path.name, "graph_sha256": each.graph_sha256, "k": each.k}
+            | ({"speed": each.speed} if each.speed else {})
             for each in found.systems
         ],
         "notes": list(found.notes),
+        "verdicts": list(found.verdicts()),
+        "differs": {name: list(values) for name, values in found.differs.items()},
+        **({"groups": found.groups} if found.groups is not None else {}),
         "measures": _rows(found.overall),
         "by_tag": {tag: _rows(rows) for tag, rows in found.by_tag.items()},
     }
@@ -182,7 +187,8 @@ def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
         "best": each.best,
         "best_hops": best.hops if best else None,
         "loss": number(each.loss),
-        "upper": number(each.upper),
+        "p": number(each.p),
+        "held_out": mean_fields(each.held_out),
         "questions": each.questions,
         "reason": each.reason,
     }

@@ -58,8 +58,8 @@ function comparisonSection(comparison) {
     return el("table", { class: "by-tag compared" }, el("caption", {}, measure),
       el("thead", {}, el("tr", {}, ["system", "mean", "difference", "", "p (Holm)", "won / tied / lost"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each ? t(each) : el("span", { class: "hidden" }, t("interval")))))),
       el("tbody", {}, rows.map((each) => el("tr", {},
-        el("th", { scope: "row" }, name(each.system)), el("td", { class: "number" }, figure(each.mean), el("span", { class: "small" }, intervalWords({ low: each.mean_low, high: each.mean_high, n: each.n, reliable: each.n >= 30 }))),
-        el("td", { class: "number" }, each.difference === null || each.difference === undefined ? t("baseline") : `${each.difference > 0 ? "+" : ""}${figure(each.difference)}`, el("span", { class: "small" }, each.low === null || each.low === undefined ? "" : `${figure(each.low)} – ${figure(each.high)}`)),
+        el("th", { scope: "row" }, name(each.system)), el("td", { class: "number" }, figure(each.mean), el("span", { class: "small" }, intervalWords({ low: each.mean_low, high: each.mean_high, n: each.n, reliable: each.mean_reliable }))),
+        el("td", { class: "number" }, each.difference === null || each.difference === undefined ? t("baseline") : `${each.difference > 0 ? "+" : ""}${figure(each.difference)}`, el("span", { class: "small" }, each.low === null || each.low === undefined ? "" : `${figure(each.low)} – ${figure(each.high)}${each.reliable === false ? " ?" : ""}`)),
         el("td", {}, differenceBar(each, most)),
         el("td", { class: "number" }, each.p_holm === null || each.p_holm === undefined ? "–" : each.p_holm < 0.001 ? "< 0.001" : figure(each.p_holm)),
         el("td", { class: "number" }, each.wins === null || each.wins === undefined ? "–" : `${each.wins} / ${each.ties} / ${each.losses}`)))));

@@ -71,7 +71,7 @@ function summarySection(data) {
 
 function intervalWords({ low, high, n, reliable }) {
   const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
-  return `${range}n = ${count(n)}${reliable === false && n ? ` ${t("(few: unreliable)")}` : ""}`;
+  return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}`;
 }
 
 // The mean as a dot and its interval as a line, from 0 to 1.
@@ -86,14 +86,26 @@ function intervalBar({ mean, low, high }, title = "") {
     svg("circle", { class: "mean", cx: at(mean), cy: 6, r: 3.5 }));
 }
 
+// Questions without a reference are right to come back empty.
+function noGoldWords({ without_gold: all, rightly_empty: empty }) {
+  if (empty === undefined) return t("{n} without gold (in no mean)", { n: count(all) });
+  return t("{n} without a reference: {empty} rightly left empty, {wrong} answered with entities", { n: count(all), empty: count(empty), wrong: count(all - empty) });
+}
+
+function missedWords({ nothing_retrieved: nothing, rightly_empty: empty }) {
+  const missed = nothing - (empty ?? 0);
+  return missed > 0 ? t("{n} with a reference retrieved nothing (score 0)", { n: count(missed) }) : null;
+}
+
 function countWords(summary) {
   const { latency, total_token_usage: tokens } = summary;
   return [
     t("{n} scored", { n: count(summary.scored) }),
-    summary.without_gold ? t("{n} without gold (in no mean)", { n: count(summary.without_gold) }) : null,
-    summary.nothing_retrieved ? t("{n} retrieved nothing", { n: count(summary.nothing_retrieved) }) : null,
+    summary.groups ? t("{n} groups of questions, each one observation", { n: count(summary.groups) }) : null,
+    summary.without_gold ? noGoldWords(summary) : null,
+    missedWords(summary),
     summary.failed ? t("{n} failed (score 0)", { n: count(summary.failed) }) : null,
-    tokens?.total_tokens ? `${plural(tokens.total_tokens, "token")}, ${dollars(summary.estimated_cost_usd)}` : null,
+    tokens ? `${plural(tokens, "token")}, ${dollars(summary.estimated_cost_usd)}` : null,
     latency?.p95 ? t("{p50} ms a question (p95 {p95} ms)", { p50: (latency.p50 * 1000).toFixed(1), p95: (latency.p95 * 1000).toFixed(1) }) : null,
     summary.questions_per_second ? t("{n} questions a second", { n: count(Math.round(summary.questions_per_second)) }) : null,
   ].filter(Boolean);
@@ -189,7 +201,7 @@ function tagSection(data, state) {
       measures.map((measure) => {
         const mean = part.measures[measure] ?? { mean: null, n: 0 };
         return el("td", { class: `number ${mean.reliable === false ? "unsure" : ""}` },
-          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? t("no gold") : intervalWords({ ...mean, reliable: true })));
+          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? t("no gold") : intervalWords(mean)));
       }));
   });
   state.listeners.push(() => { for (const [tag, button] of buttons) button.setAttribute("aria-pressed", String(state.tag === tag)); });
@@ -202,5 +214,5 @@ function tagSection(data, state) {
           el("th", { scope: "col" }, t("tag")), el("th", { scope: "col", class: "number" }, t("questions")),
           measures.map((measure) => el("th", { scope: "col", class: "number" }, measure)))),
         el("tbody", {}, rows))),
-    few && el("p", { class: "small" }, t("Paler figures rest on fewer than 30 questions: their intervals are not reliable.")));
+    few && el("p", { class: "small" }, t("?: not to be relied on (fewer than {n} observations, or few that weigh or differ)", { n: 30 })));
 }

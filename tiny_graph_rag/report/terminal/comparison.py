@@ -6,35 +6,85 @@ import math
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
+from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.report.terminal import Console, Table, escape
-from tiny_graph_rag.report.terminal.summary import interval, shown
+from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tiny_graph_rag.study.compare import Compared, Comparison, Rows
 
+SURE = 0.05  # of a p
+SPEED_WORDS = {
+    "latency.mean": "seconds a question",
+    "latency.p50": "p50",
+    "latency.p95": "p95",
+    "throughput": "questions a second",
+}
 FLIPS_SHOWN = 10  # of each system; the file holds them all
 
 
-def print_comparison(found: Comparison, console: Console) -> None:
+def print_comparison(found: Comparison, console: Console, *, by_tag: bool = False) -> None:
+    """The verdict first, then what differs, then the figures. by_tag: the same table for every tag."""
+    for verdict in found.verdicts():
+        console.print(f"[bold]{escape(verdict)}[/bold]", soft_wrap=True)
+    for setting, values in found.differs.items():
+        said = ", ".join(
+            f"{system.name} {value}" for system, value in zip(found.systems, values, strict=True)
+        )
+        console.print(escape(f"differs: {setting}: {said}"), soft_wrap=True)
+    if not found.differs:
+        console.print("differs: no setting that the files hold")
     for note in found.notes:
         console.print(f"note: {escape(note)}")
     console.print(_table("all", found.overall))
-    for tag, rows in found.by_tag.items():
-        console.print(_table(tag, rows))
-    tests = sum(
-        not math.isnan(row.p_holm)
-        for rows in (found.overall, *found.by_tag.values())
-        for each in rows.values()
-        for row in each
-    )
-    console.print(
-        f"differences to {escape(found.systems[0].name)}, with 95 % paired bootstrap intervals (* below "
-        f"{RELIABLE_FROM} questions: too few to trust); p of a paired randomisation test and t-test; "
-        f"Holm over the {tests} tests shown"
-    )
+    if found.by_tag and by_tag:
+        for tag, rows in found.by_tag.items():
+            console.print(_table(tag, rows))
+    elif found.by_tag:
+        console.print(f"by tag ({len(found.by_tag)}): --by-tag prints them; all in the file")
+    for line in _explained(found, by_tag):
+        console.print(line, soft_wrap=True)
+    if any(system.speed for system in found.systems):
+        console.print(_speeds(found))
     for system in found.systems[1:]:
         _print_flips(found, system.name, console)
+
+
+def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
+    slices = [found.overall, *(found.by_tag.values() if by_tag else ())]
+    rows = [row for part in slices for each in part.values() for row in each if row.wins is not None]
+    tests = sum(len(each) - 1 for each in found.overall.values())
+    one = "group" if found.groups is not None else "question"
+    yield (
+        f"differences to {escape(found.systems[0].name)} with 95 % intervals ({unreliable()}); p of a paired "
+        f"randomisation test and t-test; p (Holm) corrected for the {amount(tests, 'test')} of a table"
+    )
+    if found.groups is not None:
+        yield f"{amount(found.groups, 'group')} of questions: a group is one observation"
+    if any(row.p_randomisation >= SURE and (row.low > 0 or row.high < 0) for row in rows):
+        yield (
+            f"an interval without 0 beside p of .05 or more: so few {one}s differ that all of them could go "
+            "one way by chance; the interval says how much, p whether to believe it"
+        )
+
+
+def _speeds(found: Comparison) -> Table:
+    """Seconds a question and questions a second, as each file says them."""
+    names = list(dict.fromkeys(name for system in found.systems for name in system.speed))
+    table = Table()
+    table.add_column("system")
+    for name in names:
+        table.add_column(SPEED_WORDS.get(name, name), justify="right")
+    for system in found.systems:
+        figures = [system.speed.get(name, math.nan) for name in names]
+        table.add_row(escape(system.name), *map(_figure, figures))
+    return table
+
+
+def _figure(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _table(title: str, rows: Rows) -> Table:
@@ -60,10 +110,10 @@ def _table(title: str, rows: Rows) -> Table:
 
 
 def _cells(row: Compared) -> tuple[str, ...]:
-    mean = interval(Mean(row.mean, row.mean_low, row.mean_high, row.n))
+    mean = interval(Mean(row.mean, row.mean_low, row.mean_high, row.n, reliable=row.mean_reliable))
     if row.wins is None:
         return (mean, "", "", "", "", "", "", f"{row.n:,}")
-    few = "*" if row.n < RELIABLE_FROM else ""
+    few = "" if row.reliable else "?"
     return (
         mean,
         _signed(row.difference),

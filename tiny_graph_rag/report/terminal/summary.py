@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
+from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
 from tiny_graph_rag.measures.summary import Slice, Summary
 from tiny_graph_rag.messages import counted, t
@@ -14,13 +15,20 @@ from tiny_graph_rag.report.terminal import Console, Table, escape
 BESIDE = 5  # measures with their intervals that fit into a terminal's width
 
 
+def unreliable() -> str:
+    """What the mark says."""
+    return t(
+        "?: not to be relied on (fewer than {n} observations, or few that weigh or differ)", n=RELIABLE_FROM
+    )
+
+
 def shown(value: float) -> str:
     """The one place that rounds for people: three digits, – where undefined."""
     return "–" if math.isnan(value) else f"{value:.3f}"
 
 
 def interval(mean: Mean) -> str:
-    """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where too few questions stand behind it."""
+    """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where the interval is not to be relied on."""
     if math.isnan(mean.mean):
         return shown(mean.mean)
     if math.isnan(mean.low):  # one value tells nothing of the others
@@ -52,30 +60,56 @@ def print_summary(summary: Summary, console: Console) -> None:
             table = _beside(summary, marked)
             console.print(t("intervals are left out, for there is no room; the results file has them"))
         console.print(table)
+    for line in remarks(summary):
+        console.print(line)
+
+
+def remarks(summary: Summary) -> list[str]:
+    """What a reader must know beside the means: marks, groups, questions without gold, empty lists."""
+    overall, lines = summary.overall, []
     means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
     if not all(mean.reliable for mean in means):
-        console.print(
+        lines.append(f"{t('means with their 95 % interval')}; {unreliable()}")
+    if overall.groups is not None:
+        lines.append(
             t(
-                "means with their 95 % interval; ?: fewer than {n} questions, not to be relied on",
-                n=RELIABLE_FROM,
+                "{n} questions in {groups} groups: intervals take a group as one observation",
+                n=f"{overall.questions:,}",
+                groups=f"{overall.groups:,}",
             )
         )
-    if overall.without_gold:
-        console.print(
+    lines += without_gold(overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures))
+    missed = overall.nothing_retrieved - overall.rightly_empty
+    if missed:
+        lines.append(
             counted(
-                overall.without_gold,
-                "{n} question has no reference and is in no mean (n counts the others)",
-                "{n} questions have no reference and are in no mean (n counts the others)",
+                missed,
+                "{n} question with a reference retrieved nothing and scores 0",
+                "{n} questions with a reference retrieved nothing and score 0",
             )
         )
-    if overall.nothing_retrieved:
-        console.print(
-            counted(
-                overall.nothing_retrieved,
-                "{n} question retrieved nothing; with a reference it scores 0",
-                "{n} questions retrieved nothing; with a reference they score 0",
-            )
-        )
+    return lines
+
+
+def scored_all_the_same(measures: Iterable[Measure]) -> list[str]:
+    """The measures that score questions without gold too, or only those."""
+    return [str(each) for each in measures if each.kind.scores_no_gold]
+
+
+def without_gold(questions: int, rightly_empty: int, scored_by: Sequence[str]) -> list[str]:
+    """How many questions have no reference, whether they were rightly left empty, and where they count."""
+    if not questions:
+        return []
+    said = counted(
+        questions,
+        "{n} question has no reference: {empty} rightly left empty, {wrong} answered with entities",
+        "{n} questions have no reference: {empty} rightly left empty, {wrong} answered with entities",
+        empty=f"{rightly_empty:,}",
+        wrong=f"{questions - rightly_empty:,}",
+    )
+    if scored_by:
+        return [f"{said}; {t('in no mean but that of {measures}', measures=', '.join(scored_by))}"]
+    return [f"{said}; {t('in no mean')}"]
 
 
 def _beside(summary: Summary, spelled: Callable[[Mean], str]) -> Table:

@@ -10,9 +10,11 @@ from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown
+from tiny_graph_rag.study.choosing import ERROR
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.sweep import Recommendation, Setting, Sweep
+    from tiny_graph_rag.study.choosing import Recommendation
+    from tiny_graph_rag.study.sweep import Setting, Sweep
 
 COLUMNS = (
     "within hops: mean share of a question's references that lie within the hops, the most that any ranking "
@@ -37,9 +39,23 @@ def print_sweep(found: Sweep, console: Console) -> None:
         console.print(_tags(found, rows))
     whole = found.recommended[""]
     console.print(
-        escape(t("recommended: {setting} – {reason}", setting=_said(found, ""), reason=_reason(whole)))
+        escape(
+            t(
+                "recommended: {setting} – {reason}",
+                setting=_said(found, ""),
+                reason=_reason(whole),
+            )
+        )
     )
-    if whole.best is not None:
+    if whole.setting is not None:
+        console.print(
+            t(
+                "its {measure} on questions that it was not chosen on: {mean}",
+                measure=found.plan.decide_by,
+                mean=interval(whole.held_out),
+            )
+        )
+    elif whole.best is not None:
         best = found.settings[whole.best]
         mean = best.overall.measures[found.plan.decide_by]
         console.print(
@@ -53,11 +69,12 @@ def print_sweep(found: Sweep, console: Console) -> None:
         )
     console.print(
         t(
-            "rule: the smallest hop count for which the 95 % upper bound of the loss in {measure} against "
-            "the best setting (paired bootstrap, 10,000 draws, corrected for the number of settings) is at "
-            "most {tolerance}; none below {n} questions",
+            "rule: the smallest hop count that no other setting beats in {measure} by more than {tolerance} "
+            "and by more than chance (paired randomisation test against all others at once, p < {error}); "
+            "none below {n} questions",
             measure=found.plan.decide_by,
             tolerance=f"{found.plan.tolerance:g}",
+            error=f"{ERROR:g}",
             n=RELIABLE_FROM,
         ),
         soft_wrap=True,
@@ -89,20 +106,7 @@ def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
 
 
 def _reason(found: Recommendation) -> str:
-    """Why this setting, or why none."""
-    if found.setting is None:
-        return t(
-            "{n} questions are too few to recommend by (fewer than {least})",
-            n=found.questions,
-            least=RELIABLE_FROM,
-        )
-    if found.setting == found.best:
-        return t("the best setting, and no smaller hop count is surely within the tolerance")
-    return t(
-        "loses {loss} against the best, surely at most {upper}",
-        loss=f"{found.loss:.3f}",
-        upper=f"{found.upper:.3f}",
-    )
+    return t(found.said, **found.values)
 
 
 def _deciding_cutoff(found: Sweep) -> int:

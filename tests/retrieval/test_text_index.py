@@ -1,0 +1,69 @@
+"""What texts say of entities: BM25 by another implementation, fields by hand."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import bm25s
+import numpy as np
+import pytest
+
+from tests.conftest import write_kg
+from tests.retrieval.described import described_graph, questions_about
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.language.words import words_of_name
+from tiny_graph_rag.retrieval.text_index import K1, MILLI, B, TextIndex, content_stems
+
+
+def test_scores_are_those_of_bm25s(tmp_path: Path) -> None:
+    """One text an entity; bm25s leaves out the constant K1 + 1 and takes natural logarithms."""
+    graph = described_graph(tmp_path, random.Random(3))
+    texts = [
+        content_stems(f"{name}. {description}")
+        for name, description in zip(graph.entities.names, graph.entities.descriptions, strict=True)
+    ]
+    for row, type_ in enumerate(graph.relations.types):
+        source, target = int(graph.relations.sources[row]), int(graph.relations.targets[row])
+        told = content_stems(" ".join(words_of_name(type_))) + content_stems(
+            graph.relations.descriptions[row]
+        )
+        texts[source] += told + content_stems(graph.entities.names[target])
+        texts[target] += told + content_stems(graph.entities.names[source])
+    number = {stem: row for row, stem in enumerate(sorted({stem for text in texts for stem in text}))}
+    theirs = bm25s.BM25(method="lucene", k1=K1, b=B)
+    theirs.index(([[number[stem] for stem in text] for text in texts], number), show_progress=False)
+    index = TextIndex(graph)
+    for question in questions_about(graph, random.Random(4))[:40]:
+        asked = sorted({stem for stem in content_stems(question.query) if stem in number})
+        ours = np.zeros(len(graph))
+        for stem in asked:
+            found = index.bits(stem)
+            ours[found.entities] += found.bits / MILLI
+        wanted = theirs.get_scores_from_ids([number[stem] for stem in asked]) * (K1 + 1) / math.log(2)
+        np.testing.assert_allclose(ours, wanted, atol=0.001 * len(asked) + 1e-4)
+
+
+def test_a_word_is_found_in_every_field_and_under_any_accent(tmp_path: Path) -> None:
+    path = write_kg(
+        tmp_path / "a-KG.json", ["Zoë Brandt", "Oslo", "Lamp"], [("Zoë Brandt", "paintedIn", "Oslo")]
+    )
+    graph = read_graph(path)
+    index = TextIndex(graph)
+
+    def bearers(word: str) -> list[str]:
+        (stem,) = content_stems(word)
+        return [graph.entities.names[row] for row in index.bits(stem).entities.tolist()]
+
+    assert (
+        sorted(bearers("Zoe")) == sorted(bearers("Zoë")) == ["Oslo", "Zoë Brandt"]
+    )  # its own, and next to it
+    assert sorted(bearers("painting")) == ["Oslo", "Zoë Brandt"]  # the type of its relation
+    assert bearers("lamps") == ["Lamp"]
+    assert bearers("harp") == []
+
+
+@pytest.mark.parametrize("text", ["of the", "who is it", "그 것", ""])
+def test_function_words_say_nothing(text: str) -> None:
+    assert content_stems(text) == []

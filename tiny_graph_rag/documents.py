@@ -1,0 +1,132 @@
+"""JSON and YAML that others wrote: parsed within bounds, and nothing taken silently.
+
+A document may be nested a thousand deep, hold a number of 5,000 digits, half a character, a key twice, or
+aliases that unfold to gigabytes: each is said in words before it can cost the process its memory or its life.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import TinyGraphRagError
+from tiny_graph_rag.files import decode_utf8, read_bytes
+
+MOST_YAML_BYTES = 1 << 24
+MOST_YAML_DEPTH = 50
+MOST_YAML_ALIASES = 20  # each can at most double what stands there: they unfold to a thousand values
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class NotJsonError(ValueError):
+    """line, column: from 1, 0 where no place can be named. said: what is wrong, in words."""
+
+    def __init__(self, said: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(said)
+        self.said, self.line, self.column = said, line, column
+
+    def at(self, path: Path, line: int = 0) -> str:
+        """`file:line:column: what is wrong`; line: of the file, where one line of it was parsed."""
+        place = f"{path.name}:{line or self.line}:{self.column}" if self.column else path.name
+        return f"{place}:{line}: {self.said}" if line and not self.column else f"{place}: {self.said}"
+
+
+def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = False) -> Any:
+    """The value of one JSON text. Raises NotJsonError.
+
+    twice: gets the keys that stand twice in an object, of which the last counts; None refuses them.
+    halves: half a character passes.
+    """
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            seen: set[str] = set()
+            again = [key for key, _ in pairs if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
+            if twice is None:
+                raise NotJsonError(f"the key {again[0][:60]!r} stands twice in one object; keep one of them")
+            twice.extend(again)
+        return found
+
+    try:
+        value = json.loads(text, object_pairs_hook=made)
+        if not halves and _HALF.search(text):
+            json.dumps(value, ensure_ascii=False).encode()
+    except NotJsonError:
+        raise
+    except json.JSONDecodeError as error:
+        raise NotJsonError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
+    except RecursionError:
+        raise NotJsonError("nested too deeply") from None
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(str(error.object)[error.start]):04x}"
+        raise NotJsonError(
+            f"holds half a character ({half}); the text was cut in the middle of a sign"
+        ) from None
+    except ValueError:  # Python refuses to read integers of thousands of digits
+        raise NotJsonError("holds a number of too many digits") from None
+    return value
+
+
+def json_file(path: Path, failure: Callable[[str], Exception]) -> Any:
+    """The document of a file. Raises `failure` with line and column, InputError for what can't be read."""
+    try:
+        return parse_json(decode_utf8(read_bytes(path), path))
+    except NotJsonError as error:
+        raise failure(error.at(path)) from error
+
+
+def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
+    """The document, in the safe subset of YAML; by libyaml where PyYAML was built with it.
+
+    Raises `failure` with line and column for what is no YAML, InputError for what can't be read.
+    """
+    import yaml
+
+    raw = read_bytes(path)
+    if len(raw) > MOST_YAML_BYTES:
+        raise failure(f"{path}: {len(raw):,} bytes are too many for YAML; at most {MOST_YAML_BYTES:,}")
+    text = decode_utf8(raw, path)
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        _check_events(yaml, text, loader, path, failure)
+        return yaml.load(text, Loader=loader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        said = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise failure(f"{place}: not YAML: {said}") from error
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:  # a date in month 13, say
+        raise failure(f"{path}: a value can't be read: {error}") from error
+
+
+def _check_events(yaml: Any, text: str, loader: Any, path: Path, failure: type[TinyGraphRagError]) -> None:
+    """Before anything is made of it: depth and aliases bounded, no key twice. Raises `failure`."""
+    aliases = 0
+    # Of each open collection: the keys so far (None in a list), and whether a key comes next.
+    open_: list[tuple[set[str] | None, bool]] = []
+    for event in yaml.parse(text, Loader=loader):
+        place = f"{path}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        if isinstance(event, yaml.CollectionEndEvent):
+            open_.pop()
+            continue
+        if not isinstance(event, yaml.NodeEvent):
+            continue
+        if open_:
+            keys, is_key = open_[-1]
+            if keys is not None and is_key and isinstance(event, yaml.ScalarEvent):
+                if event.value in keys:
+                    raise failure(f"{place}: the key {event.value[:60]!r} stands twice; keep one of them")
+                keys.add(event.value)
+            open_[-1] = (keys, not is_key)
+        if isinstance(event, yaml.AliasEvent):
+            aliases += 1
+            if aliases > MOST_YAML_ALIASES:
+                raise failure(f"{place}: more than {MOST_YAML_ALIASES} aliases (*name); write the values out")
+        elif isinstance(event, yaml.CollectionStartEvent):
+            open_.append((set() if isinstance(event, yaml.MappingStartEvent) else None, True))
+            if len(open_) > MOST_YAML_DEPTH:
+                raise failure(f"{place}: nested more than {MOST_YAML_DEPTH} deep")

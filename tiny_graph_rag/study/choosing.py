@@ -1,0 +1,173 @@
+"""Which setting to take: the smallest hop count that no other setting beats by more than chance does.
+
+Settings that do equally well differ in their means all the same, and the best of many means is too high. So
+a larger setting has to prove itself: against the smallest, all others are tested together (the test's error
+holds for the whole choice), and where none is better, the smallest is taken and the text says so. What is
+reported as its mean comes from questions on which it was not chosen.
+
+benchmarks/choosing.py measures how often equal settings lead elsewhere, and how far the mean is off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.statistics import RELIABLE_FROM, SHARE, UNDEFINED, Groups, Mean, mean_of
+
+ERROR = 0.05  # how often equal settings may lead to another than the smallest
+DRAWS, DRAWS_OF_A_FOLD = 4000, 500  # standard error of a p near .05: .003, .01
+FOLDS, REPEATS = 5, 4  # every question is left out REPEATS times
+CHUNK_CELLS = 1 << 22
+NORMAL_FROM = 500  # observations that differ
+
+TOO_FEW = "{n} questions are too few to recommend by (fewer than {least})"
+TOO_FEW_GROUPS = "{n} groups of questions are too few to recommend by (fewer than {least})"
+ONLY = "the only setting"
+BEST = "no other setting has a better mean"
+ALIKE = "these settings can't be told apart (the best mean is {loss} higher, p {p}): the smallest is taken"
+SMALL_LOSS = "loses {loss} against the best, no more than the tolerance of {tolerance}"
+
+Table = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """setting: row of the recommended setting, None where there are too few questions. best: the row with the
+    best mean, None where no question has a value. loss: the recommended setting's mean loss against it.
+    p: of the test that no other setting is better (NaN where none has a better mean). held_out: the mean of
+    what the rule chooses, on questions that it was not chosen on. said, values: why, a text with names in
+    braces."""
+
+    setting: int | None
+    best: int | None
+    loss: float
+    p: float
+    held_out: Mean
+    questions: int
+    said: str
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def reason(self) -> str:
+        return self.said.format(**self.values)
+
+
+def rule(measure: str, tolerance: float) -> str:
+    """The rule in words."""
+    return (
+        f"the smallest hop count that no other setting beats in {measure} by more than {tolerance:g} and by "
+        f"more than chance (paired randomisation test against all others at once, p < {ERROR:g}); "
+        f"none below {RELIABLE_FROM} questions"
+    )
+
+
+def recommend(
+    columns: Sequence[Column],
+    hops: Sequence[int | None],
+    rows: Sequence[int],
+    *,
+    tolerance: float,
+    higher_is_better: bool,
+    seed: int,
+    bounds: tuple[float, float] = SHARE,
+    groups: Groups | None = None,
+) -> Recommendation:
+    """columns: the deciding measure of each setting, one value a question; hops: None where it does not walk
+    (looked at last); rows: what a setting is called in the answer; groups: of each question."""
+    table = np.stack(columns)
+    defined = ~np.isnan(table).any(axis=0)
+    table = table[:, defined]
+    group = (
+        np.arange(table.shape[1]) if groups is None else np.unique(groups[defined], return_inverse=True)[1]
+    )
+    questions, observations = table.shape[1], int(group.max(initial=-1)) + 1
+    gains = table if higher_is_better else -table
+    best = _order(gains, hops)[1] if questions else None
+    if best is None or observations < RELIABLE_FROM:
+        few = {"n": f"{observations:,}", "least": str(RELIABLE_FROM)}
+        said = TOO_FEW if groups is None else TOO_FEW_GROUPS
+        leading = None if best is None else rows[best]
+        return Recommendation(None, leading, math.nan, math.nan, UNDEFINED, questions, said, few)
+    chosen, p = _chosen(gains, hops, group, tolerance, seed, DRAWS)
+    loss = float((gains[best] - gains[chosen]).mean())
+    held_out = mean_of(
+        _held_out(table, gains, hops, group, tolerance, seed),
+        groups=None if groups is None else group,
+        bounds=bounds,
+    )
+    figures = {"loss": f"{loss:.3f}", "p": f"{p:.3f}", "tolerance": f"{tolerance:g}"}
+    said = ONLY if len(gains) == 1 else BEST if chosen == best else ALIKE if p >= ERROR else SMALL_LOSS
+    return Recommendation(rows[chosen], rows[best], loss, p, held_out, questions, said, figures)
+
+
+def _order(gains: Table, hops: Sequence[int | None]) -> tuple[list[int], int]:
+    """The settings as they are looked at, and the one with the best mean (of equals the first)."""
+    means = gains.mean(axis=1)
+    order = sorted(range(len(means)), key=lambda row: (hops[row] is None, hops[row] or 0, -means[row], row))
+    return order, min(order, key=lambda row: -means[row])
+
+
+def _chosen(
+    gains: Table, hops: Sequence[int | None], group: Groups, tolerance: float, seed: int, draws: int
+) -> tuple[int, float]:
+    """The first setting in order that no other beats, and the p of that."""
+    order, best = _order(gains, hops)
+    size = int(group.max()) + 1
+    sums: Table = np.stack(
+        [np.bincount(group, weights=row, minlength=size).astype(np.float64) for row in gains], axis=1
+    )
+    for candidate in order:
+        if candidate == best:
+            return candidate, math.nan
+        p = _none_is_better(sums - sums[:, [candidate]], seed, draws)
+        if p >= ERROR or (gains[best] - gains[candidate]).mean() <= tolerance:
+            return candidate, p
+    raise AssertionError("the best setting is always among them")
+
+
+def _none_is_better(better: Table, seed: int, draws: int) -> float:
+    """One-sided p that no column's sum is above 0 by more than chance: the largest of their t-like sums, with
+    the signs of whole rows flipped. better: (observations, settings). Source: Westfall & Young (1993)."""
+    better = better[:, (np.abs(better) > 1e-12).any(axis=0)]
+    better = better[(np.abs(better) > 1e-12).any(axis=1)]
+    if not better.size:
+        return 1.0
+    better = better / np.sqrt((better**2).sum(axis=0))
+    reached = float(better.sum(axis=0).max()) - 1e-9
+    random, extreme, done = np.random.default_rng(seed), 0, 0
+    if len(better) > NORMAL_FROM:  # so many signs sum up to normal variables with the columns' correlation
+        values, vectors = np.linalg.eigh(better.T @ better)
+        spread = vectors * np.sqrt(np.maximum(values, 0.0))
+        sums = random.standard_normal((draws, better.shape[1])) @ spread.T
+        return (1 + int((sums.max(axis=1) >= reached).sum())) / (1 + draws)
+    step = max(1, CHUNK_CELLS // len(better))
+    while done < draws:
+        now = min(step, draws - done)
+        signs = random.integers(0, 2, size=(now, len(better)), dtype=np.int8) * 2.0 - 1.0
+        extreme += int(((signs @ better).max(axis=1) >= reached).sum())
+        done += now
+    return (1 + extreme) / (1 + draws)
+
+
+def _held_out(
+    table: Table, gains: Table, hops: Sequence[int | None], group: Groups, tolerance: float, seed: int
+) -> Column:
+    """(questions,) the value of the setting that the other folds choose, averaged over the repeats."""
+    random = np.random.default_rng(seed)
+    found = np.zeros(table.shape[1])
+    for repeat in range(REPEATS):
+        fold = random.permutation(int(group.max()) + 1)[group] % FOLDS
+        for number in range(FOLDS):
+            out = fold == number
+            rest = np.unique(group[~out], return_inverse=True)[1]
+            chosen, _ = _chosen(
+                gains[:, ~out], hops, rest, tolerance, seed + repeat * FOLDS + number, DRAWS_OF_A_FOLD
+            )
+            found[out] += table[chosen, out]
+    return found / REPEATS
