@@ -85,7 +85,7 @@ def compare_command(
     else:
         wanted = []
     target = out.path(session, f"{systems[0].name}-comparison.json")
-    out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), session.config.file))
+    out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), *session.files_read))
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console, by_tag=by_tag)
     out.write(target, comparison_parts(found, session.config, session.made()))

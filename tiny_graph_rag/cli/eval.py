@@ -33,7 +33,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
 from tiny_graph_rag.config.sections import COMPACT, FULL
-from tiny_graph_rag.errors import FoundProblems, UsageError, nearest
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
 from tiny_graph_rag.linking import asks_model, make_linker
 
 
@@ -136,7 +136,10 @@ def evaluate_command(
         check_writable(saved)
     answering = prepare(session, generating, examples, target)
     out.keep_apart(
-        target, saved, gates.junit, read=(examples.path, session.graph_path(graph, examples), config.file)
+        target,
+        saved,
+        gates.junit,
+        read=(examples.path, session.graph_path(graph, examples), *session.files_read),
     )
     knowledge = session.graph(graph, examples)
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
@@ -179,7 +182,7 @@ def evaluate_command(
         problems = unanswered.problems(answering, evaluation)
     try:
         gates.conclude(session, outcomes, "eval")
-    except FoundProblems as failed:
+    except TinyGraphRagError as failed:
         problems.insert(0, failed)
     end_with(problems)
 

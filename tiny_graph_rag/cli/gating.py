@@ -108,8 +108,7 @@ class Gates:
             if each.passed:
                 session.say(each.message)
         failed = [each.message for each in outcomes if not each.passed]
-        if failed:
-            raise FoundProblems("\n".join(failed))
+        end_with([*([FoundProblems("\n".join(failed))] if failed else []), *session.failures])
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:

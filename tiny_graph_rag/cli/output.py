@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +15,8 @@ from tiny_graph_rag.cli.help import OUTPUT
 from tiny_graph_rag.cli.options import Reporting
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.files import check_writable, output_path, write_atomically
+from tiny_graph_rag.files import bare_name, check_writable, output_path, write_atomically
+from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import t
 
 STDOUT = "-"
@@ -27,6 +28,7 @@ class Output:
 
     given: str | None
     reports: tuple[str, ...]
+    _read: list[Path] = field(default_factory=list)
 
     @classmethod
     def of(cls, given: str | None, reporting: Reporting) -> Output:
@@ -45,8 +47,20 @@ class Output:
         return path
 
     def keep_apart(self, path: Path, *more: Path | None, read: Iterable[Path | None]) -> None:
-        """Refuse a `path` (or `more` outputs) that the command reads or that are the same. See below."""
-        keep_apart((None if self.to_stdout else path, *more), read)
+        """Refuse a `path` (or `more` outputs, or reports beside it) that the command reads or that are the
+        same. See below."""
+        self._read.extend(each for each in read if each is not None)
+        keep_apart((None if self.to_stdout else path, *more), self._read)
+        if self.to_stdout:
+            return
+        name, folder = bare_name(path), os.path.realpath(path.parent)
+        for each in self._read:
+            beside = os.path.realpath(each.parent) == folder and nfc(each.name).startswith(name)
+            if beside and each.suffix[1:].lower() in self.reports:
+                raise UsageError(
+                    f"{each}: this command reads that file, and --report {each.suffix[1:]} beside "
+                    f"{path.name} could destroy it; choose another name with -o"
+                )
 
     def write(self, path: Path, parts: Iterable[bytes]) -> None:
         if not self.to_stdout:
@@ -64,10 +78,13 @@ class Output:
             session.say(f"{t(what)}: {path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
-            from tiny_graph_rag.report.reports import write_reports
+            from tiny_graph_rag.report.reports import ReportError, write_reports
 
-            for path in write_reports([read_document(next(iter(written.values())))], self.reports):
+            document = read_document(next(iter(written.values())))
+            failed: list[ReportError] = []
+            for path in write_reports([document], self.reports, read=self._read, failed=failed):
                 session.say(t("report: {path}", path=path))
+            session.failures.extend(failed)
 
 
 def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:

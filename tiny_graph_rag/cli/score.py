@@ -152,7 +152,12 @@ def score(
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
     target = out.path(session, f"{bare_name(run_path)}-results.json")
-    read = (run_path, gold_path, session.graph_path(Graph(graph)) if graph is not None else None, config.file)
+    read = (
+        run_path,
+        gold_path,
+        session.graph_path(Graph(graph)) if graph is not None else None,
+        *session.files_read,
+    )
     out.keep_apart(target, gates.junit, read=read)
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     request = Request(

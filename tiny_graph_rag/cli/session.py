@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -16,10 +16,11 @@ from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.streams import is_unicode
 from tiny_graph_rag.config import Config, cache_folder, language, load_config
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, counted, speak, t
+from tiny_graph_rag.secret import scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.gold.examples import EvalSet, Selection
@@ -40,11 +41,12 @@ class Bar(Protocol):
 @dataclass(frozen=True, slots=True)
 class Session:
     """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
-    so every message goes to standard error."""
+    so every message goes to standard error. failures: what went wrong after the work, for its end."""
 
     config: Config
     quiet: bool = False
     to_stdout: bool = False
+    failures: list[TinyGraphRagError] = field(default_factory=list)
 
     @classmethod
     def open(
@@ -65,7 +67,21 @@ class Session:
     def made(self, label: str | None = None) -> dict[str, str | None]:
         """When and by which command a file is made, for its head."""
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-        return {"at": now, "label": label, "command": f"{called()} {shlex.join(sys.argv[1:])}"}
+        secrets = (self.config.api_key, *url_secrets(self.config.openai.base_url))
+        command = scrubbed(f"{called()} {shlex.join(sys.argv[1:])}", secrets)
+        return {"at": now, "label": label, "command": command}
+
+    @property
+    def files_read(self) -> tuple[Path | None, ...]:
+        """What the settings name beside graph and gold set: no output may be one of them."""
+        retriever, prompt = self.config.retrieval.retriever, self.config.generation.prompt
+        words = self.config.retrieval.vocabulary
+        return (
+            self.config.file,
+            Path(prompt).expanduser() if prompt else None,
+            Path(words).expanduser() if words not in ("auto", "none") else None,
+            Path(retriever.removeprefix("run:")).expanduser() if retriever.startswith("run:") else None,
+        )
 
     @property
     def console(self) -> Console:

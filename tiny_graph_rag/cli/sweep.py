@@ -11,6 +11,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
+from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
@@ -173,7 +174,7 @@ def sweep_command(
         check_writable(table)
     linking = Linking.of(session)
     if not out.to_stdout:
-        read = (examples.path, session.graph_path(graph, examples), config.file)
+        read = (examples.path, session.graph_path(graph, examples), *session.files_read)
         out.keep_apart(target, table, read=read)
     knowledge = session.graph(graph, examples)
     varied = {name for each in plan.variants for name in each.varied}
@@ -188,6 +189,7 @@ def sweep_command(
     if not out.to_stdout:
         write_atomically(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
+    end_with(session.failures)
 
 
 def _variants(

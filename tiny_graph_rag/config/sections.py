@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import Field, dataclass, field
 from typing import Any
 
 from tiny_graph_rag.errors import ConfigError
 
+MOST = 2**63 - 1  # of any number: what an int64 holds
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
 FULL, COMPACT = "full", "compact"  # of --results
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
@@ -25,12 +27,18 @@ def check_bounds(each: Field[Any], value: Any, place: str) -> None:
     low, high = each.metadata["low"], each.metadata["high"]
     if value is None or not isinstance(value, int | float):
         return
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(f"{place} must be a finite number, got {value}")
     if low is not None and high is not None and not low <= value <= high:
         raise ConfigError(f"{place} must be from {low} to {high}, got {value}")
     if low is not None and not value >= low:
         raise ConfigError(f"{place} must be {low} or more, got {value}")
     if high is not None and not value <= high:
         raise ConfigError(f"{place} must be {high} or less, got {value}")
+    if abs(value) > MOST:
+        raise ConfigError(
+            f"{place} must be below 2^63 in size, got a number of {len(str(int(value)))} digits"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import check_writable, write_atomically
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.document import Document
+
+
+class ReportError(TinyGraphRagError):
+    """A mistake of this program in one report; the others are written."""
+
+    exit_code = 70
+
 
 Files = Iterator[tuple[str, bytes]]
 Report = Callable[[Sequence[Document]], Files]
@@ -48,12 +55,14 @@ def write_reports(
     names: Sequence[str],
     target: Path | None = None,
     read: Iterable[Path] = (),
+    failed: list[ReportError] | None = None,
 ) -> list[Path]:
     """Write the reports beside the first document, into the folder `target`, or as the file `target` where
     that ends as a report does; returns what was written.
 
-    read: files that must stay. Raises UsageError where several reports would go to one file, and before any
-    is written.
+    read: files that must stay. failed: gets the reports that could not be made while the others were; None
+    raises the first of them, after the others are written. Raises UsageError where several reports would go
+    to one file, and before any is written.
     """
     check_reports(names)
     names = list(dict.fromkeys(names))
@@ -66,7 +75,14 @@ def write_reports(
             f"{target}: --report {','.join(names)} does not write this; add --report {target.suffix[1:]}"
         )
     folder = documents[0].path.parent if target is None or as_file else target
-    files = [each for name in names for each in REPORTS[name](documents)]
+    files, broken = [], []
+    for name in names:
+        try:
+            files += list(REPORTS[name](documents))
+        except TinyGraphRagError:
+            raise
+        except Exception as error:  # one report's mistake is no reason to withhold the others
+            broken.append(ReportError(f"--report {name} failed: {type(error).__name__}: {error}"))
     if as_file and len(files) != 1:
         listed = ", ".join(name for name, _ in files[:4])
         raise UsageError(
@@ -80,4 +96,8 @@ def write_reports(
         check_writable(path)
     for path, (_, content) in zip(written, files, strict=True):
         write_atomically(path, [content])
+    if failed is not None:
+        failed += broken
+    elif broken:
+        raise broken[0]
     return written

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
@@ -46,12 +46,9 @@ class Bm25Retriever(Retriever):
         return self.candidates.ranked(question, entities, bits[entities] / MILLI)
 
 
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-
-
 def relation_words(name: str) -> str:
     """`WRITTEN_BY`, `writtenBy` → `written by`."""
-    return _CAMEL.sub(" ", name).replace("_", " ").replace("-", " ").lower()
+    return " ".join(words_of_name(name))
 
 
 def own_text(graph: KnowledgeGraph, entity: int) -> str:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.language.function_words import REQUESTS
 from tiny_graph_rag.language.words import (
     NOUN_FOLLOWS,
     is_function_word,
@@ -253,11 +254,18 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 
 def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
-    """Words by place, in order, and the places of seeds; a place is a count of words and seeds."""
+    """Words by place, in order, and the places of seeds; a place is a count of words and seeds.
+
+    What asks for the answer at either end is left out: `List …`, `… 알려 줘` ask the same as without.
+    """
     marks = sorted(
         [(word.start, word.text) for word in words_of(masked)]
         + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
     )
+    while marks and marks[0][1] in REQUESTS:
+        del marks[0]
+    while marks and marks[-1][1] in REQUESTS:
+        del marks[-1]
     words = {place: text for place, (_, text) in enumerate(marks) if text != SEED}
     return words, [place for place, (_, text) in enumerate(marks) if text == SEED]
 

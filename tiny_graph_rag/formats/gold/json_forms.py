@@ -88,14 +88,21 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
                 problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
                 continue
             grades.update(dict.fromkeys(map(str, ids), grade))
-        known = {**(row.get("metadata") or {}), **row}
+        metadata, types = row.get("metadata") or {}, row.get("expected_doc_types") or []
+        if not isinstance(metadata, dict):
+            problems.append(f"{place}: 'metadata' must be an object, got {json_kind(metadata)}")
+            continue
+        if not isinstance(types, list):
+            problems.append(f"{place}: 'expected_doc_types' must be a list, got {json_kind(types)}")
+            continue
+        known = {**metadata, **row}
         questions.append(
             GoldQuestion(
                 id=str(row["query_id"]),
                 grades=grades,
                 query=str(row.get("query") or ""),
                 tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
-                expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
+                expected_types=tuple(map(str, types)),
             )
         )
     if problems:

@@ -1,0 +1,159 @@
+"""Files that mean harm, and files that must not be harmed."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_gold, write_kg
+
+GOLD_CSV = "query_id,doc_id,score\nq1,e1,1\nq2,e2,1\n"
+RUN = "q1 Q0 e1 1 .5 t\nq2 Q0 e1 1 .5 t\n"
+
+
+@pytest.mark.parametrize(
+    ("gold", "report"), [("x-questions.csv", "csv"), ("x.csv", "csv"), ("x-summary.csv", "csv,html")]
+)
+def test_no_report_overwrites_what_the_command_reads(
+    gold: str, report: str, own_folder: Path, run_cli
+) -> None:
+    (own_folder / gold).write_text(GOLD_CSV)
+    (own_folder / "run.trec").write_text(RUN)
+    done = run_cli(
+        "score", "--gold", f"./{gold}", "--run", "./run.trec", "-o", "./x.json", "--report", report
+    )
+    assert done.exit_code == 2, done.output
+    assert "reads that file" in done.output
+    assert (own_folder / gold).read_text() == GOLD_CSV
+    assert not (own_folder / "x.json").exists(), "refused before any work"
+
+
+def test_a_report_spares_the_prompt_that_lies_beside_the_results(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    (own_folder / "x.md").write_text("{context} {question}")
+    (own_folder / "config.yaml").write_text("generation: {prompt: x.md}\n")
+    command = ("eval", "--dataset", "./a-eval.jsonl", "-g", "./a-KG.json", "--skip-generation")
+    done = run_cli(*command, "-o", "./x.json", "--report", "md")
+    assert done.exit_code == 2, done.output
+    assert (own_folder / "x.md").read_text() == "{context} {question}"
+
+
+def test_a_report_that_fails_withholds_neither_the_others_nor_the_gates(
+    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tiny_graph_rag.report import reports
+
+    (own_folder / "gold.csv").write_text(GOLD_CSV)
+    (own_folder / "run.trec").write_text(RUN)
+
+    def broken(documents):
+        raise ZeroDivisionError("no such glyph")
+
+    monkeypatch.setitem(reports.REPORTS, "md", broken)
+    command = (
+        "score",
+        "--gold",
+        "./gold.csv",
+        "--run",
+        "./run.trec",
+        "-o",
+        "./x.json",
+        "--report",
+        "md,html",
+    )
+    done = run_cli(*command, "--junit", "./j.xml", "--fail-under", "recall@5>=0.9")
+    assert done.exit_code == 70
+    assert "--report md failed: ZeroDivisionError: no such glyph" in done.output
+    assert "recall@5" in done.output
+    assert (own_folder / "x.html").is_file()
+    assert (own_folder / "j.xml").is_file()
+
+
+YAML = {
+    "deep": ("[" * 30_000, "nested more than 50 deep"),
+    "deep mappings": ("{a: " * 30_000, "nested more than 50 deep"),
+    "laughs": (
+        "openai:\n prices:\n  a: &a [x,x,x,x,x,x,x,x,x]\n"
+        + "".join(
+            f"  {b}: &{b} [{','.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+        ),
+        "more than 20 aliases",
+    ),
+    "twice": ("openai: {model: a}\nopenai: {model: b}\n", "'openai' stands twice"),
+    "twice inside": ("openai: {model: a, model: b}\n", "'model' stands twice"),
+    "month 13": ("evaluation: {seed: 2026-13-45}\n", "a value can't be read"),
+    "infinite": ("openai: {timeout: .inf}\n", "must be"),
+    "no number": ("openai: {timeout: .nan}\n", "must be"),
+    "a date": ("openai: {model: 2026-01-01}\n", "must be text"),
+    "binary": ("openai: {model: !!binary x}\n", "not YAML"),
+    "a list of keys": ("? [a, b]\n: 1\n", "not YAML"),
+    "a NUL": ("openai: {model: 'a\0b'}\n", "not YAML"),
+    "an object": ("openai: !!python/object/apply:os.system [exit]\n", "not YAML"),
+    "many digits": ("openai: {max_tokens: " + "9" * 5000 + "}\n", "config.yaml"),
+    "vast": ("openai: {max_tokens: " + "9" * 400 + "}\n", "must be"),
+}
+
+
+@pytest.mark.parametrize("kind", YAML)
+def test_settings_of_any_kind_end_in_words(kind: str, own_folder: Path, run_cli) -> None:
+    text, said = YAML[kind]
+    (own_folder / "config.yaml").write_text(text)
+    done = run_cli("stats", "-g", "none.json")
+    assert done.exit_code == 2, done.output
+    assert said in done.output
+    assert len(done.output) < 2000
+
+
+def test_a_packed_file_unpacks_to_no_more_than_the_setting_allows(own_folder: Path, run_cli) -> None:
+    (own_folder / "config.yaml").write_text("running: {largest_unpacked: 0.01}\n")
+    bomb = gzip.compress(b'{"query": "' + b" " * (20 << 20) + b'"}')
+    (own_folder / "a-eval.jsonl.gz").write_bytes(bomb)
+    (own_folder / "a-KG.json.gz").write_bytes(bomb)
+    (own_folder / "run.jsonl.gz").write_bytes(bomb)
+    (own_folder / "gold.csv").write_text(GOLD_CSV)
+    for command in (
+        ("validate", "--dataset", "./a-eval.jsonl.gz", "-g", "./a-KG.json.gz"),
+        ("stats", "-g", "./a-KG.json.gz"),
+        ("score", "--gold", "./gold.csv", "--run", "./run.jsonl.gz"),
+    ):
+        done = run_cli(*command)
+        assert done.exit_code == 2, done.output
+        assert "unpacks to more than 0.01 GiB" in done.output
+        assert "running.largest_unpacked" in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("g.qrels", "q1 0 e1 ²\n"),
+        ("g.qrels", "q1 0 e1 --1\n"),
+        ("g.qrels", f"q1 0 e1 {2**70}\n"),
+        ("g.qrels", "q1 0 e\0 1\n"),
+        ("g.csv", "query_id,doc_id\nq1," + "x" * 200_000 + "\n"),
+        ("g.csv", "query_id,doc_id\nq1,\0\n"),
+        ("g.csv", "query_id,doc_id,doc_id\nq1,a,b\n"),
+        ("g.jsonl", '{"query": "a", "query": "b", "reference_entities": []}\n'),
+        ("g.jsonl", '{"query": "a", "reference_entities": [], "id": "\\ud800"}\n'),
+        ("g.jsonl", '{"query": "a", "reference_entities": ' + "[" * 3000 + "\n"),
+        ("g.json", '[{"query_id": "q1", "relevant_chunk_ids": ["e1"], "metadata": "x"}]'),
+        ("g.json", '[{"query_id": "q1", "relevant_chunk_ids": ["e1"], "expected_doc_types": 3}]'),
+        ("g.json", '{"q1": ' + "[" * 3000),
+    ],
+)
+def test_a_broken_gold_set_ends_in_words(name: str, content: str, own_folder: Path, run_cli) -> None:
+    (own_folder / name).write_text(content)
+    (own_folder / "run.trec").write_text(RUN)
+    done = run_cli("score", "--gold", f"./{name}", "--run", "./run.trec", "-o", "-")
+    assert done.exit_code == 2, done.output
+    assert done.output.startswith("error: ")
+
+
+def test_a_bare_carriage_return_in_a_csv_field_is_part_of_it(own_folder: Path, run_cli) -> None:
+    (own_folder / "g.csv").write_bytes(b'query_id,doc_id\nq1,"a\rb"\n')
+    (own_folder / "run.jsonl").write_text('{"id": "q1", "entities": [{"id": "a\\rb", "score": 1}]}\n')
+    done = run_cli("score", "--gold", "./g.csv", "--run", "./run.jsonl", "-o", "-", "--measures", "recall@5")
+    assert json.loads(done.stdout)["summary"]["measures"]["recall@5"]["mean"] == 1.0
