@@ -202,3 +202,17 @@ def digest(judged: Judged) -> str:
     columns = {each: each.compute(judged) for each in EVERY}
     summary = means(columns, weights=weights(judged, EVERY))
     return hashlib.sha256(repr([(str(each), mean) for each, mean in summary.items()]).encode()).hexdigest()
+
+
+def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:
+    """Of two references n00 (the seed, not in the list) and n01 (in it) bear one, n05 bears the other."""
+    references = [
+        (Reference("twin", 1, (0, 1), "name", 0), Reference("far", 1, (5,), "name", 1)),
+    ]
+    judgments = Judgments.of(references, len(graph), [()])
+    run = run_of([1, 2])
+    facts = graph_facts(
+        graph, run, judgments, seeds=[frozenset({0})], expected_types=[[]], relationships=[[]]
+    )
+    judged = judge(run, judgments, facts=facts)
+    assert Measure.parse("context_completeness").compute(judged).tolist() == [0.5]

@@ -40,8 +40,8 @@ class Rubric:
 
     text: what the model is told, `---` between system and user message, with places such as {question}.
     scores: the names of its scores. value: its reply → their values; raises ValueError for a reply of another
-    form. needs_truth: asked only where there is a true answer; needs_answer: only where the question was
-    answered.
+    form. worst: what each score is where the reply can't be had or read. needs_truth: asked only where there
+    is a true answer; needs_answer: only where the question was answered.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Rubric:
     value: Value
     needs_truth: bool = False
     needs_answer: bool = True
+    worst: float = 0.0
 
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """Filled in one pass, so that no answer can pass for a place."""
@@ -60,11 +61,13 @@ class Rubric:
             Message("user", _PLACE.sub(lambda found: values[found[1]], user.strip())),
         )
 
-    def read(self, text: str) -> Json:
-        """The reply as an object, checked. Raises ValueError in words."""
+    def read(self, text: str, entities: int | None = None) -> Json:
+        """The reply as an object, checked. entities: how many were sent to be graded. Raises ValueError."""
         reply = read_object(text)
         try:
             self.value(reply)
+            if entities is not None:
+                _check_places(reply, entities)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the reply is not of the form asked for ({error})") from None
         return reply
@@ -81,6 +84,7 @@ def judge(
     schema: Json,
     needs_truth: bool = False,
     needs_answer: bool = True,
+    worst: float = 0.0,
     text: str = "",
 ) -> Callable[[Value], Value]:
     """Register a judge by what its reply is worth; the rest as in Rubric.
@@ -93,7 +97,7 @@ def judge(
         if not told:
             package = value.__module__.rpartition(".")[0]
             told = resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
-        JUDGES.add(name, Rubric(name, told, scores, schema, value, needs_truth, needs_answer), value)
+        JUDGES.add(name, Rubric(name, told, scores, schema, value, needs_truth, needs_answer, worst), value)
         return value
 
     return register
@@ -139,6 +143,7 @@ def _faithfulness(reply: Json) -> dict[str, float]:
     "coherence, relevance, fluency, consistency, readability, 1 to 5 each",
     scores=QUALITIES,
     schema=strict_object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
+    worst=1.0,
 )
 def _quality(reply: Json) -> dict[str, float]:
     return {name: float(_grade(reply[name], 1, 5)) for name in QUALITIES}
@@ -160,11 +165,26 @@ def _retrieval(reply: Json) -> dict[str, float]:
 
 
 def entity_grades(reply: Json) -> dict[int, int]:
-    """Place of the entity in the list (from 1) → grade; the first grade of an entity counts."""
-    found: dict[int, int] = {}
-    for each in reply["grades"]:
-        found.setdefault(int(each["entity"]), _grade(each["grade"], 0, 2))
-    return found
+    """Place of the entity in the list (from 1) → grade."""
+    return {int(each["entity"]): _grade(each["grade"], 0, 2) for each in reply["grades"]}
+
+
+def _check_places(reply: Json, entities: int) -> None:
+    """Every entity that was sent has one grade, and nothing else has. Raises ValueError."""
+    places = sorted(int(each["entity"]) for each in reply["grades"])
+    wanted = list(range(1, entities + 1))
+    if places == wanted:
+        return
+    missing = sorted(set(wanted) - set(places))
+    invented = sorted(set(places) - set(wanted))
+    said = (
+        f"no grade for {missing[0]}"
+        if missing
+        else f"a grade for {invented[0]}"
+        if invented
+        else "two for one"
+    )
+    raise ValueError(f"wanted one grade for each of {entities} entities, got {said}")
 
 
 @judge(

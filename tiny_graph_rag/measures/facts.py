@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.measures.judged import NO_ITEM, matched_in_order
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.resolve import Judgments
@@ -38,13 +39,15 @@ class RetrievedContext:
     among them.
 
     returned: the ranked list. added: what of it is no seed. relevant: entities that can fill a reference.
-    relations: rows of the graph. held: of each reference relationship, the relations that are it.
+    filled: how many relevant items seeds and list fill together, one entity one item. relations: rows of the
+    graph. held: of each reference relationship, the relations that are it.
     """
 
     seeds: frozenset[int]
     returned: frozenset[int]
     added: frozenset[int]
     relevant: frozenset[int]
+    filled: int
     relations: tuple[int, ...]
     references: tuple[RelationReference, ...]
     held: tuple[tuple[int, ...], ...]
@@ -92,6 +95,7 @@ def graph_facts(
                 returned,
                 returned - seeds[question],
                 relevant,
+                _filled(judgments, question, (returned | seeds[question]) & relevant),
                 tuple(relations.tolist()),
                 references,
                 tuple(_held(graph, relations, each) for each in references),
@@ -107,6 +111,12 @@ def graph_facts(
         return graph.entities.source_chunks[entity] if entity < len(graph) else ()
 
     return Facts([frozenset(map(fold, each)) for each in expected_types], type_of, sources_of, context)
+
+
+def _filled(judgments: Judgments, question: int, entities: frozenset[int]) -> int:
+    """Several bearers of one reference fill it once."""
+    keys = np.array(sorted(entities), dtype=np.int64) + question * judgments.universe
+    return sum(item != NO_ITEM for item in matched_in_order(keys, judgments))
 
 
 def _inside(graph: KnowledgeGraph, entities: frozenset[int]) -> NDArray[np.int64]:

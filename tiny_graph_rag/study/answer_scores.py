@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,19 +15,21 @@ from tiny_graph_rag.measures import Mean, means
 from tiny_graph_rag.measures.statistics import SHARE, Groups
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 
-BOUNDS = {**dict.fromkeys(QUALITIES, (1.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
+BOUNDS = {**dict.fromkeys(QUALITIES, (0.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSlice:
     """rows: the questions of the slice. answered: with a text; failed: with an error; abstained: of the
-    answered, those that say that they have no answer."""
+    answered, those that say that they have no answer. unjudged: score → answers that count as its worst value
+    because no verdict could be had or read."""
 
     rows: tuple[int, ...]
     answered: int
     failed: int
     abstained: int
     scores: dict[str, Mean]
+    unjudged: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,4 +64,5 @@ def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> Answ
             bounds={name: BOUNDS.get(name, SHARE) for name in names},
             groups=None if groups is None else groups[list(rows)],
         ),
+        unjudged=dict(Counter(name for each in chosen for name in sorted(each.unjudged))),
     )

@@ -69,9 +69,9 @@ function summarySection(data) {
     el("p", { class: "counts" }, countWords(summary).map((each) => el("span", {}, each))));
 }
 
-function intervalWords({ low, high, n, reliable }) {
+function intervalWords({ low, high, n, reliable, failed }) {
   const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
-  return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}`;
+  return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}${failed ? `, ${t("{n} failed (worst value)", { n: count(failed) })}` : ""}`;
 }
 
 // The mean as a dot and its interval as a line, from 0 to 1.
