@@ -109,6 +109,7 @@ COMMANDS = (
     "score",
     "sweep",
     "compare",
+    "history",
     "query",
     "report",
     "stats",

@@ -58,6 +58,14 @@ def evaluate_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again when graph, gold set, vocabulary or settings change; show what moved.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
     label: Label = None,
@@ -134,6 +142,12 @@ def evaluate_command(
 
         form = form_of(saved, save_run_format)
         check_writable(saved)
+    if watch:
+        from tiny_graph_rag.cli.watching import watch as run_again
+
+        if out.to_stdout or examples.path is None:
+            raise UsageError("--watch compares results files; leave out `-o -`")
+        run_again(session, target, examples.path, session.graph_path(graph, examples))
     answering = prepare(session, generating, examples, target)
     out.keep_apart(
         target,

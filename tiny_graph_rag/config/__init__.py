@@ -42,6 +42,12 @@ __all__ = [
 ]
 
 
+def spelled_setting(name: str, value: object) -> str:
+    """`fuzzy 0.85`, `exclude-seeds`: a setting as its flag says it."""
+    shown = "" if value is True else "off" if value is False else "none" if value is None else str(value)
+    return f"{name.replace('_', '-')} {shown}".strip()
+
+
 def language(environment: Mapping[str, str] | None = None) -> str:
     """The language that the user's locale asks for, English where the program doesn't speak it."""
     return of_locale(os.environ if environment is None else environment)

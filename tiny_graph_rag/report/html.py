@@ -62,6 +62,12 @@ def results_page(
     return page(str(dataset), page_data(document, others or [], peers), RESULT_SCRIPTS)
 
 
+def history_page(folder: str, document: Json) -> str:
+    """The page of results over time. folder: what to call them."""
+    scripts = ("data.js", "dom.js", "charts.js", "summary.js", "list.js", "history.js")
+    return page(folder, {**document, "name": folder}, scripts)
+
+
 def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     """A page that shows `data` by the scripts named, in this order."""
     folder = resources.files("tiny_graph_rag.report") / "page"

@@ -32,7 +32,7 @@ function masthead(data) {
 
 // How these results were made: the command, and every setting that is not the default.
 function settings(head) {
-  const changed = head.kind === "score" ? [] : Object.entries(head.settings ?? {});
+  const changed = head.kind === "score" ? [] : Object.entries(head.changed ?? {});
   if (!changed.length && !head.made?.command) return null;
   return el("details", { class: "made" }, el("summary", {}, t("How these results were made")),
     head.made?.command && el("pre", {}, el("code", {}, cut(head.made.command, 2000))),
