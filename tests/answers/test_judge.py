@@ -182,7 +182,7 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
 def test_a_grade_for_each_entity_that_was_sent_and_for_no_other(places, said) -> None:
     text = json.dumps({"grades": [{"entity": place, "grade": 1, "reason": ""} for place in places]})
     with pytest.raises(ValueError, match=said):
-        RUBRICS["retrieval"].read(text, entities=3)
+        JUDGES["retrieval"].read(text, entities=3)
 
 
 def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_cli, monkeypatch) -> None:

@@ -20,7 +20,8 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.measures.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]

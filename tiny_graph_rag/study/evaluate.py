@@ -18,7 +18,8 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, make_retriever
 from tiny_graph_rag.run import Run
