@@ -7,12 +7,13 @@ something is shown or written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
 
@@ -71,6 +72,32 @@ class KnowledgeGraph:
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
         rank, _ = rank_by_name(list(entities.names), entities.ids)
         return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
+
+    def extended_by(self, names: Sequence[str], type: str) -> KnowledgeGraph:
+        """The same graph with an entity of this type more for each name; they have no relations.
+
+        Rows keep their numbers; what was derived of the graph is derived anew.
+        """
+        if not names:
+            return self
+        known = set(self.entities.ids)
+        ids = [name if name not in known else f"{name} (not in the graph)" for name in names]
+        old, more = self.entities, len(names)
+        nothing = [""] * more
+        entities = Entities(
+            ids=Strings.of([*old.ids, *ids]),
+            names=Strings.of([*old.names, *names]),
+            types=Categories.of([*old.types, *[type] * more]),
+            descriptions=Strings.of([*old.descriptions, *nothing]),
+            aliases=StringLists.of([*old.aliases, *[[]] * more]),
+            source_chunks=StringLists.of([*old.source_chunks, *[[]] * more]),
+            details=Strings.of([*old.details, *nothing]),
+        )
+        rank, _ = rank_by_name(list(entities.names), entities.ids)
+        slots = self.adjacency
+        ends = np.full(more, slots.indptr[-1], dtype=np.int64)
+        adjacency = replace(slots, indptr=np.concatenate([slots.indptr, ends]))
+        return replace(self, entities=entities, adjacency=adjacency, name_rank=rank, derivations=Derived())
 
     @classmethod
     def of_columns(

@@ -7,7 +7,14 @@ from pathlib import Path
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, decode_utf8, read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head, best_fit
-from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, GoldFormat, GoldQuestion, GoldSet, gold_format
+from tiny_graph_rag.formats.gold.base import (
+    GOLD_FORMATS,
+    GoldFormat,
+    GoldQuestion,
+    GoldSet,
+    gold_format,
+    looks_like_a_run,
+)
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "GoldQuestion", "GoldSet", "detected", "gold_format", "read_gold"]
 
@@ -31,11 +38,11 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
     head = Head.of(path)
-    if isinstance(head.first, dict) and ("entities" in head.first or "topk" in head.first):
+    found = best_fit(GOLD_FORMATS, head, "--gold-format")
+    if found is None and looks_like_a_run(head.first):
         raise DatasetError(
             f"{path.name}:1: this looks like a run, not like a gold set; is it meant as --run?"
         )
-    found = best_fit(GOLD_FORMATS, head, "--gold-format")
     if found is None:
         if not decode_utf8(read_bytes(path), path).strip():
             raise DatasetError(f"{path.name}: the file is empty")

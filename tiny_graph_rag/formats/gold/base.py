@@ -72,3 +72,8 @@ def gold_format(
         return reader
 
     return register
+
+
+def looks_like_a_run(value: Any) -> bool:
+    """Whether the first JSON value of a file speaks of a run, which somebody took for a gold set."""
+    return isinstance(value, dict) and ("entities" in value or "topk" in value)

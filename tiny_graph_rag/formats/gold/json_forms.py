@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,12 @@ from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format
+from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format, looks_like_a_run
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.tables import json_document
 
 RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
 RAG_TAGS = ("query_type", "difficulty", "category")
-
-
-def _is_ours(value: Any) -> bool:
-    return isinstance(value, dict) and ("reference_entities" in value or "query" in value)
 
 
 def _is_rag(value: Any) -> bool:
@@ -32,20 +29,30 @@ def _is_rag(value: Any) -> bool:
     )
 
 
-def _fits_jsonl(head: Head) -> Fit:
-    return Fit.SURE if _is_ours(head.first) and not _is_rag(head.first) else Fit.NO
+def _form(head: Head) -> str:
+    """Which of the forms below it is; "" for what is none."""
+    if not head.is_json:
+        return ""
+    first = head.first
+    if isinstance(first, dict) and isinstance(first.get("results"), list):
+        first = first["results"]
+    one = first[0] if isinstance(first, list) and first else first
+    if isinstance(one, dict) and "evidence" in one and "ground_truth" in one:
+        return "evidence"
+    if isinstance(one, dict) and ("reference_entities" in one or "msg" in one):
+        return "jsonl"
+    if looks_like_a_run(first):
+        return ""
+    if _is_rag(first):
+        return "rag"
+    return "jsonl" if isinstance(first, dict) and "query" in first else "contest"
 
 
-def _fits_rag(head: Head) -> Fit:
-    return Fit.SURE if _is_rag(head.first) else Fit.NO
+def _fits(form: str) -> Callable[[Head], Fit]:
+    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
 
 
-def _fits_contest(head: Head) -> Fit:
-    other = not head.is_json or _is_ours(head.first) or _is_rag(head.first)
-    return Fit.NO if other else Fit.SHAPE
-
-
-@gold_format("jsonl", "JSONL of our own: query and reference_entities, an object a line", _fits_jsonl)
+@gold_format("jsonl", "JSONL of our own: query and reference_entities, an object a line", _fits("jsonl"))
 def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
     return [
@@ -70,7 +77,7 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     ]
 
 
-@gold_format("rag", "RAG gold JSON: query_id and relevant_chunk_ids", _fits_rag)
+@gold_format("rag", "RAG gold JSON: query_id and relevant_chunk_ids", _fits("rag"))
 def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
     problems: list[str] = []
@@ -110,6 +117,36 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     return questions
 
 
+@gold_format(
+    "evidence", "fast-graphrag's benchmark results: question, evidence, ground_truth", _fits("evidence")
+)
+def read_evidence(path: Path, split: str | None) -> list[GoldQuestion]:
+    """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
+
+    A run and its gold set in one; questions are known by their text.
+    """
+    problems: list[str] = []
+    questions = []
+    for number, row in enumerate(_rows(path), start=1):
+        truths = row.get("ground_truth") if isinstance(row, dict) else None
+        truths = [truths] if isinstance(truths, str) else truths
+        if not isinstance(truths, list) or not isinstance(row.get("question"), str):
+            problems.append(
+                f"{path.name}: question {number}: wanted 'question' and a list 'ground_truth', "
+                f"got {json_kind(row)}"
+            )
+            continue
+        texts = tuple(dict.fromkeys(map(str, truths)))
+        questions.append(
+            GoldQuestion(
+                id=row["question"], grades=dict.fromkeys(texts, 1), query=row["question"], texts=texts
+            )
+        )
+    if problems:
+        raise DatasetError(*problems)
+    return questions
+
+
 def _rows(path: Path) -> list[Any]:
     text = decode_utf8(read_bytes(path), path)
     try:
@@ -127,6 +164,10 @@ def _line(line: str, number: int, path: Path) -> Any:
         return parse_json(line)
     except NotJsonError as error:
         raise DatasetError(error.at(path, number)) from error
+
+
+def _fits_contest(head: Head) -> Fit:
+    return Fit.SHAPE if _form(head) == "contest" else Fit.NO
 
 
 @gold_format("contest", "one JSON object: question id to document ids", _fits_contest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.errors import RunError
@@ -10,7 +11,16 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head, best_fit
 from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
 
-__all__ = ["RUN_FORMATS", "Retrieved", "RunFormat", "WrittenRun", "detected", "read_run", "run_format"]
+__all__ = [
+    "RUN_FORMATS",
+    "Retrieved",
+    "RunFormat",
+    "WrittenRun",
+    "detected",
+    "in_order",
+    "read_run",
+    "run_format",
+]
 
 
 def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> WrittenRun:
@@ -23,18 +33,21 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     run = RUN_FORMATS[format].read(path)
     if not run.rankings:
         raise RunError(f"{path.name}: the run is empty")
-    rankings = {key: _ordered(places, key, path, ties) for key, places in run.rankings.items()}
-    return WrittenRun(rankings, format, run.latency_seconds, run.usage)
+    rankings = {
+        key: in_order(places, f"{path.name}: question {key!r}", ties) for key, places in run.rankings.items()
+    }
+    return replace(run, rankings=rankings, format=format)
 
 
-def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> list[Retrieved]:
+def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Retrieved]:
+    """A ranking in the order in which it is scored. what: whose it is, for the message of a RunError."""
     given = sum(each.score is not None for each in places)
     if not given:
         return places
     if given < len(places):
-        raise RunError(f"{path.name}: question {question!r}: {given} of {len(places)} entities have a score")
+        raise RunError(f"{what}: {given} of {len(places)} entities have a score")
     if any(math.isnan(each.score or 0.0) for each in places):
-        raise RunError(f"{path.name}: question {question!r} has a NaN score; NaN has no place in an order")
+        raise RunError(f"{what} has a NaN score; NaN has no place in an order")
     if ties == "trec":
         from struct import pack, unpack
 
@@ -52,10 +65,12 @@ def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> l
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises RunError where it is none."""
     head = Head.of(path)
-    if isinstance(head.first, dict) and "reference_entities" in head.first:
-        raise RunError(f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?")
     found = best_fit(RUN_FORMATS, head, "--run-format")
     if found is None:
+        if isinstance(head.first, dict) and "reference_entities" in head.first:
+            raise RunError(
+                f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?"
+            )
         if not decode_utf8(read_bytes(path), path).strip():
             raise RunError(f"{path.name}: the run is empty")
         raise RunError(

@@ -6,8 +6,8 @@ entry point in the group `tiny_graph_rag.run_formats`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,13 +34,34 @@ class Retrieved(NamedTuple):
 class WrittenRun:
     """A run as its file has it. rankings: question → places, best first, duplicates and all.
 
-    latency_seconds: of the questions that say it. usage: token counts of a question, as written.
+    latency_seconds: of the questions that say it. usage: token counts of a question, as written. queries: the
+    question's text, where the file has it: what a gold set's ids do not find, its texts may.
     """
 
     rankings: dict[str, list[Retrieved]]
     format: str = ""
     latency_seconds: dict[str, float] = field(default_factory=dict)
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+
+    def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
+        """The same run under a gold set's ids, where it has none of them but knows questions by their text.
+
+        ids: id → the question's text.
+        """
+        if not ids or any(key in ids for key in self.rankings):
+            return self
+        id_of = {text: id for id, text in ids.items() if text}
+        new = {key: id_of.get(self.queries.get(key, key), key) for key in self.rankings}
+        if len(set(new.values())) < len(new):
+            return self
+        return replace(
+            self,
+            rankings={new[key]: each for key, each in self.rankings.items()},
+            latency_seconds={new[key]: each for key, each in self.latency_seconds.items()},
+            usage={new[key]: each for key, each in self.usage.items()},
+            queries={new[key]: each for key, each in self.queries.items()},
+        )
 
 
 RunReader = Callable[[Path], WrittenRun]
