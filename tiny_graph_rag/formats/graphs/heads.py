@@ -145,6 +145,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "graphml",
         "rdf",
         "triples",
+        "streams",
     ),
 )
 
