@@ -30,6 +30,8 @@ BY_NAME = {
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
     *("error", "warning"),
+    *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
+    *("{n} questions came: {ids}", "{n} questions went: {ids}"),
     "references that mean nothing now ({n}): {names}",
     "references that mean something else now ({n}): {names}",
 }
