@@ -119,6 +119,7 @@ COMMANDS = (
     "validate",
     "generate",
     "recommend",
+    "curate",
     "dataset",
 )
 

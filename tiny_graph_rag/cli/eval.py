@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,10 +32,22 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
+from tiny_graph_rag.cli.session import (
+    PROGRESS_FROM,
+    Session,
+    check_cutoff,
+    check_measures,
+    described,
+    settings_line,
+)
 from tiny_graph_rag.config.sections import COMPACT, FULL
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
 from tiny_graph_rag.linking import LLM, make_linker
+from tiny_graph_rag.retrieval import is_own, make_retriever
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config
+    from tiny_graph_rag.retrieval import RetrieverMaker
 
 
 @command(app, "eval", MEASURE)
@@ -161,11 +174,20 @@ def evaluate_command(
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
         return
+    own = is_own(config.retrieval.retriever)
+    if own and kinds:
+        raise UsageError(
+            "--perturb would ask your own retriever every question once more a kind; leave it out"
+        )
     with (
         nullcontext(make_linker) if answering is None else answering.linker_maker(len(examples)) as maker,
-        session.progress("retrieving", len(examples)) as progress,
+        session.progress("retrieving", len(examples), least=0 if own else PROGRESS_FROM) as progress,
     ):
-        evaluation = evaluate(knowledge, examples, config, computed, progress, maker)
+        maker_of_retrievers: RetrieverMaker = make_retriever
+        if own:
+            maker_of_retrievers = asking_own(config, generating, None if out.to_stdout else target, progress)
+        shown = (lambda done: None) if own else progress
+        evaluation = evaluate(knowledge, examples, config, computed, shown, maker, maker_of_retrievers)
     if saved is not None:
         known = knowledge.entities
         questions = [each.id for each in examples]
@@ -199,6 +221,25 @@ def evaluate_command(
     except TinyGraphRagError as failed:
         problems.insert(0, failed)
     end_with(problems)
+
+
+def asking_own(
+    config: Config, generating: Generating, results: Path | None, progress: Callable[[int, str], None]
+) -> RetrieverMaker:
+    """A function of the user's as the retriever, with this run's journal beside its results."""
+    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING, Asking, make_own
+
+    journal = None
+    if results is not None:
+        journal = results.with_name(results.name.removesuffix(".json") + JOURNAL_ENDING)
+    asking = Asking(
+        config.openai.concurrency,
+        config.openai.timeout,
+        journal,
+        generating.resume or generating.retry_failed,
+        progress,
+    )
+    return make_own(config.retrieval.retriever, asking)
 
 
 def _kinds(perturb: str | None) -> tuple[str, ...]:

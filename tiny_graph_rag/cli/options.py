@@ -172,6 +172,7 @@ class Generating:
     prompt: Annotated[str | None, from_config("--prompt")] = None
     context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
     concurrency: Annotated[int | None, from_config("--concurrency")] = None
+    timeout: Annotated[float | None, from_config("--timeout")] = None
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -204,6 +205,7 @@ GENERATION_SETTINGS = (
     "prompt",
     "context_tokens",
     "concurrency",
+    "timeout",
     "judge",
     "accuracy_model",
     "bleu",

@@ -38,7 +38,9 @@ def score(
     run: Annotated[
         Path,
         typer.Option(
-            "--run", help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet.", rich_help_panel=INPUT
+            "--run",
+            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (each shape: docs/runs.md).",
+            rich_help_panel=INPUT,
         ),
     ],
     gold: Annotated[

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures.base import (
     Column,
     added_up,
@@ -23,6 +24,9 @@ from tiny_graph_rag.measures.judged import Judged
 
 TREC_EVAL = "trec_eval 9"
 TUTORIAL = "K-RAG evaluators"
+MOST_EXPONENT = 1000  # of ndcg_exp: the sum of many such gains is still finite
+
+Grades = NDArray[np.int32] | NDArray[np.float64]
 
 
 def _best_precision(judged: Judged, cutoff: int | None) -> Column:
@@ -152,11 +156,18 @@ def _dcg(gains: NDArray[np.float64]) -> Column:
     return added_up(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
 
 
-def _gain(grades: NDArray[np.int32], cutoff: int | None) -> NDArray[np.float64]:
+def _gain(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
     return grades[:, :cutoff].astype(np.float64)
 
 
-def _exponential(grades: NDArray[np.int32], cutoff: int | None) -> NDArray[np.float64]:
+def _exponential(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
+    """Raises UsageError for a grade whose gain no number can hold."""
+    most = float(grades.max(initial=0))
+    if most > MOST_EXPONENT:
+        raise UsageError(
+            f"ndcg_exp gains 2^grade, which no number holds for a grade of {most:g} (at most "
+            f"{MOST_EXPONENT}); use ndcg"
+        )
     return np.exp2(_gain(grades, cutoff)) - 1
 
 

@@ -6,6 +6,7 @@ registers one as an entry point, name to Retriever class, in the group `tiny_gra
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,9 @@ __all__ = [
     "BUILT_IN",
     "Reason",
     "Retriever",
+    "RetrieverMaker",
     "Task",
+    "is_own",
     "make_retriever",
     "retriever_class",
     "retriever_names",
@@ -48,13 +51,31 @@ def make_retriever(
     judgments: Judgments | None = None,
 ) -> Retriever:
     """The retriever that `config.retrieval.retriever` names. Raises UsageError for an unknown name."""
-    name, _, argument = config.retrieval.retriever.partition(":")
+    spec = config.retrieval.retriever
+    if is_own(spec):
+        from tiny_graph_rag.retrieval.own import OwnRetriever
+
+        return OwnRetriever.of(Task(graph, config, spec, examples, judgments))
+    name, _, argument = spec.partition(":")
     found = retriever_class(name)
     if argument and not found.argument:
         raise UsageError(f"--retriever {name} takes nothing after a colon, got {argument!r}")
     if found.argument and not argument:
         raise UsageError(f"--retriever {name} wants {name}:{found.argument}")
     return found.of(Task(graph, config, argument, examples, judgments))
+
+
+RetrieverMaker = Callable[
+    [KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever
+]  # as `make_retriever` is one
+
+
+def is_own(spec: str) -> bool:
+    """Whether `--retriever` names a user's function: `file.py:function`, `package.module:function`."""
+    place, _, function = spec.rpartition(":")
+    if not place or not function.isidentifier():
+        return False
+    return place.endswith(".py") or ("." in place and all(part.isidentifier() for part in place.split(".")))
 
 
 def retriever_names() -> list[str]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -50,6 +53,25 @@ class Task:
     judgments: Judgments | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreign:
+    """What a retriever of somebody else's did, a value a question of the gold set.
+
+    graph: with an entity for every name that it returned and the graph lacks, behind the `known` ones.
+    seconds: of each question;
+    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it.
+    """
+
+    graph: KnowledgeGraph
+    known: int
+    seconds: NDArray[np.float64]
+    wall_seconds: float
+    errors: tuple[str | None, ...]
+    answers: tuple[str | None, ...]
+    contexts: tuple[str | None, ...]
+    usage: tuple[dict[str, Any], ...]
+
+
 class Retriever(ABC):
     """Ranks the entities of one graph. Made once for a task, asked with many questions."""
 
@@ -74,6 +96,10 @@ class Retriever(ABC):
     def notes(self) -> list[str]:
         """What a user should hear after it was asked, such as what was paid."""
         return []
+
+    def foreign(self) -> Foreign | None:
+        """What it did, where it is not ours; asked for once, after `prepare`."""
+        return None
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         """What the place of row `row` of a run for this question is made of; empty where it has no parts."""

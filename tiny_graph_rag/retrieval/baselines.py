@@ -177,7 +177,8 @@ class RunFileRetriever(Retriever):
         index = NameIndex.of(task.graph)
         self.rankings: dict[str, list[int]] = {}
         strangers: dict[str, None] = {}
-        for question, places in read_run(path).rankings.items():
+        queries = {each.id: each.query for each in task.examples or ()}
+        for question, places in read_run(path).keyed_by(queries).rankings.items():
             ranking = self.rankings.setdefault(question, [])
             for place in places:
                 row = rows.get(place.id)

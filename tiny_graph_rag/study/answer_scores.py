@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +11,8 @@ import numpy as np
 from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import QUALITIES
+from tiny_graph_rag.answers.scores import agreement_scores, failed_scores
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.measures import Mean, means
 from tiny_graph_rag.measures.statistics import SHARE, Groups
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
@@ -39,6 +41,22 @@ class Answered:
     answers: Answers
     overall: AnswerSlice
     by_tag: dict[str, AnswerSlice]
+
+
+def scores_of_own(
+    answers: Sequence[str | None], errors: Sequence[str | None], examples: Iterable[Example]
+) -> list[dict[str, float]]:
+    """Of answers that a user's retriever gave itself, a question each; {} where nobody answers.
+
+    A question that failed, or was not answered where others were, scores 0.
+    """
+    if not any(answer is not None for answer in answers):
+        return [{} for _ in answers]
+    rows = []
+    for answer, error, example in zip(answers, errors, examples, strict=True):
+        scores = agreement_scores(answer or "", example, bleu=False)
+        rows.append(scores if answer is not None and error is None else failed_scores(scores))
+    return rows
 
 
 def summarise_answers(

@@ -22,7 +22,7 @@ from tiny_graph_rag.linking import LLM, make_linker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
-from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.retrieval import is_own, make_retriever
 from tiny_graph_rag.study.advice import hops_wanted
 from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph
 from tiny_graph_rag.study.verdicts import Verdict
@@ -67,7 +67,12 @@ def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
     """Every flag that could help against a loss that occurs, tried; the best retriever of several."""
     config = evaluation.config.retrieval
     asks = config.linker == LLM or config.retriever.partition(":")[0] in PAYING or "dense" in config.retriever
-    if asks or config.relation_similarity != "words" or len(evaluation.graph) > MOST_ENTITIES:
+    if (
+        asks
+        or is_own(config.retriever)
+        or config.relation_similarity != "words"
+        or len(evaluation.graph) > MOST_ENTITIES
+    ):
         return ()
     found: dict[str, Trial] = {}
     for verdict, settings in _candidates(evaluation):

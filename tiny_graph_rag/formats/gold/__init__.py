@@ -92,6 +92,13 @@ def detected(path: Path) -> str:
                 first = parse_json(text)
             except NotJsonError as error:
                 raise DatasetError(error.at(path)) from error
+        if isinstance(first, dict) and isinstance(first.get("results"), list):
+            first = first["results"]
+        one = first[0] if isinstance(first, list) and first else first
+        if isinstance(one, dict) and "evidence" in one and "ground_truth" in one:
+            return "evidence"
+        if isinstance(one, dict) and ("reference_entities" in one or "msg" in one):
+            return "jsonl"
         if isinstance(first, dict) and ("entities" in first or "topk" in first):
             raise DatasetError(
                 f"{path.name}:1: this looks like a run, not like a gold set; is it meant as --run?"

@@ -81,6 +81,34 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     return questions
 
 
+@gold_format("evidence")
+def read_evidence(path: Path, split: str | None) -> list[GoldQuestion]:
+    """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
+
+    A run and its gold set in one; questions are known by their text.
+    """
+    problems: list[str] = []
+    questions = []
+    for number, row in enumerate(_rows(path), start=1):
+        truths = row.get("ground_truth") if isinstance(row, dict) else None
+        truths = [truths] if isinstance(truths, str) else truths
+        if not isinstance(truths, list) or not isinstance(row.get("question"), str):
+            problems.append(
+                f"{path.name}: question {number}: wanted 'question' and a list 'ground_truth', "
+                f"got {json_kind(row)}"
+            )
+            continue
+        texts = tuple(dict.fromkeys(map(str, truths)))
+        questions.append(
+            GoldQuestion(
+                id=row["question"], grades=dict.fromkeys(texts, 1), query=row["question"], texts=texts
+            )
+        )
+    if problems:
+        raise DatasetError(*problems)
+    return questions
+
+
 def _rows(path: Path) -> list[Any]:
     text = decode_utf8(read_bytes(path), path)
     try:

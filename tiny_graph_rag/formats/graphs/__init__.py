@@ -6,10 +6,11 @@ To add a format, write `formats/graphs/<name>.py` with a reader under `@graph_fo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.columns.stamps import Stamp, stamp_of
 from tiny_graph_rag.errors import GraphError
@@ -17,6 +18,9 @@ from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.graphs.heads import FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.graph.large import Triples
 
 MODULES = (  # the first that recognises a file reads it: the particular before the general
     "kg_json",
@@ -31,15 +35,20 @@ MODULES = (  # the first that recognises a file reads it: the particular before 
     "graphml",
     "rdf",
     "triples",
+    "streams",
 )
+STREAMED = ("triples", "triples in Parquet")
+STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
-def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
+def read_graph(
+    path: Path, cache: Path | None = None, say: Callable[[str], None] = lambda text: None
+) -> KnowledgeGraph:
     """Load a knowledge graph of any known writer from its file or its folder.
 
     Raises GraphError with everything that is wrong with it. cache: the folder that keeps loaded graphs
-    (graph/cache.py); None always reads the files.
+    (graph/cache.py); None always reads the files. say: told what is done where that takes minutes.
     """
     format, paths = found_at(path)
 
@@ -56,7 +65,18 @@ def read_graph(path: Path, cache: Path | None = None) -> KnowledgeGraph:
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
-    return replace(GraphCache(cache).graph(paths, load), name=name)
+    return replace(GraphCache(cache).graph(paths, load, lambda: _large(format, paths), say), name=name)
+
+
+def _large(format: GraphFormat, paths: Sequence[Path]) -> Triples | None:
+    """The triples of files that are loaded piece by piece."""
+    if format.name not in STREAMED or paths[0].stat().st_size < STREAMED_FROM_BYTES:
+        return None
+    from tiny_graph_rag.formats.graphs.streams import triples_of
+    from tiny_graph_rag.graph.large import LARGE_FROM_ROWS
+
+    triples = triples_of(paths[0])
+    return triples if triples is not None and triples.rows >= LARGE_FROM_ROWS else None
 
 
 def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:

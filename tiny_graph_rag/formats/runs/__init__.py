@@ -8,15 +8,15 @@ to know its files.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import RunError
+from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.tables import check_format
+from tiny_graph_rag.formats.tables import check_format, json_document
 
 
 class Retrieved(NamedTuple):
@@ -38,13 +38,50 @@ class Retrieved(NamedTuple):
 class WrittenRun:
     """A run as its file has it. rankings: question → places, best first, duplicates and all.
 
-    latency_seconds: of the questions that say it. usage: token counts of a question, as written.
+    latency_seconds: of the questions that say it. usage: token counts of a question, as written. queries: the
+    question's text, where the file has it: what a gold set's ids do not find, its texts may.
     """
 
     rankings: dict[str, list[Retrieved]]
     format: str = ""
     latency_seconds: dict[str, float] = field(default_factory=dict)
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+
+    def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
+        """The same run under a gold set's ids, where it has none of them but knows questions by their text.
+
+        ids: id → the question's text.
+        """
+        if not ids or any(key in ids for key in self.rankings):
+            return self
+        id_of = {text: id for id, text in ids.items() if text}
+        new = {key: id_of.get(self.queries.get(key, key), key) for key in self.rankings}
+        if len(set(new.values())) < len(new):
+            return self
+        return replace(
+            self,
+            rankings={new[key]: each for key, each in self.rankings.items()},
+            latency_seconds={new[key]: each for key, each in self.latency_seconds.items()},
+            usage={new[key]: each for key, each in self.usage.items()},
+            queries={new[key]: each for key, each in self.queries.items()},
+        )
+
+
+KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
+QUERY_KEYS = ("query", "question")
+LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
+ROWS = ("results", "questions", "predictions", "data")
+
+
+def lists_of(row: Mapping[str, Any]) -> str | None:
+    """Under which key an object of a run has what was retrieved."""
+    return next((name for name in LISTS if isinstance(row.get(name), list)), None)
+
+
+def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
+    """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`."""
+    return next((document[name] for name in ROWS if isinstance(document.get(name), list)), None)
 
 
 RunReader = Callable[[Path], WrittenRun]
@@ -70,18 +107,21 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     run = FORMATS[format](path)
     if not run.rankings:
         raise RunError(f"{path.name}: the run is empty")
-    rankings = {key: _ordered(places, key, path, ties) for key, places in run.rankings.items()}
-    return WrittenRun(rankings, format, run.latency_seconds, run.usage)
+    rankings = {
+        key: in_order(places, f"{path.name}: question {key!r}", ties) for key, places in run.rankings.items()
+    }
+    return replace(run, rankings=rankings, format=format)
 
 
-def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> list[Retrieved]:
+def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Retrieved]:
+    """A ranking in the order in which it is scored. what: whose it is, for the message of a RunError."""
     given = sum(each.score is not None for each in places)
     if not given:
         return places
     if given < len(places):
-        raise RunError(f"{path.name}: question {question!r}: {given} of {len(places)} entities have a score")
+        raise RunError(f"{what}: {given} of {len(places)} entities have a score")
     if any(math.isnan(each.score or 0.0) for each in places):
-        raise RunError(f"{path.name}: question {question!r} has a NaN score; NaN has no place in an order")
+        raise RunError(f"{what} has a NaN score; NaN has no place in an order")
     if ties == "trec":
         from struct import pack, unpack
 
@@ -96,6 +136,27 @@ def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> l
     return sorted(places, key=lambda each: -(each.score or 0.0))
 
 
+def _of_json(line: str, text: str, path: Path) -> str:
+    """The form of a file that begins as JSON does."""
+    try:
+        first = parse_json(line)
+    except NotJsonError:
+        first = json_document(path, RunError) if "\n" in text.strip() else {}
+        if not isinstance(first, dict | list):
+            raise RunError(f"{path.name}: wanted an object or a list, got {json_kind(first)}") from None
+    if isinstance(first, list):
+        return "jsonl"
+    if "topk" in first:
+        return "contest"
+    if lists_of(first) or rows_within(first) is not None:
+        return "jsonl"
+    if "reference_entities" in first:
+        raise RunError(f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?")
+    if any(key in first for key in (*KEYS, *QUERY_KEYS)):  # one question, but nothing retrieved
+        return "jsonl"
+    return "json"
+
+
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises RunError where it is none."""
     raw = read_bytes(path)
@@ -105,18 +166,8 @@ def detected(path: Path) -> str:
     line = text.split("\n", 1)[0].strip()
     if not line:
         raise RunError(f"{path.name}: the run is empty")
-    if line[:1] == "{":
-        try:
-            first = parse_json(line)
-        except NotJsonError:
-            return "json" if "\n" in text.strip() or len(line) < 2 else "jsonl"
-        if "reference_entities" in first:
-            raise RunError(
-                f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?"
-            )
-        if "topk" in first:
-            return "contest"
-        return "jsonl" if "entities" in first else "json"
+    if line[:1] in "{[":
+        return _of_json(line, text, path)
     if len(line.split()) == 6 and "," not in line:
         return "trec"
     if "," in line or "\t" in line:
