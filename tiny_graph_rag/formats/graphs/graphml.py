@@ -17,6 +17,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     Rows,
     column_roles,
     split_roles,
+    unfolded,
 )
 from tiny_graph_rag.formats.graphs.xml_graphs import XmlGraph, read_gexf, read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -80,7 +81,7 @@ def from_xml(
             described(found.get(DESCRIPTION, ""), clean),
             split(found.get(ALIASES, "")),
             split(found.get(CHUNKS, "")),
-            rest,
+            unfolded(rest),
         )
     for id, source, target, record in graph.edges:
         found, rest = split_roles(record, edge_roles)
@@ -91,7 +92,7 @@ def from_xml(
             described(found.get(DESCRIPTION, ""), clean),
             found.get(WEIGHT),
             split(found.get(CHUNKS, "")),
-            rest,
+            unfolded(rest),
             id,
         )
     for tag, count in graph.left_out.items():

@@ -51,6 +51,7 @@ EDGE_ROLES = {
     "source": SOURCE,
     "target": TARGET,
     "id": ID,
+    "key": UNUSED,  # numbers a multigraph's parallel edges
     "relationship_type": TYPE,
     "relation": TYPE,
     "type": TYPE,
