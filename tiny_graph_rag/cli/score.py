@@ -26,11 +26,13 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Opened
+
+TIES = ("list", "trec")
 
 
 @command(app, "score", MEASURE)
@@ -135,8 +137,8 @@ def score(
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
 
-    if ties not in ("list", "trec"):
-        raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
+    if ties not in TIES:
+        raise unknown("--ties", ties, TIES)
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None

@@ -10,12 +10,13 @@ import numpy as np
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.retrieval.text_index import MILLI, TextIndex, content_stems
 from tiny_graph_rag.run import Run
 
 
+@retriever("bm25", "text search over names, descriptions and relations; needs no seeds")
 class Bm25Retriever(Retriever):
     """BM25F over what the graph says of an entity, by stems and without function words.
 
@@ -24,7 +25,6 @@ class Bm25Retriever(Retriever):
     The probabilistic relevance framework: BM25 and beyond (2009).
     """
 
-    name: ClassVar[str] = "bm25"
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task) -> None:

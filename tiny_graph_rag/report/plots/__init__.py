@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.reports import Files, report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +34,17 @@ STYLE: dict[str, Any] = {
 }
 
 
-def picture_files(documents: Sequence[Document], form: str) -> Iterator[tuple[str, bytes]]:
+@report("png", "pictures for slides, 200 dots an inch (the extra plots)")
+def png(documents: Sequence[Document]) -> Files:
+    return picture_files(documents, "png")
+
+
+@report("svg", "pictures for papers, as large as you like (the extra plots)")
+def svg(documents: Sequence[Document]) -> Files:
+    return picture_files(documents, "svg")
+
+
+def picture_files(documents: Sequence[Document], form: str) -> Files:
     """(name, content) of every picture that the documents have the numbers for. form: "png" or "svg".
 
     Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
