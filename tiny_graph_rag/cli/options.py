@@ -197,9 +197,7 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
-    judge: Annotated[str | None, from_config("--judge", panel=ANSWERS, help="what a model judges (a,b)")] = (
-        None
-    )
+    judge: Annotated[str | None, from_config("--judge", help="what a model judges (a,b)")] = None
     accuracy_model: Annotated[str | None, from_config("--accuracy-model")] = None
     bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,8 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
     Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
     """
     try:
+        # It says on standard error when it looks for fonts for the first time: no news for anybody.
+        logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
         import matplotlib
     except ImportError as error:
         raise MissingExtraError(f"--report {form}", "matplotlib", "plots") from error
