@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config.sections import Ranking
-from tiny_graph_rag.language.function_words import REQUESTS
+from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.words import (
     NOUN_FOLLOWS,
     is_function_word,
@@ -267,12 +267,9 @@ def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
         [(word.start, word.text) for word in words_of(masked)]
         + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
     )
-    while marks and marks[0][1] in REQUESTS:
-        del marks[0]
-    while marks and marks[-1][1] in REQUESTS:
-        del marks[-1]
-    words = {place: text for place, (_, text) in enumerate(marks) if text != SEED}
-    return words, [place for place, (_, text) in enumerate(marks) if text == SEED]
+    texts = without_requests([text for _, text in marks])
+    words = {place: text for place, text in enumerate(texts) if text != SEED}
+    return words, [place for place, text in enumerate(texts) if text == SEED]
 
 
 def question_word(words: dict[int, str], seeds: list[int]) -> int | None:

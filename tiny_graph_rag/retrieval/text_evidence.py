@@ -24,7 +24,7 @@ from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.reading import SEED, Reading, without_seeds
+from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
 
 STEPS = 4  # of the walkers, whatever --hops: what they visit orders, it decides nothing
@@ -168,7 +168,8 @@ class _Guide:
 
 def _stems_outside(question: LinkedQuestion) -> list[str]:
     """Of the question's words outside its mentions, those of content."""
-    return content_stems(without_seeds(question).replace(SEED, " "))
+    words, _ = tokens(without_seeds(question))
+    return [stem for word in words.values() if (stem := content_stem(word)) is not None]
 
 
 def _mentions(question: LinkedQuestion) -> list[list[str]]:
