@@ -1,7 +1,7 @@
 """What is installed runs: wheel and sdist are built, put into an empty environment and used.
 
-Nothing is fetched: hatchling stands in the environment of the tests, and what the wheel needs comes from uv's
-cache, where `uv sync` has put it.
+Nothing is fetched: hatchling stands in the environment of the tests, and what the wheel needs without any
+extra is linked from there. (`.ci/run` installs it from the registry.)
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from importlib.metadata import distribution, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from tests.conftest import ROOT
 from tiny_graph_rag.version import __version__
@@ -25,12 +27,12 @@ pytestmark = pytest.mark.slow
 SAMPLE = "conan-doyle-speckled-band"
 
 
-def done(*call: object, folder: Path, home: Path, **more: str) -> str:
-    """What a process prints, run as somebody would whose home is `home`. Fails where it does."""
-    environment = {
-        key: value for key, value in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")
-    }
-    environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "LC_ALL": "C.UTF-8"} | more
+def done(*call: object, folder: Path, home: Path | None = None) -> str:
+    """What a process prints, run as somebody would whose home is `home` (None: as the tests are run). Fails
+    where it does."""
+    environment = {key: each for key, each in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    if home is not None:
+        environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "LC_ALL": "C.UTF-8"}
     found = subprocess.run(
         [str(each) for each in call],
         cwd=folder,
@@ -43,10 +45,6 @@ def done(*call: object, folder: Path, home: Path, **more: str) -> str:
     )
     assert found.returncode == 0, found.stdout + found.stderr
     return found.stdout
-
-
-def uv_cache() -> str:
-    return subprocess.run(["uv", "cache", "dir"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -70,26 +68,33 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return next(out.glob("*.whl")), next(out.glob("*.tar.gz"))
 
 
+def needed(package: str) -> set[str]:
+    """What the package needs without any extra, and what that needs."""
+    found: set[str] = set()
+    waiting = [package]
+    while waiting:
+        for each in requires(waiting.pop()) or ():
+            wanted = Requirement(each)
+            if (wanted.marker is None or wanted.marker.evaluate({"extra": ""})) and wanted.name not in found:
+                found.add(wanted.name)
+                waiting.append(wanted.name)
+    return found
+
+
 @pytest.fixture(scope="module")
 def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The program in an environment that holds nothing else."""
     home = tmp_path_factory.mktemp("installed")
-    cache = {"UV_CACHE_DIR": uv_cache()}
-    done("uv", "venv", "-q", "--python", sys.executable, home / "env", folder=home, home=home, **cache)
     python = home / "env" / "bin" / "python"
-    done(
-        "uv",
-        "pip",
-        "install",
-        "-q",
-        "--offline",
-        "--python",
-        python,
-        built[0],
-        folder=home,
-        home=home,
-        **cache,
-    )
+    done("uv", "venv", "-q", "--python", sys.executable, home / "env", folder=ROOT)
+    done("uv", "pip", "install", "-q", "--offline", "--no-deps", "--python", python, built[0], folder=ROOT)
+    (library,) = (home / "env" / "lib").glob("python*/site-packages")
+    for package in needed("tiny-graph-rag"):
+        for top in {
+            Path(each).parts[0] for each in distribution(package).files or () if ".." not in each.parts
+        }:
+            if not (library / top).exists():
+                (library / top).symlink_to(Path(str(distribution(package).locate_file(top))))
     return home / "env" / "bin" / "tiny-graph-rag"
 
 
@@ -113,7 +118,7 @@ def test_the_samples_come_along_and_evaluate(installed: Path, tmp_path: Path) ->
         home=tmp_path,
     )
     written = json.loads((tmp_path / "data/results" / f"{SAMPLE}-hardset-results.json").read_text("utf-8"))
-    ours = sum(1 for _ in (ROOT / "data/eval" / f"{SAMPLE}-hardset.jsonl").open(encoding="utf-8"))
+    ours = (ROOT / "data/eval" / f"{SAMPLE}-hardset.jsonl").read_text("utf-8").count("\n")
     assert written["summary"]["questions"] == ours
     for kind in ("kg", "eval"):
         brought = {each.name: each.read_bytes() for each in (tmp_path / "data" / kind).iterdir()}

@@ -105,13 +105,15 @@ def test_accuracy_by_question_with_its_tokens_and_cost_in_judging(ask) -> None:
     assert second["results"][0]["answer"] == found["results"][0]["answer"]
 
 
-def test_an_embedding_that_could_not_be_had_leaves_accuracy_undefined_and_is_retried(ask) -> None:
+def test_an_embedding_that_could_not_be_had_counts_as_unlike_and_is_retried(ask) -> None:
     def failing(request: Request) -> Action:
         return error(400, "too long") if request.path.endswith("/embeddings") else script(request)
 
     with ChatServer(failing) as server:
         _, found = ask(server)
-        assert found["results"][0]["answer"]["scores"]["accuracy"] is None
+        # .75 · 2/3 + .25 · -1
+        assert found["results"][0]["answer"]["scores"]["accuracy"] == pytest.approx(0.25)
+        assert found["summary"]["answers"]["scores"]["accuracy"]["failed"] > 0
         assert found["results"][0]["answer"]["scores"]["factuality"] == pytest.approx(2 / 3)
         assert "too long" in found["results"][0]["answer"]["verdicts"]["accuracy"]["error"]
         server.script = script

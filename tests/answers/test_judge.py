@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import write_gold, write_kg
 from tests.tools.chat_server import Action, ChatServer, Request, answer
 from tiny_graph_rag.answers.judge import kappa
-from tiny_graph_rag.answers.rubrics import QUALITIES, RUBRICS, parse_judges
+from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, parse_judges
 from tiny_graph_rag.errors import UsageError
 
 
 def value(judge: str, reply: dict) -> dict[str, float]:
-    rubric = RUBRICS[judge]
+    rubric = JUDGES[judge]
     return rubric.value(rubric.read(json.dumps(reply)))
 
 
@@ -56,9 +56,7 @@ def test_correctness_quality_and_retrieval_are_the_grades() -> None:
     assert value("quality", {"reason": "", **grades}) == {
         name: float(grade) for name, grade in grades.items()
     }
-    graded = [
-        {"entity": place, "grade": grade, "reason": ""} for place, grade in ((1, 2), (2, 0), (3, 1), (3, 0))
-    ]
+    graded = [{"entity": place, "grade": grade, "reason": ""} for place, grade in ((1, 2), (2, 0), (3, 1))]
     assert value("retrieval", {"grades": graded}) == {"judged_precision": pytest.approx(2 / 3)}
 
 
@@ -76,16 +74,16 @@ def test_correctness_quality_and_retrieval_are_the_grades() -> None:
 )
 def test_a_reply_of_another_form_is_refused_in_words(judge: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"wanted|form"):
-        RUBRICS[judge].read(text)
+        JUDGES[judge].read(text)
 
 
 def test_a_reply_in_a_code_fence_is_read() -> None:
-    assert RUBRICS["correctness"].read('```json\n{"reason": "", "grade": 2}\n```')["grade"] == 2
+    assert JUDGES["correctness"].read('```json\n{"reason": "", "grade": 2}\n```')["grade"] == 2
 
 
 def test_every_rubric_holds_its_places_and_shows_its_form() -> None:
     filled = dict.fromkeys(("question", "truth", "answer", "graph", "entities"), "{answer}")
-    for rubric in RUBRICS.values():
+    for rubric in dict(JUDGES.items()).values():
         system, user = rubric.messages(filled)
         assert "Reply with JSON" in system.content
         assert all(name in system.content for name in rubric.schema["properties"])
@@ -113,7 +111,7 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
 ) -> None:
     """Three questions: one answered, one that fails, one without an answer that is abstained from.
 
-    The retrieval judge grades the first entity of every list 1 and the others 0; the gold set says the same.
+    The retrieval judge grades the first entity of every list 1, the others 0; so does the gold set, but of c.
     """
     write_kg(
         own_folder / "data/kg/story-KG.json",
@@ -159,7 +157,9 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
     )
     assert (second["scores"]["correctness"], second["scores"]["faithfulness"]) == (0.0, 0.0)
     assert (third["scores"]["correctness"], third["scores"]["abstention"]) == (None, 1.0)
-    assert found["summary"]["answers"]["judge_agreement"] == {"kappa": 1.0, "n": 6}
+    # Of nine entities the judge holds three relevant, the gold set two of them (the third question has none):
+    # observed 8/9, by chance 3/9 · 2/9 + 6/9 · 7/9 = 48/81, κ = 24/33. As many as judged_precision speaks of.
+    assert found["summary"]["answers"]["judge_agreement"] == {"kappa": pytest.approx(24 / 33), "n": 9}
     usage = found["summary"]["answers"]["usage"]
     # answered: a 5 judges, b only retrieval, c all but the two that need a truth
     assert usage["judging"]["calls"] == 5 + 1 + 3
@@ -168,3 +168,63 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
     assert found["summary"]["estimated_cost_usd"] == pytest.approx(
         usage["judging"]["cost_usd"] + usage["answering"]["cost_usd"]
     )
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        ([1, 2], "no grade for 3"),
+        ([1, 2, 3, 4], "a grade for 4"),
+        ([1, 2, 3, 3], "two for one"),
+        ([1, 2, 2], "no grade for 3"),
+    ],
+)
+def test_a_grade_for_each_entity_that_was_sent_and_for_no_other(places, said) -> None:
+    text = json.dumps({"grades": [{"entity": place, "grade": 1, "reason": ""} for place in places]})
+    with pytest.raises(ValueError, match=said):
+        JUDGES["retrieval"].read(text, entities=3)
+
+
+def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_cli, monkeypatch) -> None:
+    """Ten answers: the judge grades six 2 and would grade four 0, but writes no JSON for those four.
+
+    Left out, correctness were 1.0; it is 6/10. Quality is 4 for six, 1 for four: 2.8. The judge of what was
+    retrieved invents a place for the same four: 6/10.
+    """
+    people = [f"Person{n}" for n in range(10)]
+    write_kg(own_folder / "data/kg/story-KG.json", people, [])
+    write_gold(
+        own_folder / "data/eval/story-eval.jsonl",
+        *(
+            {"id": f"q{n}", "query": f"Who is {name}?", "reference_entities": [name], "ground_truth": name}
+            for n, name in enumerate(people)
+        ),
+    )
+
+    def script(request: Request) -> Action:
+        name = request.body.get("response_format", {}).get("json_schema", {}).get("name")
+        spoiled = any(f"Person{n}" in request.prompt for n in range(4))
+        if name == "retrieval":
+            return answer(json.dumps({"grades": [{"entity": 1 + spoiled, "grade": 2, "reason": ""}]}))
+        return answer("I would say 0." if name and spoiled else json.dumps(REPLIES[name]) if name else "Yes.")
+
+    with ChatServer(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_MODEL", "test-model")
+        judges = ("--judge", "correctness,quality,retrieval")
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", *judges, "--report", "md")
+    assert done.exit_code == 0, done.output
+    folder = own_folder / "data/results"
+    found = json.loads((folder / "story-eval-results.json").read_text("utf-8"))
+    scores = found["summary"]["answers"]["scores"]
+    assert {name: scores[name]["mean"] for name in ("correctness", "fluency", "judged_precision")} == {
+        "correctness": 0.6,
+        "fluency": pytest.approx(2.8),
+        "judged_precision": 0.6,
+    }
+    assert {scores[name]["failed"] for name in ("correctness", "fluency", "judged_precision")} == {4}
+    assert {scores[name]["n"] for name in ("correctness", "judged_precision")} == {10}
+    assert found["summary"]["answers"]["judge_agreement"]["n"] == 6
+    assert "failed verdicts count as the worst value: " in done.output
+    assert "correctness 4" in done.output
+    assert "| correctness | 0.600 |" in (folder / "story-eval-results.md").read_text("utf-8")

@@ -262,7 +262,7 @@ def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) ->
         ),
         (
             '{"id": "q1", "entities": [{"name": "a"}, 3]}\n',
-            "run:1: an entity must be an object with 'name' or 'id'",
+            "run:1: an entity must be a name, a [name, score] pair or an object with",
         ),
         (
             '{"id": "q1", "entities": [{"name": "a", "score": "x"}]}\n',

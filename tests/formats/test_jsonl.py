@@ -62,7 +62,6 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
             r"a-eval.jsonl:1: holds half a character (\ud83d)",
         ),
         ('{"query": "Who?", "reference_entities": [], "n": ' + "9" * 5000 + "}", "too many digits"),
-        ('[\n {"query": "Who?", "reference_entities": []}\n]', "got one JSON list of them"),
     ],
 )
 def test_a_broken_line_says_where_and_what(tmp_path: Path, line: str, expected: str) -> None:

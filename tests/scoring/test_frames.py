@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from math import log2
@@ -22,6 +23,7 @@ def table(rows: dict) -> pandas.DataFrame:
     return pandas.DataFrame(flat, columns=["query_id", "doc_id", "score"])
 
 
+@pytest.mark.filterwarnings("ignore:1 question")
 @pytest.mark.parametrize("run", [RUN, table(RUN), {q: list(row.items()) for q, row in RUN.items()}])
 @pytest.mark.parametrize("gold", [GOLD, table(GOLD)])
 def test_every_kind_of_table_scores_alike(run, gold) -> None:
@@ -105,3 +107,50 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1], "sp
 def test_what_can_not_be_scored_is_said(work, said: str) -> None:
     with pytest.raises(UsageError, match=re.escape(said)):
         work()
+
+
+def test_fractional_grades_are_gained_as_they_are() -> None:
+    """.5 at rank 1 is all there is; 2.2 before 2.7 is (2.2 + 2.7/log2 3) / (2.7 + 2.2/log2 3)."""
+    half = tiny_graph_rag.score({"q": {"a": 1.0}}, {"q": {"a": 0.5}}, "ndcg@5,recall@5,mrr").means["mean"]
+    assert half.tolist() == [1.0, 1.0, 1.0]
+    wrong = tiny_graph_rag.score({"q": {"a": 1.0, "b": 2.0}}, {"q": {"a": 2.7, "b": 2.2}}, "ndcg@5").means[
+        "mean"
+    ]
+    second = 1 / math.log2(3)
+    assert wrong.tolist() == [pytest.approx((2.2 + 2.7 * second) / (2.7 + 2.2 * second))]
+    table = pandas.DataFrame([("q", "a", 2.7), ("q", "b", 2.2)], columns=["query_id", "doc_id", "score"])
+    by_cutoff = tiny_graph_rag.evaluate_predictions({"q": [("b", 2.0), ("a", 1.0)]}, table, ks=(5,))
+    assert by_cutoff["nDCG"].tolist() == wrong.tolist()
+
+
+@pytest.mark.parametrize(
+    ("grades", "said"),
+    [
+        ([("q", "a", math.nan)], "the grade of 'a' for question 'q' is nan"),
+        ([("q", "a", 0), ("q", "a", 1)], "'a' has grades 0 and 1 for question 'q'"),
+    ],
+)
+def test_grades_that_say_nothing_are_refused(grades, said) -> None:
+    table = pandas.DataFrame(grades, columns=["query_id", "doc_id", "score"])
+    with pytest.raises(UsageError, match=said):
+        tiny_graph_rag.score({"q": {"a": 1.0}}, table, "ndcg@5")
+
+
+def test_a_gain_that_no_number_holds_is_refused_and_a_large_grade_is_not() -> None:
+    run = {"q": {"a": 1.0, "b": 2.0}}
+    with pytest.raises(UsageError, match="no number holds for a grade of 2000"):
+        tiny_graph_rag.score(run, {"q": {"a": 2000}}, "ndcg_exp@5")
+    # 3·10⁹ at rank 2, 1 at rank 1: (1 + 3e9/log2 3) / (3e9 + 1/log2 3) = 1/log2 3 but for 1e-9.
+    large = tiny_graph_rag.score(run, {"q": {"a": 3 * 10**9, "b": 1}}, "ndcg@5").means["mean"]
+    assert large.tolist() == [pytest.approx(1 / math.log2(3), rel=1e-8)]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_ids_of_another_type_and_questions_of_one_side_are_said() -> None:
+    with pytest.warns(UserWarning, match="question ids are str in the gold set and int in the run"):
+        tiny_graph_rag.score({1: {"10": 1.0}}, {"1": {"10": 1}}, "recall@5")
+    with pytest.warns(UserWarning, match="document ids are str in the gold set and int in the run"):
+        tiny_graph_rag.score({"1": {10: 1.0}}, {"1": {"10": 1}}, "recall@5")
+    with pytest.warns(UserWarning, match="1 question of the gold set is not in the run") as said:
+        tiny_graph_rag.score({"p": {"a": 1.0}, "q": {"a": 1.0}}, {"q": {"a": 1}, "r": {"b": 1}}, "recall@5")
+    assert "1 question of the run is not in the gold set" in str(said[0].message)

@@ -89,7 +89,7 @@ def test_questions_are_read_as_people_keep_them(tmp_path: Path, name: str, text:
         ("q.jsonl", '{"id": 1}\n[1]\n', "q.jsonl:2: wanted a question"),
         ("q.jsonl", '{"id": 1, "query": "a"}\n{"id": 1, "query": "b"}\n', "used already"),
         ("q.jsonl", '{"query": "a", "tags": "x"}\n', "'tags' must be a list of strings"),
-        ("q.jsonl", '{"query": \n', "q.jsonl:1: not JSON"),
+        ("q.jsonl", '{"query": \n', "q.jsonl:1:11: not JSON"),
     ],
 )
 def test_what_is_no_question_is_refused_with_its_line(

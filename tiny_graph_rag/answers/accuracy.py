@@ -57,22 +57,24 @@ class Comparing:
 def compare_all(
     comparing: Comparing, chat: Chat, answers: Answers, done: Callable[[Outcome], None] = lambda outcome: None
 ) -> Answers:
-    """The answers with `accuracy`: 0 where the question failed, undefined where it has no truth or a verdict
-    or an embedding could not be had."""
+    """The answers with `accuracy`: 0 where the question failed, undefined where it has no truth. Where an
+    embedding could not be had, similarity is the worst there is, and the score counts as failed."""
     outcomes = chat.ask(comparing.calls(), done)
     price = chat.price(comparing.model)
     rows = [_scored(each, _without_words(comparing, row)) for row, each in enumerate(answers.rows)]
     for row, outcome in zip(comparing.rows(), outcomes, strict=True):
         answer = answers.rows[row]
         verdict: dict[str, Any] = {"error": outcome.error}
-        value = math.nan
+        value, unjudged = accuracy(answer.scores["factuality"], -1.0), {ACCURACY}
         if outcome.error is None and outcome.reply is not None:
             similarity = float(outcome.reply.text)
             verdict = {"similarity": similarity}
             value = accuracy(answer.scores["factuality"], similarity)
+            unjudged = {ACCURACY} if "factuality" in answer.unjudged else set()
         spent = answer.spent.get("judging", Spent()) + Spent.on(outcome, price)
         rows[row] = replace(
             _scored(answer, value, verdict),
+            unjudged=answer.unjudged | unjudged,
             spent=answer.spent | {"judging": spent},
         )
     asked = all(each.error != NOT_ASKED for each in outcomes)

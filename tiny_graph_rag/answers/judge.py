@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tiny_graph_rag.answers.answering import Asked, without_citations
 from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Agreement, Answer, Answers
 from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
 from tiny_graph_rag.answers.scores import has_answer
-from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Json, Outcome
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
 from tiny_graph_rag.run import Run
@@ -55,8 +56,12 @@ class Judging:
                 settings.seed,
                 rubric.name,
                 rubric.schema,
-                rubric.read,
+                self.reader(row, rubric),
             )
+
+    def reader(self, row: int, rubric: Rubric) -> Callable[[str], Json]:
+        """Reads a reply to this question; raises ValueError for one that does not grade what was sent."""
+        return partial(rubric.read, entities=None if rubric.needs_answer else len(self._first(row)))
 
     def _values(self, row: int, rubric: Rubric) -> dict[str, str]:
         example = self.asked.examples[row]
@@ -76,18 +81,12 @@ class Judging:
         texts = (self.asked.contexts.entity(entity) for entity in self._first(row))
         return "\n".join(f"{place}. {text}" for place, text in enumerate(texts, 1))
 
-    def graded(self, row: int, outcome: Outcome, rubric: Rubric) -> list[tuple[bool, bool]]:
+    def graded(self, row: int, reply: Json) -> list[tuple[bool, bool]]:
         """For each graded entity: whether the judge and whether the gold set holds it relevant."""
-        if outcome.error is not None or outcome.reply is None:
-            return []
-        references = self.asked.references[row]
-        gold = {entity for reference in references for entity in reference.entities}
-        grades = entity_grades(rubric.read(outcome.reply.text))
+        gold = {entity for reference in self.asked.references[row] for entity in reference.entities}
         first = self._first(row)
         return [
-            (grade > 0, first[place - 1] in gold)
-            for place, grade in sorted(grades.items())
-            if 1 <= place <= len(first) and references
+            (grade > 0, first[place - 1] in gold) for place, grade in sorted(entity_grades(reply).items())
         ]
 
 
@@ -96,8 +95,8 @@ def judge_all(
 ) -> Answers:
     """The answers with scores, verdicts and cost of the judges added.
 
-    A failed answer gets 0 wherever its question defines a score. A verdict that could not be had leaves its
-    scores undefined: that is the judge's failure, not the answer's.
+    A failed answer gets 0 wherever its question defines a score. A verdict that could not be had or read is
+    the worst there is and counts as failed, so that no failure can raise a mean.
     """
     outcomes = chat.ask(judging.calls(), done)
     settings = judging.asked.config.openai
@@ -106,9 +105,10 @@ def judge_all(
     rows = [replace(each, scores=each.scores | dict.fromkeys(names, math.nan)) for each in answers.rows]
     pairs: list[tuple[bool, bool]] = []
     for (row, rubric), outcome in zip(judging.pairs(), outcomes, strict=True):
-        if rubric.name == "retrieval":
-            pairs += judging.graded(row, outcome, rubric)
-        rows[row] = _with_verdict(rows[row], rubric, outcome, Spent.on(outcome, price))
+        verdict, error = _read(outcome, judging.reader(row, rubric))
+        if rubric.name == "retrieval" and verdict is not None:
+            pairs += judging.graded(row, verdict)
+        rows[row] = _with_verdict(rows[row], rubric, verdict, error, Spent.on(outcome, price))
     for row, answer in enumerate(rows):
         if answer.error is not None:
             rows[row] = replace(answer, scores=answer.scores | _zeros(judging, row))
@@ -120,15 +120,30 @@ def judge_all(
     )
 
 
-def _with_verdict(answer: Answer, rubric: Rubric, outcome: Outcome, spent: Spent) -> Answer:
-    verdict, scores = {"error": outcome.error}, dict.fromkeys(rubric.scores, math.nan)
-    if outcome.error is None and outcome.reply is not None:
-        verdict = rubric.read(outcome.reply.text)
+def _read(outcome: Outcome, read: Callable[[str], Json]) -> tuple[Json | None, str | None]:
+    """The verdict, or why there is none; a reply that an older version kept is checked like a new one."""
+    if outcome.error is not None or outcome.reply is None:
+        return None, outcome.error
+    try:
+        return read(outcome.reply.text), None
+    except ValueError as error:
+        return None, str(error)
+
+
+def _with_verdict(
+    answer: Answer, rubric: Rubric, verdict: Json | None, error: str | None, spent: Spent
+) -> Answer:
+    failed = answer.unjudged
+    if verdict is None:
+        scores = dict.fromkeys(rubric.scores, rubric.worst)
+        failed |= set(rubric.scores)
+    else:
         scores = rubric.value(verdict)
     return replace(
         answer,
         scores=answer.scores | scores,
-        verdicts=answer.verdicts | {rubric.name: verdict},
+        verdicts=answer.verdicts | {rubric.name: {"error": error} if verdict is None else verdict},
+        unjudged=failed,
         spent=answer.spent | {"judging": answer.spent.get("judging", Spent()) + spent},
     )
 

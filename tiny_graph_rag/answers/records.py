@@ -16,7 +16,8 @@ class Answer:
 
     error: why there is none, None otherwise. citations: entity rows that the cited facts speak of, in order
     of citation; cited: the facts' numbers. scores: name → value, NaN where undefined. verdicts: what the
-    judge said, by judge. facts, context_tokens, left_out: the context that was sent.
+    judge said, by judge. unjudged: the scores that are the worst there is because no verdict could be had or
+    read. facts, context_tokens, left_out: the context that was sent.
     """
 
     text: str
@@ -26,6 +27,7 @@ class Answer:
     citations: tuple[int, ...] = ()
     scores: dict[str, float] = field(default_factory=dict)
     verdicts: dict[str, Any] = field(default_factory=dict)
+    unjudged: frozenset[str] = frozenset()
     spent: dict[Purpose, Spent] = field(default_factory=dict)
     facts: int = 0
     context_tokens: int = 0

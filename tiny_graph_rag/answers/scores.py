@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 import re
 import string
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from itertools import product
 
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.language.particles import Fit, particles
 from tiny_graph_rag.language.tokens import rouge_l, tokens
 
 
@@ -85,41 +81,48 @@ def _bleu(said: str, truths: Sequence[str]) -> float:
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = frozenset(string.punctuation)
 _HANGUL = re.compile(r"[가-힣]")
-MOST_READINGS = 256  # of a Korean answer; a longer one is compared as it stands and without any particle
+# To spaces, before punctuation is removed.
+_KORQUAD_SIGNS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 
 
-def normalised(text: str) -> str:
+def squad_form(text: str) -> str:
     """SQuAD's normal form. Source: evaluate-v2.0.py, Rajpurkar et al. (2018)."""
     kept = "".join(each for each in text.lower() if each not in _PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", kept).split())
 
 
+def korquad_form(text: str) -> str:
+    """KorQuAD's normal form: quotes and brackets to spaces, then no ASCII punctuation; articles and particles
+    stay. Source: evaluate-v1.0.py, Lim, Kim & Lee, KorQuAD1.0 (2019).
+    """
+    lowered = nfc(text).translate(_KORQUAD_SIGNS).lower()
+    return " ".join("".join(each for each in lowered if each not in _PUNCTUATION).split())
+
+
 def exact_match(prediction: str, truths: Iterable[str]) -> float:
-    """1.0 where the answer is one of the true ones, else 0.0."""
+    """1.0 where the answer is one of the true ones, else 0.0: KorQuAD's rule where Hangul is in either text,
+    else SQuAD's.
+    """
     return max((float(_same(prediction, truth)) for truth in truths), default=0.0)
 
 
 def token_f1(prediction: str, truths: Iterable[str]) -> float:
-    """The best F1 against one of the true answers, in [0, 1]."""
+    """The best F1 against one of the true answers, in [0, 1]: of signs by KorQuAD's rule where Hangul is in
+    either text, else of words by SQuAD's.
+    """
     return max((_f1_of(prediction, truth) for truth in truths), default=0.0)
 
 
 def _same(prediction: str, truth: str) -> bool:
-    if not _korean(prediction, truth):
-        return normalised(prediction) == normalised(truth)
-    return not _readings(_words(prediction)).isdisjoint(_readings(_words(truth)))
+    form = korquad_form if _korean(prediction, truth) else squad_form
+    return form(prediction) == form(truth)
 
 
 def _f1_of(prediction: str, truth: str) -> float:
-    if not _korean(prediction, truth):
-        return _f1(normalised(prediction).split(), normalised(truth).split())
-    said, meant = _words(prediction), _words(truth)
-    # A particle that only one side has is taken off; what belongs to a word is on both sides. Where spaces
-    # part the words differently no stem is shared, and all particles are taken off.
-    shared = _all_stems(said) & _all_stems(meant)
-    by_shared = _f1(*(_units(_common(word, shared) for word in words) for words in (said, meant)))
-    by_bare = _f1(*(_units(_bare(word) for word in words) for words in (said, meant)))
-    return max(by_shared, by_bare)
+    if _korean(prediction, truth):
+        said, meant = ("".join(korquad_form(text).split()) for text in (prediction, truth))
+        return _f1(list(said), list(meant))
+    return _f1(squad_form(prediction).split(), squad_form(truth).split())
 
 
 def _f1(prediction: Sequence[str], truth: Sequence[str]) -> float:
@@ -135,46 +138,3 @@ def _f1(prediction: Sequence[str], truth: Sequence[str]) -> float:
 
 def _korean(*texts: str) -> bool:
     return any(_HANGUL.search(nfc(text)) for text in texts)
-
-
-def _words(text: str) -> list[str]:
-    """Normalised words, without the punctuation of other scripts (「동백꽃」 → 동백꽃)."""
-    plain = "".join(each for each in nfc(text) if unicodedata.category(each)[0] != "P")
-    return normalised(plain).split()
-
-
-def _readings(words: Sequence[str]) -> set[str]:
-    """The text without spaces, with and without each particle."""
-    stems = [_stems(word) for word in words]
-    count = 1
-    for each in stems:
-        count *= len(each)
-    if count > MOST_READINGS:
-        return {"".join(words), "".join(_bare(word) for word in words)}
-    return {"".join(each) for each in product(*stems)}
-
-
-def _all_stems(words: Sequence[str]) -> set[str]:
-    return {stem for word in words for stem in _stems(word)}
-
-
-def _common(word: str, shared: set[str]) -> str:
-    return max((stem for stem in _stems(word) if stem in shared), key=len, default=word)
-
-
-def _bare(word: str) -> str:
-    return min(_stems(word), key=len)
-
-
-def _units(words: Iterable[str]) -> list[str]:
-    """Syllables of Korean words, other words whole."""
-    return [unit for word in words for unit in (word if _HANGUL.search(word) else (word,))]
-
-
-@lru_cache(maxsize=1 << 14)
-def _stems(word: str) -> tuple[str, ...]:
-    """The word, and what is left of it where its end reads as particles; longest first."""
-    if not _HANGUL.search(word):
-        return (word,)
-    ends = range(len(word) - 1, 0, -1)
-    return (word, *(word[:end] for end in ends if particles(word[:end], word[end:]) is Fit.FITS))

@@ -109,15 +109,18 @@ COMMANDS = (
     "score",
     "sweep",
     "compare",
+    "history",
     "query",
     "report",
     "stats",
+    "convert",
     "visualize",
     "measures",
     "mcp",
     "validate",
     "generate",
     "recommend",
+    "curate",
     "dataset",
 )
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,10 +32,22 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
+from tiny_graph_rag.cli.session import (
+    PROGRESS_FROM,
+    Session,
+    check_cutoff,
+    check_measures,
+    described,
+    settings_line,
+)
 from tiny_graph_rag.config.sections import COMPACT, FULL
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
-from tiny_graph_rag.linking import LLM, make_linker
+from tiny_graph_rag.linking import asks_model, make_linker
+from tiny_graph_rag.retrieval import is_own, make_retriever
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config
+    from tiny_graph_rag.retrieval import RetrieverMaker
 
 
 @command(app, "eval", MEASURE)
@@ -58,6 +71,14 @@ def evaluate_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again when graph, gold set, vocabulary or settings change; show what moved.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
     label: Label = None,
@@ -122,7 +143,7 @@ def evaluate_command(
     )
     gates = floors.checked()
     kinds = _kinds(perturb)
-    if kinds and config.retrieval.linker == LLM:
+    if kinds and asks_model(config):
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
     check_measures(config, computed)
@@ -134,6 +155,12 @@ def evaluate_command(
 
         form = form_of(saved, save_run_format)
         check_writable(saved)
+    if watch:
+        from tiny_graph_rag.cli.watching import watch as run_again
+
+        if out.to_stdout or examples.path is None:
+            raise UsageError("--watch compares results files; leave out `-o -`")
+        run_again(session, target, examples.path, session.graph_path(graph, examples))
     answering = prepare(session, generating, examples, target)
     out.keep_apart(
         target,
@@ -143,15 +170,24 @@ def evaluate_command(
     )
     knowledge = session.graph(graph, examples)
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
-    if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
+    if generating.dry_run and asks_model(config) and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
         return
+    own = is_own(config.retrieval.retriever)
+    if own and kinds:
+        raise UsageError(
+            "--perturb would ask your own retriever every question once more a kind; leave it out"
+        )
     with (
         nullcontext(make_linker) if answering is None else answering.linker_maker(len(examples)) as maker,
-        session.progress("retrieving", len(examples)) as progress,
+        session.progress("retrieving", len(examples), least=0 if own else PROGRESS_FROM) as progress,
     ):
-        evaluation = evaluate(knowledge, examples, config, computed, progress, maker)
+        maker_of_retrievers: RetrieverMaker = make_retriever
+        if own:
+            maker_of_retrievers = asking_own(config, generating, None if out.to_stdout else target, progress)
+        shown = (lambda done: None) if own else progress
+        evaluation = evaluate(knowledge, examples, config, computed, shown, maker, maker_of_retrievers)
     if saved is not None:
         known = knowledge.entities
         questions = [each.id for each in examples]
@@ -185,6 +221,25 @@ def evaluate_command(
     except TinyGraphRagError as failed:
         problems.insert(0, failed)
     end_with(problems)
+
+
+def asking_own(
+    config: Config, generating: Generating, results: Path | None, progress: Callable[[int, str], None]
+) -> RetrieverMaker:
+    """A function of the user's as the retriever, with this run's journal beside its results."""
+    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING, Asking, make_own
+
+    journal = None
+    if results is not None:
+        journal = results.with_name(results.name.removesuffix(".json") + JOURNAL_ENDING)
+    asking = Asking(
+        config.openai.concurrency,
+        config.openai.timeout,
+        journal,
+        generating.resume or generating.retry_failed,
+        progress,
+    )
+    return make_own(config.retrieval.retriever, asking)
 
 
 def _kinds(perturb: str | None) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ async def asked(command_name: str, *arguments: str) -> dict[str, Any]:
     from mcp.server.mcpserver.exceptions import ToolError
 
     environment = {key: value for key, value in os.environ.items() if key not in SECRETS}
-    call = [sys.executable, "-m", "tiny_graph_rag", command_name, *arguments, "-o", "-"]
+    call = [sys.executable, "-m", "tiny_graph_rag", command_name, "-o", "-", *arguments]
     try:
         with anyio.fail_after(SECONDS):
             # Its own standard input: the protocol's belongs to the server.
@@ -222,7 +222,8 @@ def server(reading: Reading) -> MCPServer:
         more = settings(
             hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy, top_k=top_k, decide_by=decide_by
         )
-        return await asked("sweep", *gold_of(dataset), *graph_of(graph), *more)
+        found = await asked("sweep", *gold_of(dataset), *graph_of(graph), *more)
+        return {**found, "settings": [without_tags(each) for each in found["settings"]]}
 
     @tool
     async def explain(
@@ -240,6 +241,11 @@ def server(reading: Reading) -> MCPServer:
         return await asked("query", *gold_of(dataset), *graph_of(graph), f"--id={id}", "--explain", *more)
 
     return made
+
+
+def without_tags(setting: dict[str, Any]) -> dict[str, Any]:
+    """A swept setting over all questions; what is recommended by tag stands beside."""
+    return {name: value for name, value in setting.items() if name != "by_tag"}
 
 
 def shortened(found: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import MissingExtraError, amount
+from tiny_graph_rag.errors import amount
 
 DEFAULT = ("bfs", "pagerank", "bm25")
 
@@ -66,7 +66,7 @@ def recommend_command(
     examples = read_questions(source)
     linking = Linking.of(session)
     knowledge = session.graph(graph, EvalSet(tuple(examples), name=bare_name(source)))
-    chosen = comma_list(retrievers) or _installed(session)
+    chosen = comma_list(retrievers) or DEFAULT
     with session.progress("retrievers", len(chosen), least=2) as bar:
         found = recommend(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar
@@ -96,16 +96,6 @@ def recommend_command(
 
 def flags_of(retrieving: Retrieving) -> dict[str, object]:
     return {name: value for name, value in flags(retrieving).items() if name != "depth"}
-
-
-def _installed(session: Session) -> tuple[str, ...]:
-    """The default retrievers whose packages are there."""
-    from importlib.util import find_spec
-
-    if find_spec("bm25s") is not None:
-        return DEFAULT
-    session.warn(str(MissingExtraError("pooling from bm25", "bm25s", "bm25")))
-    return tuple(name for name in DEFAULT if name != "bm25")
 
 
 def _listed(session: Session, what: str, ids: list[str]) -> None:

@@ -26,11 +26,13 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Opened
+
+TIES = ("list", "trec")
 
 
 @command(app, "score", MEASURE)
@@ -38,7 +40,9 @@ def score(
     run: Annotated[
         Path,
         typer.Option(
-            "--run", help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet.", rich_help_panel=INPUT
+            "--run",
+            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (each shape: docs/runs.md).",
+            rich_help_panel=INPUT,
         ),
     ],
     gold: Annotated[
@@ -62,7 +66,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="trec, jsonl, contest, json or table.",
+            help="What the run file is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -71,7 +75,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="jsonl, rag, contest, trec or table.",
+            help="What the gold set is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -133,8 +137,8 @@ def score(
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
 
-    if ties not in ("list", "trec"):
-        raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
+    if ties not in TIES:
+        raise unknown("--ties", ties, TIES)
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.streams import is_unicode
-from tiny_graph_rag.config import Config, cache_folder, language, load_config
+from tiny_graph_rag.config import Config, cache_folder, language, load_config, spelled_setting
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
@@ -100,6 +100,11 @@ class Session:
         if not self.quiet:
             print(text, file=sys.stderr if self.to_stdout else sys.stdout)
 
+    def note(self, text: str) -> None:
+        """What goes on, where it takes minutes: on standard error, so that results stay alone."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
     def warn(self, text: str) -> None:
         if not self.quiet:
             print(f"warning: {text}", file=sys.stderr)
@@ -119,7 +124,7 @@ class Session:
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)
-        graph = read_graph(path, cache_folder() if running.graph_cache else None)
+        graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note)
         graph = with_vocabulary(graph, path, self.config.retrieval.vocabulary)
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
@@ -179,12 +184,12 @@ def check_measures(config: Config, measures: Iterable[Measure]) -> None:
 def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
     """What a command works on, in one line."""
     return t(
-        "graph {graph}: {entities} entities, {relations} relations · gold set {gold}: {questions} questions",
+        "graph {graph}: {entities}, {relations} · gold set {gold}: {questions}",
         graph=graph.name,
-        entities=f"{len(graph):,}",
-        relations=f"{len(graph.relations):,}",
+        entities=counted(len(graph), "{n} entity", "{n} entities"),
+        relations=counted(len(graph.relations), "{n} relation", "{n} relations"),
         gold=examples.name,
-        questions=f"{len(examples):,}",
+        questions=counted(len(examples), "{n} question", "{n} questions"),
     )
 
 
@@ -192,18 +197,13 @@ def settings_line(config: Config, *, without: Iterable[str] = ()) -> str:
     """Retriever and hops, then every other setting that is not the default. without: what is varied."""
     retrieval, left_out = config.retrieval, {"retriever", "hops", "latency_sample", *without}
     changed = {name: value for name, value in config.changed().items() if name not in left_out}
-    more = [f"{name.replace('_', '-')} {spelled(value)}".strip() for name, value in changed.items()]
+    more = [spelled_setting(name, value) for name, value in changed.items()]
     parts = [
         *([retrieval.retriever] if "retriever" not in without else []),
         *([counted(retrieval.hops, "{n} hop", "{n} hops")] if "hops" not in without else []),
         *more,
     ]
     return ", ".join(parts)
-
-
-def spelled(value: object) -> str:
-    """A setting's value as a flag would give it; nothing for a flag that is on."""
-    return "" if value is True else "off" if value is False else "none" if value is None else str(value)
 
 
 def base_name(examples: EvalSet) -> str:

@@ -60,7 +60,9 @@ class Retrieval:
     fuzzy: float | None = setting(
         None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
     )
-    retriever: str = setting("bfs", "how entities are found and ranked")
+    retriever: str = setting(
+        "bfs", "how entities are found and ranked; or a function of your own, my_rag.py:retrieve"
+    )
     hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0, high=MOST_HOPS)
     depth: int = setting(100, "entities returned a question at most", low=1, high=MOST_ENTITIES)
     exclude_seeds: bool = setting(False, "the topic itself is no answer: leave the seeds out")
@@ -178,7 +180,9 @@ class OpenAI:
     judge_model: str = setting("", "model that judges answers; empty for the same")
     temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
     max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
-    timeout: float = setting(60.0, "seconds for a whole call; then it is given up and tried again", low=0.001)
+    timeout: float = setting(
+        60.0, "seconds for a whole call (of the API, of your own retriever) until it is given up", low=0.001
+    )
     largest_reply: int = setting(32, "MiB of one reply of the API at most", low=1, high=2047)
     concurrency: int = setting(8, "calls under way at once, at most", low=1, high=1024)
     seed: int | None = setting(0, "asks for repeatable answers where the API can; null leaves it out")

@@ -7,12 +7,14 @@ something is shown or written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.stored import ColumnInMemory, ColumnWriter, OnDisk
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
 
@@ -28,13 +30,21 @@ class Derived:
 
     kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
 
-    def get(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+    def get(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
+    ) -> Mapping[str, NDArray[Any]]:
         if name not in self.kept:
             self.kept[name] = self.made(name, build)
         return self.kept[name]
 
-    def made(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-        return build()
+    def made(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
+    ) -> Mapping[str, NDArray[Any]]:
+        return {key: column for key, column in build().items() if not isinstance(column, OnDisk)}
+
+    def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
+        """What collects a derived column of about so many rows, piece by piece."""
+        return ColumnInMemory(kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +81,32 @@ class KnowledgeGraph:
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
         rank, _ = rank_by_name(list(entities.names), entities.ids)
         return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
+
+    def extended_by(self, names: Sequence[str], type: str) -> KnowledgeGraph:
+        """The same graph with an entity of this type more for each name; they have no relations.
+
+        Rows keep their numbers; what was derived of the graph is derived anew.
+        """
+        if not names:
+            return self
+        known = set(self.entities.ids)
+        ids = [name if name not in known else f"{name} (not in the graph)" for name in names]
+        old, more = self.entities, len(names)
+        nothing = [""] * more
+        entities = Entities(
+            ids=Strings.of([*old.ids, *ids]),
+            names=Strings.of([*old.names, *names]),
+            types=Categories.of([*old.types, *[type] * more]),
+            descriptions=Strings.of([*old.descriptions, *nothing]),
+            aliases=StringLists.of([*old.aliases, *[[]] * more]),
+            source_chunks=StringLists.of([*old.source_chunks, *[[]] * more]),
+            details=Strings.of([*old.details, *nothing]),
+        )
+        rank, _ = rank_by_name(list(entities.names), entities.ids)
+        slots = self.adjacency
+        ends = np.full(more, slots.indptr[-1], dtype=np.int64)
+        adjacency = replace(slots, indptr=np.concatenate([slots.indptr, ends]))
+        return replace(self, entities=entities, adjacency=adjacency, name_rank=rank, derivations=Derived())
 
     @classmethod
     def of_columns(
@@ -190,7 +226,7 @@ class KnowledgeGraph:
         return f"KnowledgeGraph({self.name!r}, {len(self):,} entities, {len(self.relations):,} relations)"
 
     def derived(
-        self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
     ) -> Mapping[str, NDArray[Any]]:
         """Named arrays that follow from this graph alone, such as an index.
 

@@ -6,13 +6,14 @@ antecedent, or a title belongs to a person, does it matter which of a few kinds 
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.words import words_of_name
 
 
 class Kind(IntEnum):
@@ -44,8 +45,7 @@ _KIND_OF_WORD = {word: kind for kind, words in _WORDS.items() for word in words.
 
 def kind_of_type(entity_type: str) -> Kind:
     """The kind that a type's last known word speaks of (`FICTIONAL_CHARACTER` is a person)."""
-    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", entity_type)
-    for word in reversed(re.findall(r"[^\W_]+", spaced.casefold())):
+    for word in reversed(words_of_name(entity_type)):
         kind = _KIND_OF_WORD.get(word) or _KIND_OF_WORD.get(word.removesuffix("s"))
         if kind is not None:
             return kind
@@ -56,3 +56,28 @@ def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
     """The kind of each entity, as a column."""
     table = np.array([kind_of_type(name) for name in types.names] or [Kind.UNKNOWN], dtype=np.uint8)
     return table[types.codes]
+
+
+# What a question word asks for, in words that types may bear.
+_ASKED = {
+    "who": table("person people human character man woman family group organization 인물 사람"),
+    "where": table("place location city town country region site address 장소 위치 곳 지역"),
+    "when": table("time date year day month century period era 시간 날짜 연도 시기 때"),
+}
+_KIND_ASKED = {
+    "who": "who", "whom": "who", "whose": "who", "누구": "who", "누가": "who",
+    "where": "where", "어디": "where", "when": "when", "언제": "when",
+}  # fmt: skip
+
+
+def asked_kind(word: str) -> frozenset[str]:
+    """What a question word asks for, in words that types may bear: `when` → time, date, year …"""
+    for start, kind in _KIND_ASKED.items():
+        if word == start or (not start.isascii() and word.startswith(start)):
+            return _ASKED[kind]
+    return frozenset()
+
+
+def singular(word: str) -> str:
+    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
+    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")

@@ -106,3 +106,13 @@ def _fit(particle: str, final: int | None) -> Fit:
     if particle in _AFTER_CONSONANT:
         return Fit.FITS if consonant else Fit.MISFIT
     return Fit.NONE
+
+
+# What a stem drops: particles that stand behind any word, then one ending of a verb.
+PARTICLES = _AFTER_CONSONANT | _AFTER_VOWEL | _EVERYWHERE | table("에게서는 에게는 에서는")
+ENDINGS = table(
+    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
+    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
+    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
+    "해 기 된 될 됨 음"
+)

@@ -15,6 +15,8 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
+from tiny_graph_rag.language.particles import ENDINGS, PARTICLES
 
 if TYPE_CHECKING:
     from tiny_graph_rag.language.lemmas import Lemmas
@@ -33,58 +35,18 @@ def _in_order(words: str) -> tuple[str, ...]:
     return tuple(words.split())
 
 
-def _set_of(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-ENGLISH_FUNCTION_WORDS = _set_of(
-    "a an the of in on at by to for from with as into onto upon about over under out up down off "
-    "after before behind between during through against within without and or but nor so because "
-    "while if then than is was were are be been being am has have had having do does did done "
-    "will would shall should can could may might must not no i me my we us our you your he him "
-    "his she her hers it its they them their theirs this that these those there here s who whom "
-    "whose what which when where how why one ones some any all each every both other others "
-    "another few more most much many own same such too very just now once again only got get gets "
-    "let lets"
-)
-KOREAN_FUNCTION_WORDS = _set_of(
-    "그 이 저 것 거 때 두 한 세 네 이런 그런 저런 것을 것은 것이 것이지 것인가 것이다 가운데 중 "
-    "등 및 또 더 안 못 못한 있는 있던 있어 있다 없던 없는 되어 된 되던 하러 할 하던 했던 하는 "
-    "이가 이의 이들"
-)
-ENGLISH_QUESTION_WORDS = _set_of("who whom whose what which when where how why")
+ENGLISH_QUESTION_WORDS = table("who whom whose what which when where how why")
 KOREAN_QUESTION_WORDS = (
     "누구", "누가", "무엇", "뭐", "뭘", "무슨", "어디", "어느", "어떤", "언제", "왜", "몇", "얼마",
 )  # fmt: skip
-ENGLISH_RETURN_WORDS = _set_of("also same share shares shared sharing together co common")
+ENGLISH_RETURN_WORDS = table("also same share shares shared sharing together co common")
 KOREAN_RETURN_WORDS = ("같은", "함께", "같이", "서로", "공통")
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
-
-KINDS = {
-    "who": _set_of("person people human character man woman family group organization 인물 사람"),
-    "where": _set_of("place location city town country region site address 장소 위치 곳 지역"),
-    "when": _set_of("time date year day month century period era 시간 날짜 연도 시기 때"),
-}
-ASKED_KIND = {
-    "who": "who", "whom": "who", "whose": "who", "누구": "who", "누가": "who",
-    "where": "where", "어디": "where", "when": "when", "언제": "when",
-}  # fmt: skip
 
 ENGLISH_SUFFIXES = _in_order(
     "ments ment ions ion ings ing ress ers ors ies ied er or ed es en e s y"
 )  # longest first where one ends in another
-KOREAN_PARTICLES = _set_of(
-    "으로부터 에게서는 에게서 한테서 에게는 에서는 이라는 이라고 에게 한테 에서 으로 까지 부터 "
-    "마다 처럼 보다 이나 이랑 라는 라고 하고 은 는 이 가 을 를 와 과 의 에 로 도 만 랑 나 야 아 "
-    "께"
-)
-KOREAN_ENDINGS = _set_of(
-    "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
-    "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
-    "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
-    "해 기 된 될 됨 음"
-)
-LONGEST_ENDING = max(map(len, KOREAN_PARTICLES | KOREAN_ENDINGS))
+LONGEST_ENDING = max(map(len, PARTICLES | ENDINGS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +80,7 @@ def is_korean(word: str) -> bool:
 
 
 def is_function_word(word: str) -> bool:
-    return word in ENGLISH_FUNCTION_WORDS or word in KOREAN_FUNCTION_WORDS
+    return word in FUNCTION_WORDS
 
 
 def is_question_word(word: str) -> bool:
@@ -128,19 +90,6 @@ def is_question_word(word: str) -> bool:
 def is_return_word(word: str) -> bool:
     """Whether it says that a relation is walked there and back: the same director, 같은 감독."""
     return word in ENGLISH_RETURN_WORDS or word.startswith(KOREAN_RETURN_WORDS)
-
-
-def asked_kind(word: str) -> frozenset[str]:
-    """What a question word asks for, in words that types may bear: `when` → time, date, year …"""
-    for start, kind in ASKED_KIND.items():
-        if word == start or (not start.isascii() and word.startswith(start)):
-            return KINDS[kind]
-    return frozenset()
-
-
-def singular(word: str) -> str:
-    """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
-    return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
 
 
 @cache
@@ -190,7 +139,7 @@ def stem(word: str) -> str:
 
 
 def _korean_stem(word: str) -> str:
-    for endings in (KOREAN_PARTICLES, KOREAN_ENDINGS):
+    for endings in (PARTICLES, ENDINGS):
         longest = min(LONGEST_ENDING, len(word) - KOREAN_STEM)
         for size in range(longest, 0, -1):
             if word[-size:] in endings:

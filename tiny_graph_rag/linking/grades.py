@@ -29,7 +29,8 @@ from tiny_graph_rag.language.characters import (
     keys,
     keys_of,
 )
-from tiny_graph_rag.language.function_words import DETERMINERS, FUNCTION_WORDS
+from tiny_graph_rag.language.function_words import DETERMINERS, NAMELESS
+from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.spans import Readings, Text
 
 CLITIC = 2  # letters behind an apostrophe that make no word of their own: 's, 't, 'll, 're
@@ -236,18 +237,13 @@ class KnownWords:
 
     @classmethod
     def of(cls, names: NameIndex, types: Iterable[str]) -> KnownWords:
-        function, _ = distinct(np.concatenate([keys_of(FUNCTION_WORDS), names.function_words]))
+        function, _ = distinct(np.concatenate([keys_of(NAMELESS), names.function_words]))
         return cls(function, keys_of(DETERMINERS), keys_of(stems_of_types(types)))
 
 
 def stems_of_types(types: Iterable[str]) -> set[str]:
     """The stems of the content words in the names of relation and entity types."""
-    return {stem_of(word) for name in types for word in words_of_type(name) if word not in FUNCTION_WORDS}
-
-
-def words_of_type(name: str) -> list[str]:
-    """`LOCATED_IN`, `locatedIn` → located, in."""
-    return re.findall(r"[^\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold())
+    return {stem_of(word) for name in types for word in words_of_name(name) if word not in NAMELESS}
 
 
 def stem_of(word: str) -> str:

@@ -16,7 +16,8 @@ from tiny_graph_rag.language.characters import CASED, HANGUL
 from tiny_graph_rag.language.folding import is_dropped, nfc
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.language.particles import Fit
-from tiny_graph_rag.linking.grades import COMMON, STEM, Evidence, Grade, KnownWords, weigh, words_of_type
+from tiny_graph_rag.language.words import words_of_name
+from tiny_graph_rag.linking.grades import COMMON, STEM, Evidence, Grade, KnownWords, weigh
 from tiny_graph_rag.linking.spans import Readings, Text, readings
 
 # By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
@@ -44,7 +45,7 @@ class MentionFinder:
         self.graph, self.names = graph, names
         self.kinds = kinds_of_entities(graph.entities.types)
         self.known = KnownWords.of(names, [*graph.relations.types.names, *graph.entities.types.names])
-        self._relation_words = [words_of_type(name) for name in graph.relations.types.names]
+        self._relation_words = [words_of_name(name) for name in graph.relations.types.names]
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
@@ -158,7 +159,7 @@ class MentionFinder:
         best = [each for each in spellings if levels[each] == best_level]
         if len(best) < 2 or len({spelt[each] for each in best}) == 1:
             return best
-        around = set(words_of_type(whole[:start])) | set(words_of_type(whole[end:]))
+        around = set(words_of_name(whole[:start])) | set(words_of_name(whole[end:]))
         told = [each for each in best if self._is_related(self.names.entity(each), around)]
         if 0 < len(told) < len(best):
             return told

@@ -83,11 +83,8 @@ def context_completeness(judged: Judged, cutoff: int | None) -> Column:
         wanted = int(judged.relevant[question])
         if not wanted or facts.context is None:
             return math.nan
-        context = facts.context(question)
-        in_list = int((judged.grades[question] > 0).sum())
         # A seed that the list leaves out (--exclude-seeds) is in the context all the same.
-        beside = len((context.seeds - context.returned) & context.relevant)
-        return min(1.0, (in_list + beside) / wanted)
+        return facts.context(question).filled / wanted
 
     return _each(judged, value)
 

@@ -26,7 +26,8 @@ class Judged:
     """What measures see. Ranks count after duplicates, and later bearers of an already filled reference, were
     dropped.
 
-    grades: int32 (questions, width), 0 where the entity at that rank is not relevant or nothing stands there.
+    grades: int32, or float64 where gains are fractions, (questions, width); 0 where the entity at that rank
+    is not relevant or nothing stands there.
     irrelevant: bool (questions, width), judged 0 by the gold set. items: int64 (questions, width), the
     relevant item (row of Judgments.grades) that the entity fills, NO_ITEM elsewhere. rows: int64 (questions,
     width), the row of the run's table at that rank, NO_ROW where the list has ended. retrieved: int64
@@ -37,14 +38,14 @@ class Judged:
     facts: what some measures need beyond these, None where nobody gave it.
     """
 
-    grades: NDArray[np.int32]
+    grades: NDArray[np.int32] | NDArray[np.float64]
     irrelevant: NDArray[np.bool_]
     items: NDArray[np.int64]
     rows: NDArray[np.int64]
     retrieved: NDArray[np.int64]
     relevant: NDArray[np.int64]
     judged_irrelevant: NDArray[np.int64]
-    ideal: NDArray[np.int32]
+    ideal: NDArray[np.int32] | NDArray[np.float64]
     submitted: NDArray[np.bool_]
     answered: NDArray[np.bool_]
     facts: Facts | None = None

@@ -9,8 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures.base import (
     Column,
+    Parameter,
     added_up,
     defined,
     divided,
@@ -23,6 +25,9 @@ from tiny_graph_rag.measures.judged import Judged
 
 TREC_EVAL = "trec_eval 9"
 TUTORIAL = "K-RAG evaluators"
+MOST_EXPONENT = 1000  # of ndcg_exp: the sum of many such gains is still finite
+
+Grades = NDArray[np.int32] | NDArray[np.float64]
 
 
 def _best_precision(judged: Judged, cutoff: int | None) -> Column:
@@ -147,16 +152,44 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     return np.where(judged.answered, values, np.nan)
 
 
+def _best_rbp(judged: Judged, cutoff: int | None, p: float) -> Column:
+    return np.asarray(1 - p ** within_cutoff(judged, cutoff))
+
+
+@measure(
+    "rbp",
+    cutoff="optional",
+    source="Moffat & Zobel (2008)",
+    ceiling=_best_rbp,
+    parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
+)
+def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
+    """(1 − p) times the sum of p^(rank − 1) over the relevant ranks (within k): what a reader finds who goes
+    on to the next rank with probability p.
+
+    With n relevant entities no list exceeds 1 − p^n. Relevant is any grade above 0.
+    """
+    relevant = judged.grades[:, :cutoff] > 0
+    return defined(judged, (1 - p) * added_up(relevant * p ** np.arange(relevant.shape[1])))
+
+
 def _dcg(gains: NDArray[np.float64]) -> Column:
     """Σ gain / log2(rank + 1)."""
     return added_up(gains / np.log2(np.arange(2, gains.shape[1] + 2)))
 
 
-def _gain(grades: NDArray[np.int32], cutoff: int | None) -> NDArray[np.float64]:
+def _gain(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
     return grades[:, :cutoff].astype(np.float64)
 
 
-def _exponential(grades: NDArray[np.int32], cutoff: int | None) -> NDArray[np.float64]:
+def _exponential(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
+    """Raises UsageError for a grade whose gain no number can hold."""
+    most = float(grades.max(initial=0))
+    if most > MOST_EXPONENT:
+        raise UsageError(
+            f"ndcg_exp gains 2^grade, which no number holds for a grade of {most:g} (at most "
+            f"{MOST_EXPONENT}); use ndcg"
+        )
     return np.exp2(_gain(grades, cutoff)) - 1
 
 

@@ -7,6 +7,13 @@ from typing import Any
 
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import markdown_text, three, verdict_words
+from tiny_graph_rag.report.reports import Files, report
+
+
+@report("md", "one Markdown file, method by method where several")
+def markdown_file(documents: Sequence[Document]) -> Files:
+    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
+    yield f"{name}.md", markdown(documents).encode()
 
 
 def markdown(documents: Sequence[Document]) -> str:
@@ -103,6 +110,7 @@ def result(document: Document, level: int) -> list[str]:
     rows = [[each, *mean_cells(mean)] for each, mean in summary["measures"].items()]
     lines += table_of(["measure", "mean", "95 % interval", "n"], rows)
     lines += _counts(summary)
+    lines += _answers(summary, level + 1)
     for heading, tags in _groups(summary.get("by_tag", {})).items():
         lines += [titled(heading, level + 1)]
         slices = [[label, str(part["questions"]), *cells(part, measures)] for label, part in tags]
@@ -125,6 +133,18 @@ def _facts(content: Json) -> str:
         f"k = {content['summary']['k']}",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _answers(summary: Json, level: int) -> list[str]:
+    scores = (summary.get("answers") or {}).get("scores") or {}
+    rows = [
+        [name.replace("_", " "), *mean_cells(mean), f"{mean['failed']:,}" if mean.get("failed") else ""]
+        for name, mean in scores.items()
+    ]
+    if not rows:
+        return []
+    head = ["score", "mean", "95 % interval", "n", "failed verdicts (worst value)"]
+    return [titled("Answers", level), *table_of(head, rows)]
 
 
 def _without_gold(summary: Json) -> str:

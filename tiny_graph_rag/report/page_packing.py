@@ -26,7 +26,7 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
     packer = Packer()
     names = {entity: each["name"] for entity, each in document.get("entities", {}).items()}
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
-    head["settings"] = changed_settings(document.get("config") or {})
+    head["changed"] = changed_settings(document.get("config") or {})
     rows = [_thin(each, names) for each in document.get("results", [])]
     entities = document.get("entities", {})
     return {

@@ -2,6 +2,8 @@
 
 A retriever takes linked questions and returns a Run: for each question a ranked list of entities. Ours and
 foreign ones return the same Run, so everything after it (measures, diagnosis, reports) works for all.
+To add one, write a Retriever under `@retriever(…)` in a module of this folder, or in another package with an
+entry point in the group `tiny_graph_rag.retrievers`.
 """
 
 from __future__ import annotations
@@ -9,11 +11,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Run
 
 if TYPE_CHECKING:
@@ -50,10 +56,30 @@ class Task:
     judgments: Judgments | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreign:
+    """What a retriever of somebody else's did, a value a question of the gold set.
+
+    graph: with an entity for every name that it returned and the graph lacks, behind the `known` ones.
+    seconds: of each question;
+    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it.
+    """
+
+    graph: KnowledgeGraph
+    known: int
+    seconds: NDArray[np.float64]
+    wall_seconds: float
+    errors: tuple[str | None, ...]
+    answers: tuple[str | None, ...]
+    contexts: tuple[str | None, ...]
+    usage: tuple[dict[str, Any], ...]
+
+
 class Retriever(ABC):
     """Ranks the entities of one graph. Made once for a task, asked with many questions."""
 
     name: ClassVar[str]
+    """Set by its registration."""
     argument: ClassVar[str] = ""
     """How the argument is shown where retrievers are listed; "" where it takes none."""
     walks: ClassVar[bool] = True
@@ -75,6 +101,10 @@ class Retriever(ABC):
         """What a user should hear after it was asked, such as what was paid."""
         return []
 
+    def foreign(self) -> Foreign | None:
+        """What it did, where it is not ours; asked for once, after `prepare`."""
+        return None
+
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         """What the place of row `row` of a run for this question is made of; empty where it has no parts."""
         return ()
@@ -88,3 +118,18 @@ class Retriever(ABC):
         there is nothing to share: the caller then makes a retriever for each limit.
         """
         return None
+
+
+RETRIEVERS: Registry[type[Retriever]] = Registry("retriever", "tiny_graph_rag.retrieval", first=("bfs",))
+R = TypeVar("R", bound=Retriever)
+
+
+def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
+    """Register a Retriever class. line: what it does, for `--help` and the docs."""
+
+    def register(made: type[R]) -> type[R]:
+        made.name = name
+        RETRIEVERS.add(name, made, made)
+        return made
+
+    return register

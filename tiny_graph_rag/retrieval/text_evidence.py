@@ -3,8 +3,9 @@
 Three sources, in thousandths of bits, so that threads and compilation change nothing:
 told, the words of the question outside its mentions that no relation type claims, by BM25F; named, each
 mention as one unit, by the rarity of the entities whose texts hold all its words; visited, walkers from the
-seeds, who prefer relations that the question speaks of. The more of the question the best explanation leaves
-unexplained, the more bits count: E' = E + price × U × (most bits − bits).
+seeds, who prefer relations that the question speaks of and step over between entities of nearly one name.
+The more of the question the best explanation leaves unexplained, the more bits count:
+E' = E + price × U × (most bits − bits).
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.reading import SEED, Reading, without_seeds
+from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
 
-STEPS = 3  # of the walkers, whatever --hops: what they visit orders, it decides nothing
+STEPS = 4  # of the walkers, whatever --hops: what they visit orders, it decides nothing
 WALKERS = 1 << 30  # in all, whole numbers; a step divides them by whole weights
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
-MOST_SLOTS = 1 << 18  # looked at in one step; walkers who would need more stay where they are
+MOST_SLOTS = 1 << 15  # looked at in one step; walkers who would need more stay where they are
 UNSEEN = 0.01  # of the walkers an entity's share: what the ones never visited count as
 
 Column = NDArray[np.int64]
@@ -93,60 +95,81 @@ class TextEvidence:
             starts[seed.entity] = starts.get(seed.entity, 0.0) + seed.weight
         if not starts:
             return visits
+        seeds = np.array(sorted(starts), dtype=np.int32)
         total = sum(starts[each] for each in sorted(starts))
-        at = np.array(sorted(starts), dtype=np.int32)
-        mass = np.array([int(WALKERS * starts[each] / total) for each in at.tolist()], dtype=np.int64)
+        at, mass = seeds, np.array([int(WALKERS * starts[each] / total) for each in seeds.tolist()])
         guide = self._guide(stems)
         for _ in range(STEPS):
             at, mass = self._step(at, mass, guide)
             visits[at] += mass
-        seeds = np.array(sorted(starts), dtype=np.int32)
         visits[seeds] = visits.max()
         least = UNSEEN / size
-        return np.rint(MILLI * (np.log2(visits / WALKERS + least) - math.log2(least))).astype(np.int64)
+        seen = np.flatnonzero(visits)
+        share = np.log2(visits[seen] / WALKERS + least) - math.log2(least)
+        visits[seen] = np.rint(MILLI * share).astype(np.int64)
+        return visits
 
-    def _step(
-        self, at: NDArray[np.int32], mass: Column, guide: Column | None
-    ) -> tuple[NDArray[np.int32], Column]:
+    def _step(self, at: NDArray[np.int32], mass: Column, guide: _Guide) -> tuple[NDArray[np.int32], Column]:
         """Half of the walkers go on, by the weights of the relations; the others go home."""
-        slots = slots_of(self.adjacency, at)
-        if not len(slots) or len(slots) > MOST_SLOTS:
+        joins = self.index.joins
+        slots, beside = slots_of(self.adjacency, at), slots_of(joins, at)
+        if not 0 < len(slots) + len(beside) <= MOST_SLOTS:
             return at[:0], mass[:0]
-        degrees = self.adjacency.degrees[at]
-        owner = np.repeat(np.arange(len(at)), degrees)
-        weight = np.full(len(slots), PLAIN)
-        if guide is not None:
-            weight += guide[self.adjacency.relations[slots]]
+        rows = np.arange(len(at))
+        owner = np.concatenate(
+            [np.repeat(rows, np.diff(every.indptr)[at]) for every in (self.adjacency, joins)]
+        )
+        weight = np.concatenate([guide.weights(self.adjacency.relations[slots]), joins.weights[beside]])
         out = np.bincount(owner, weight, len(at)).astype(np.int64)
         flow = (mass[owner] >> 1) * weight // out[owner]
-        reached = self.adjacency.neighbours[slots]
-        arrived = np.bincount(reached, flow, len(self.graph))  # whole numbers below 2^53: exact
+        reached = np.concatenate([self.adjacency.neighbours[slots], joins.neighbours[beside]])
+        arrived = np.bincount(reached, flow)  # whole numbers below 2^53: exact
         at = np.flatnonzero(arrived).astype(np.int32)
         return at, arrived[at].astype(np.int64)
 
-    def _guide(self, stems: Sequence[str]) -> Column | None:
-        """(relations,): what is added to the weights of those that the question's words speak for."""
-        relations = self.graph.relations
-        found: Column | None = None
+    def _guide(self, stems: Sequence[str]) -> _Guide:
+        codes = self.graph.relations.types.codes
+        of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
+        told: list[tuple[NDArray[np.int32], int]] = []
         for stem in sorted(set(stems)):
-            types, rows = self.index.types(stem), self.index.relations(stem)
-            if not len(types) and not len(rows):
+            types, rows = list(self.index.types(stem)), self.index.relations(stem)
+            if not types and not len(rows):
                 continue
-            if found is None:
-                found = np.zeros(len(relations), dtype=np.int64)
-            speaks = np.zeros(len(relations.types.names) + 1, dtype=bool)
-            speaks[list(types)] = True
-            holds = speaks[relations.types.codes]
-            holds[rows] = True
-            bearers = int(np.count_nonzero(holds))
-            rarity = math.log2(1 + (len(relations) - bearers + 0.5) / (bearers + 0.5))
-            found[holds] += round(rarity * MILLI) * GUIDE[0] // GUIDE[1]
-        return found
+            rows = rows[~np.isin(codes[rows], types)] if types else rows
+            bearers = len(rows) + int(self._of_type[types].sum())
+            rest = len(codes) - bearers
+            added = round(math.log2(1 + (rest + 0.5) / (bearers + 0.5)) * MILLI) * GUIDE[0] // GUIDE[1]
+            of_type[types] += added
+            if len(rows):
+                told.append((rows, added))
+        return _Guide(codes, of_type, tuple(told))
+
+    @cached_property
+    def _of_type(self) -> Column:
+        types = self.graph.relations.types
+        return np.bincount(types.codes, minlength=len(types.names) + 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Guide:
+    """What the walkers of one question prefer. of_type: weight by type; told: rows of relations whose
+    description holds a word of the question, ascending, and how much that adds."""
+
+    codes: NDArray[np.int32]
+    of_type: Column
+    told: tuple[tuple[NDArray[np.int32], int], ...]
+
+    def weights(self, relations: NDArray[np.int32]) -> Column:
+        weights = self.of_type[self.codes[relations]]
+        for rows, added in self.told:
+            weights[found_in(rows, relations)] += added
+        return weights
 
 
 def _stems_outside(question: LinkedQuestion) -> list[str]:
     """Of the question's words outside its mentions, those of content."""
-    return content_stems(without_seeds(question).replace(SEED, " "))
+    words, _ = tokens(without_seeds(question))
+    return [stem for word in words.values() if (stem := content_stem(word)) is not None]
 
 
 def _mentions(question: LinkedQuestion) -> list[list[str]]:

@@ -16,16 +16,15 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.alike import Alike
+from tiny_graph_rag.language.kinds import asked_kind, singular
 from tiny_graph_rag.language.words import (
     RELATED,
     SAME,
     SAME_STEM,
-    asked_kind,
     folded_word,
     is_function_word,
     is_korean,
     keys,
-    singular,
     stem,
     words_of,
     words_of_name,

@@ -5,11 +5,12 @@ Only the documents that are judged are looked up; the others count by their scor
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from math import isnan
+from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,13 +20,15 @@ from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.measures import Measure, means, parse_measures, weights
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
+from tiny_graph_rag.scoring.stretches import counted
 
 if TYPE_CHECKING:
     import pandas
 
 Ints = NDArray[np.int64]
 Scores = Mapping[str, float]
-Grades = Mapping[str, int]
+Grades = Mapping[str, float]
+MOST = 1 << 31  # whole grades below are kept as such
 PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Precision": "precision"}
 
 
@@ -44,7 +47,10 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure]) -> Scored:
 
     run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
     the order in which they came. Questions of the gold set that the run lacks count as nothing retrieved.
-    Raises UsageError for an unknown measure, one that needs more than ids, and NaN scores; MissingExtraError
+    Grades may be fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions
+    that only one side knows and of ids of another type.
+    Raises UsageError for an unknown measure, one that needs more than ids, NaN scores, grades that
+    are no numbers or contradict each other; MissingExtraError
     without pandas.
     """
     frames = _pandas()
@@ -55,8 +61,9 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure]) -> Scored:
                 f"measure {each} looks at more than ids and grades ({each.kind.needs}); "
                 "the command `score` reads that from the run's file or a graph"
             )
-    grades = _as_dicts(gold)
-    judged = judged_dicts(_as_dicts(run), grades)
+    grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
+    _say_what_differs(rankings, grades)
+    judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
     found = means(
         columns,
@@ -86,8 +93,9 @@ def evaluate_predictions(
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
     if split is not None:
         qrels = _of_split(qrels, split)
-    gold = _as_dicts(qrels)
-    judged = judged_dicts(_as_dicts(preds), {question: gold.get(question, {}) for question in preds})
+    gold, rankings = _as_dicts(qrels, alike=True), _as_dicts(preds)
+    _say_what_differs(rankings, gold, all_of_gold=False)
+    judged = judged_dicts(rankings, {question: gold.get(question, {}) for question in preds})
     rows = []
     for k in cutoffs:
         values = {name: Measure(kind, k).compute(judged) for name, kind in PREDICTED.items()}
@@ -99,22 +107,23 @@ def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judge
     """What measures see, for the questions of `gold`, in its order. Raises UsageError for a NaN score."""
     rankings = [run.get(question) or {} for question in gold]
     sizes = np.fromiter(map(len, gold.values()), dtype=np.int64, count=len(gold))
-    values = chain.from_iterable(each.values() for each in gold.values())
-    judgments = np.fromiter(values, dtype=np.float64, count=int(sizes.sum()))
+    judgments = _grades(gold, int(sizes.sum()))
     owner = np.repeat(np.arange(len(gold)), sizes)
     n = len(rankings)
     at, their_ranks = _looked_up(rankings, gold.values())
     known = judgments[at] >= 0
     at, their_ranks = at[known], their_ranks[known]
     good = judgments > 0
+    whole = bool((judgments == np.floor(judgments)).all()) and float(np.abs(judgments).max(initial=0)) < MOST
+    gains = np.dtype(np.int32 if whole else np.float64)
     lengths = np.fromiter(map(len, rankings), dtype=np.int64, count=n)
     shape = (n, int(lengths.max(initial=0)))
     cells = (owner[at], their_ranks)
-    found, irrelevant = np.zeros(shape, dtype=np.int32), np.zeros(shape, dtype=bool)
+    found, irrelevant = np.zeros(shape, dtype=gains), np.zeros(shape, dtype=bool)
     found[cells], irrelevant[cells] = judgments[at], ~good[at]
     items = np.full(shape, NO_ITEM, dtype=np.int64)
     items[cells] = np.where(good, np.cumsum(good) - 1, NO_ITEM)[at]
-    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=np.int32)
+    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=gains)
     ideal[owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = np.maximum(
         judgments, 0
     )
@@ -130,6 +139,49 @@ def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judge
         submitted=found > 0,
         answered=np.array([question in run for question in gold], dtype=bool),
     )
+
+
+def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
+    """All grades, one question after the other. Raises UsageError for one that is no number."""
+    values = chain.from_iterable(each.values() for each in gold.values())
+    try:
+        grades = np.fromiter(values, dtype=np.float64, count=count)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"a grade of the gold set is no number: {error}") from error
+    if not np.isfinite(grades).all():
+        question, document, grade = next(
+            (question, document, grade)
+            for question, row in gold.items()
+            for document, grade in row.items()
+            if not isfinite(grade)
+        )
+        raise UsageError(f"the grade of {document!r} for question {question!r} is {grade}; wanted a number")
+    return grades
+
+
+def _say_what_differs(
+    run: Mapping[Any, Mapping[Any, Any]], gold: Mapping[Any, Mapping[Any, Any]], *, all_of_gold: bool = True
+) -> None:
+    """Warnings as the command line has them: questions that only one side knows, ids of another type.
+
+    all_of_gold: whether a question that the run lacks counts.
+    """
+    missing = [each for each in gold if each not in run] if all_of_gold else []
+    unknown = [str(each) for each in run if each not in gold]
+    lines = counted(unknown, len(missing), [str(each) for each in missing[:3]], 0) if all_of_gold else []
+    lines += _other_types("question", set(map(type, gold)), set(map(type, run)))
+    if not any(document in run.get(question, ()) for question, row in gold.items() for document in row):
+        documents = [{type(each) for row in side.values() for each in row} for side in (gold, run)]
+        lines += _other_types("document", *documents)
+    for line in lines:
+        warnings.warn(line, stacklevel=3)
+
+
+def _other_types(what: str, gold: set[type], run: set[type]) -> list[str]:
+    if not gold or not run or gold & run:
+        return []
+    names = [" and ".join(sorted(each.__name__ for each in side)) for side in (gold, run)]
+    return [f"{what} ids are {names[0]} in the gold set and {names[1]} in the run: none can match"]
 
 
 def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints, Ints]:
@@ -158,9 +210,9 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
     return np.array(places, dtype=np.int64), np.array(ranks, dtype=np.int64)
 
 
-def _as_dicts(table: Any) -> dict[str, dict[str, Any]]:
+def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
     """{question: {document: number}} of a DataFrame, of dictionaries, or of lists of pairs; the first of
-    duplicates counts.
+    duplicates counts. alike: raise UsageError where duplicates say different things.
     """
     if hasattr(table, "columns"):
         missing = [name for name in ("query_id", "doc_id", "score") if name not in table.columns]
@@ -169,7 +221,11 @@ def _as_dicts(table: Any) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
         triples = zip(*(table[name].tolist() for name in ("query_id", "doc_id", "score")), strict=True)
         for question, document, value in triples:
-            found.setdefault(question, {}).setdefault(document, value)
+            first = found.setdefault(question, {}).setdefault(document, value)
+            if alike and first != value and first == first:  # NaN is refused later, in its own words
+                raise UsageError(
+                    f"{document!r} has grades {first} and {value} for question {question!r}; wanted one"
+                )
         return found
     return {
         question: row if isinstance(row, (dict, Mapping)) else _best_of(row)  # type: ignore[misc]

@@ -115,6 +115,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
             f"{request.gold.name}: --match {match.kind} compares texts, and no question has 'reference_texts'"
         )
     run = read_run(request.run, request.run_format, ties=request.ties)
+    run = run.keyed_by({each.id: each.query for each in gold.questions})
     return Opened(
         stretches(questions, run, graph, match),
         gold.name,

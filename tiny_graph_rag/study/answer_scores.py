@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import QUALITIES
+from tiny_graph_rag.answers.scores import agreement_scores, failed_scores
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.measures import Mean, means
 from tiny_graph_rag.measures.statistics import SHARE, Groups
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 
-BOUNDS = {**dict.fromkeys(QUALITIES, (1.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
+BOUNDS = {**dict.fromkeys(QUALITIES, (0.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSlice:
     """rows: the questions of the slice. answered: with a text; failed: with an error; abstained: of the
-    answered, those that say that they have no answer."""
+    answered, those that say that they have no answer. unjudged: score → answers that count as its worst value
+    because no verdict could be had or read."""
 
     rows: tuple[int, ...]
     answered: int
     failed: int
     abstained: int
     scores: dict[str, Mean]
+    unjudged: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,22 @@ class Answered:
     answers: Answers
     overall: AnswerSlice
     by_tag: dict[str, AnswerSlice]
+
+
+def scores_of_own(
+    answers: Sequence[str | None], errors: Sequence[str | None], examples: Iterable[Example]
+) -> list[dict[str, float]]:
+    """Of answers that a user's retriever gave itself, a question each; {} where nobody answers.
+
+    A question that failed, or was not answered where others were, scores 0.
+    """
+    if not any(answer is not None for answer in answers):
+        return [{} for _ in answers]
+    rows = []
+    for answer, error, example in zip(answers, errors, examples, strict=True):
+        scores = agreement_scores(answer or "", example, bleu=False)
+        rows.append(scores if answer is not None and error is None else failed_scores(scores))
+    return rows
 
 
 def summarise_answers(
@@ -61,4 +82,5 @@ def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> Answ
             bounds={name: BOUNDS.get(name, SHARE) for name in names},
             groups=None if groups is None else groups[list(rows)],
         ),
+        unjudged=dict(Counter(name for each in chosen for name in sorted(each.unjudged))),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,18 +18,18 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
-from tiny_graph_rag.retrieval import Reason, Retriever, make_retriever
+from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
+from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.answer_scores import Answered
-    from tiny_graph_rag.study.perturb import Perturbed
-    from tiny_graph_rag.study.trials import Trial
-
 
 BATCH = 512  # questions retrieved between two looks at the progress bar
 
@@ -47,6 +47,29 @@ class Latency:
     questions_per_second: float
 
     __repr__ = short_repr
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
+    its 95 % paired interval. n: questions that define the measure."""
+
+    mean: float
+    drop: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """altered: questions whose text the kind changed at all. broken: (id, altered text) of those that found
+    less within k. measures: those that are means over questions; pooled ones have no paired interval."""
+
+    kind: str
+    altered: int
+    measures: dict[Measure, Drop]
+    broken: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,6 +92,8 @@ class Evaluation:
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
     perturbed: tuple[Perturbed, ...] = ()
+    foreign: Foreign | None = None
+    """What somebody else's retriever did; None for ours."""
     trials: tuple[Trial, ...] = ()
     """What flags would change, where that was tried."""
 
@@ -82,20 +107,30 @@ def evaluate(
     measures: Sequence[Measure],
     progress: Progress = lambda done: None,
     linker_for: LinkerMaker = make_linker,
+    retriever_for: RetrieverMaker = make_retriever,
 ) -> Evaluation:
     """Run the configured linker and retriever over a gold set and score what they return.
 
     progress is told how many questions are done. linker_for: makes the linker; one that asks a model is
-    given it there. Raises UsageError for settings that don't go together.
+    given it there. retriever_for: the same for the retriever. Raises UsageError for settings that don't go
+    together.
     """
     names = NameIndex.of(graph)
-    judgments = resolve(examples, names, len(graph))
     linker = linker_for(graph, names, config)
     linker.check(examples)
     linker.prepare(examples.examples)
-    retriever = make_retriever(graph, config, examples, judgments)
+    retriever = retriever_for(graph, config, examples, resolve(examples, names, len(graph)))
     retriever.prepare(lambda: linker.link(examples.examples))
-    linked, run, latency = _retrieved(linker, retriever, examples, config.evaluation.latency_sample, progress)
+    foreign = retriever.foreign()
+    if foreign is not None:
+        graph = foreign.graph  # references mean what they meant without the retriever's own names
+    judgments = resolve(examples, names, len(graph))
+    timed = 0 if foreign is not None else config.evaluation.latency_sample
+    linked, run, latency = _retrieved(linker, retriever, examples, timed, progress)
+    if foreign is not None:
+        latency = Latency(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
+        errors = zip(linked, foreign.errors, strict=True)
+        linked = tuple(replace(each, error=each.error or error) for each, error in errors)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
     summary = summarise(
@@ -117,6 +152,7 @@ def evaluate(
         why,
         reasons=reasons,
         notes=tuple(retriever.notes()),
+        foreign=foreign,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
 
@@ -22,7 +22,7 @@ _STRING_LISTS = (
     "seed_entities",
     "context",
 )
-_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*\{")
+_ID_KEYS = ("eval_id", "example_id", "question_id")  # of other makers, where there is no `id`
 _KNOWN = {
     "id",
     "query",
@@ -67,24 +67,11 @@ def eval_set_of(records: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet
 
 def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     """The lines that can be used, and what is wrong with the others (file, line, field, what came)."""
-    text = decode_utf8(read_bytes(path), path)
-    if _LIST_OF_OBJECTS.match(text):
-        raise DatasetError(
-            f"{path.name}:1: wanted one JSON object a line, got one JSON list of them. "
-            "`jq -c '.[]'` writes each on a line of its own"
-        )
     problems: list[str] = []
     examples: list[Example] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
+    for number, place, row in _rows(path, problems):
         check_few(problems, DatasetError)
-        place = f"{path.name}:{number}"
-        try:
-            row = parse_json(line)
-        except NotJsonError as error:
-            problems.append(error.at(path, number))
-            continue
+        row = _named_ours(row)
         wrong = _wrong_fields(row)
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
@@ -94,6 +81,56 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
     name = nfc(path.name).removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
     return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
+
+
+def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
+    """Number, place and document of each question: one a line, or in one list, or under `results`."""
+    text = decode_utf8(read_bytes(path), path)
+    whole = _whole(text, path)
+    if whole is not None:
+        for number, row in enumerate(whole, start=1):
+            yield number, f"{path.name}: question {number}", row
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            yield number, f"{path.name}:{number}", parse_json(line)
+        except NotJsonError as error:
+            problems.append(error.at(path, number))
+
+
+def _whole(text: str, path: Path) -> list[Any] | None:
+    """The questions of a file that is one list, or one object with `results`; None where it has lines."""
+    start = text.lstrip()
+    if start[:1] == "[":
+        document: Any = json_document(path, DatasetError)
+    elif start[:1] == "{" and "\n" in start.strip():
+        try:
+            document = parse_json(text)
+        except NotJsonError:
+            return None
+        document = document.get("results") if isinstance(document, dict) else None
+    else:
+        return None
+    return document if isinstance(document, list) and document else None
+
+
+def _named_ours(row: Any) -> Any:
+    """A question of another maker under our names: `eval_id`, and the turns of `msg`."""
+    if not isinstance(row, dict):
+        return row
+    row = dict(row)
+    for name in _ID_KEYS:
+        if "id" not in row and isinstance(row.get(name), str | int):
+            row["id"] = row.pop(name)
+    turns = row.get("msg")
+    if "query" not in row and isinstance(turns, list) and turns:
+        texts = [each.get("content") if isinstance(each, dict) else each for each in turns]
+        if all(isinstance(each, str) for each in texts):
+            row["query"], row["context"] = texts[-1], texts[:-1]
+            del row["msg"]
+    return row
 
 
 def _example(row: dict[str, Any], number: int) -> Example:

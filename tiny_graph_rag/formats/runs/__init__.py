@@ -1,62 +1,26 @@
-"""Runs that other programs made: read from any of the known formats, found by content.
-
-A format is a function from a path to a WrittenRun, registered under its name. To add one, write it under
-`@run_format("name")` in a module of this folder, import that at the end of this file, and tell `detected` how
-to know its files.
-"""
+"""Runs that other programs made: read from any of the known formats, found by content."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.tables import check_format, is_trec
+from tiny_graph_rag.formats.detection import Head, best_fit
+from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
 
-
-class Retrieved(NamedTuple):
-    """One place of a ranking. Of id and name at least one is not empty."""
-
-    name: str
-    id: str = ""
-    score: float | None = None
-    text: str = ""
-    type: str = ""
-    source: str = ""
-
-    @property
-    def key(self) -> str:
-        return self.id or self.name
-
-
-@dataclass(frozen=True, slots=True)
-class WrittenRun:
-    """A run as its file has it. rankings: question → places, best first, duplicates and all.
-
-    latency_seconds: of the questions that say it. usage: token counts of a question, as written.
-    """
-
-    rankings: dict[str, list[Retrieved]]
-    format: str = ""
-    latency_seconds: dict[str, float] = field(default_factory=dict)
-    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-
-RunReader = Callable[[Path], WrittenRun]
-FORMATS: dict[str, RunReader] = {}
-
-
-def run_format(name: str) -> Callable[[RunReader], RunReader]:
-    def register(reader: RunReader) -> RunReader:
-        FORMATS[name] = reader
-        return reader
-
-    return register
+__all__ = [
+    "RUN_FORMATS",
+    "Retrieved",
+    "RunFormat",
+    "WrittenRun",
+    "detected",
+    "in_order",
+    "read_run",
+    "run_format",
+]
 
 
 def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> WrittenRun:
@@ -66,22 +30,24 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     document id, descending, as trec_eval does. Raises RunError, or UsageError for an unknown format.
     """
     format = format or detected(path)
-    check_format(format, "run", FORMATS)
-    run = FORMATS[format](path)
+    run = RUN_FORMATS[format].read(path)
     if not run.rankings:
         raise RunError(f"{path.name}: the run is empty")
-    rankings = {key: _ordered(places, key, path, ties) for key, places in run.rankings.items()}
-    return WrittenRun(rankings, format, run.latency_seconds, run.usage)
+    rankings = {
+        key: in_order(places, f"{path.name}: question {key!r}", ties) for key, places in run.rankings.items()
+    }
+    return replace(run, rankings=rankings, format=format)
 
 
-def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> list[Retrieved]:
+def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Retrieved]:
+    """A ranking in the order in which it is scored. what: whose it is, for the message of a RunError."""
     given = sum(each.score is not None for each in places)
     if not given:
         return places
     if given < len(places):
-        raise RunError(f"{path.name}: question {question!r}: {given} of {len(places)} entities have a score")
+        raise RunError(f"{what}: {given} of {len(places)} entities have a score")
     if any(math.isnan(each.score or 0.0) for each in places):
-        raise RunError(f"{path.name}: question {question!r} has a NaN score; NaN has no place in an order")
+        raise RunError(f"{what} has a NaN score; NaN has no place in an order")
     if ties == "trec":
         from struct import pack, unpack
 
@@ -98,33 +64,17 @@ def _ordered(places: list[Retrieved], question: str, path: Path, ties: str) -> l
 
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises RunError where it is none."""
-    raw = read_bytes(path)
-    if raw[:4] == b"PAR1":
-        return "table"
-    text = decode_utf8(raw, path).lstrip()
-    line = text.split("\n", 1)[0].strip()
-    if not line:
-        raise RunError(f"{path.name}: the run is empty")
-    if line[:1] == "{":
-        try:
-            first = parse_json(line)
-        except NotJsonError:
-            return "json" if "\n" in text.strip() or len(line) < 2 else "jsonl"
-        if "reference_entities" in first:
+    head = Head.of(path)
+    found = best_fit(RUN_FORMATS, head, "--run-format")
+    if found is None:
+        if isinstance(head.first, dict) and "reference_entities" in head.first:
             raise RunError(
                 f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?"
             )
-        if "topk" in first:
-            return "contest"
-        return "jsonl" if "entities" in first else "json"
-    if is_trec(line, 6):
-        return "trec"
-    if "," in line or "\t" in line:
-        return "table"
-    raise RunError(
-        f"{path.name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table with a header, "
-        f"got {line[:60]!r}. Name it with --run-format: {', '.join(FORMATS)}"
-    )
-
-
-from tiny_graph_rag.formats.runs import json_forms, rows  # noqa: E402, F401 - each registers itself
+        if not decode_utf8(read_bytes(path), path).strip():
+            raise RunError(f"{path.name}: the run is empty")
+        raise RunError(
+            f"{path.name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table with a "
+            f"header, got {head.line[:60]!r}. Name it with --run-format: {', '.join(RUN_FORMATS)}"
+        )
+    return found

@@ -2,54 +2,117 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, run_format
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import json_document
 
-WANTED = 'wanted {"id", "entities": [{"name", "score"?, …}]}'
+KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
+QUERY_KEYS = ("query", "question")
+LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
+ROWS = ("results", "questions", "predictions", "data")
 
 
-@run_format("jsonl")
+def lists_of(row: Mapping[str, Any]) -> str | None:
+    """Under which key an object of a run has what was retrieved."""
+    return next((name for name in LISTS if isinstance(row.get(name), list)), None)
+
+
+def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
+    """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`."""
+    return next((document[name] for name in ROWS if isinstance(document.get(name), list)), None)
+
+
+FIRST_OF = f"one of {', '.join(map(repr, KEYS))} or the question's text ({', '.join(map(repr, QUERY_KEYS))})"
+WANTED = f"wanted {FIRST_OF}, and what was retrieved under one of {', '.join(map(repr, LISTS))}"
+
+
+def _form(head: Head) -> str:
+    """Which of the forms below it is; "" for what is none."""
+    first = head.first
+    if not head.is_json or first is None:
+        return "json" if head.is_json else ""
+    if isinstance(first, list):
+        return "jsonl"
+    if "topk" in first:
+        return "contest"
+    if lists_of(first) or rows_within(first) is not None:
+        return "jsonl"
+    if "reference_entities" in first:
+        return ""  # a gold set
+    # One question, but nothing retrieved, is a mistake in a JSONL.
+    return "jsonl" if any(key in first for key in (*KEYS, *QUERY_KEYS)) else "json"
+
+
+def _fits(form: str) -> Callable[[Head], Fit]:
+    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
+
+
+def _fits_json(head: Head) -> Fit:
+    return Fit.SHAPE if _form(head) == "json" else Fit.NO
+
+
+@run_format("jsonl", "a question and what was retrieved, an object each", _fits("jsonl"))
 def read_jsonl(path: Path) -> WrittenRun:
-    """`{id, entities: [{id?, name, score?, text?, type?, source?}], usage?, latency_ms?}` a line."""
+    """Objects, one a line, in a list, or under `results` of one object: a question and what was retrieved.
+
+    What was retrieved are names, [name, score] pairs, or objects {id?, name, score?, text?, type?, source?}.
+    """
     rankings: dict[str, list[Retrieved]] = {}
     latency: dict[str, float] = {}
     usage: dict[str, dict[str, Any]] = {}
+    queries: dict[str, str] = {}
     problems: list[str] = []
-    for place, row in _lines(path, problems):
-        if not _is_id(row.get("id")) or not isinstance(row.get("entities"), list):
-            problems.append(f"{place}: {WANTED}, got the keys {', '.join(map(repr, row)) or 'none'}")
+    for place, row in _rows(path, problems):
+        retrieved = lists_of(row)
+        query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
+        key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
+        if not key or retrieved is None:
+            problems.append(f"{place}: {WANTED}; got the keys {', '.join(map(repr, row)) or 'none'}")
             continue
-        key = str(row["id"])
         if key in rankings:
             problems.append(f"{place}: question {key!r} stands in the file twice")
             continue
-        rankings[key] = [each for each in (_entity(it, place, problems) for it in row["entities"]) if each]
-        waited = row.get("latency_ms")
-        if waited is not None:
-            if not is_score(waited) or not 0 <= waited < math.inf:
-                problems.append(f"{place}: 'latency_ms' must be a number from 0 up, got {json_kind(waited)}")
-                continue
-            latency[key] = float(waited) / 1000
-        if isinstance(row.get("usage"), dict):
-            usage[key] = row["usage"]
+        rankings[key] = places_of(row[retrieved], place, problems)
+        if query:
+            queries[key] = query
+        for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
+            waited = row.get(name)
+            if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
+                problems.append(f"{place}: {name!r} must be a number from 0 up, got {json_kind(waited)}")
+            elif waited is not None:
+                latency[key] = float(waited) / unit
+        for name in ("usage", "token_usage"):
+            if isinstance(row.get(name), dict):
+                usage[key] = row[name]
     if problems:
         raise RunError(*problems)
-    return WrittenRun(rankings, latency_seconds=latency, usage=usage)
+    return WrittenRun(rankings, latency_seconds=latency, usage=usage, queries=queries)
+
+
+def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Retrieved]:
+    """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
+    return [each for each in (_entity(value, place, problems) for value in values) if each is not None]
 
 
 def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
     if isinstance(value, str) and value:
         return Retrieved(value)
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
+        value = {"name": value[0], "score": value[1]}
     if not isinstance(value, dict) or not (value.get("name") or value.get("id") or value.get("text")):
-        problems.append(f"{place}: an entity must be an object with 'name' or 'id', got {json_kind(value)}")
+        problems.append(
+            f"{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
+            f"got {json_kind(value)}"
+        )
         return None
     for name in ("id", "name", "text", "type", "source"):
         if not isinstance(value.get(name), str | int | None):
@@ -66,7 +129,7 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
     )
 
 
-@run_format("contest")
+@run_format("contest", "JSONL: eval_id and topk, an object a line", _fits("contest"))
 def read_contest(path: Path) -> WrittenRun:
     """The contest's `{"eval_id", "topk": [docid]}` a line."""
     rankings: dict[str, list[Retrieved]] = {}
@@ -84,7 +147,7 @@ def read_contest(path: Path) -> WrittenRun:
     return WrittenRun(rankings)
 
 
-@run_format("json")
+@run_format("json", "one JSON object: question to [[document, score], …]", _fits_json)
 def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
     document = json_document(path, RunError)
@@ -113,6 +176,27 @@ def _pair(value: Any) -> Retrieved | None:
     if not is_score(value[1]):
         return None
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
+
+
+def _rows(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The file's objects with their places, however they are wrapped."""
+    text = decode_utf8(read_bytes(path), path).lstrip()
+    document: Any = None
+    if text[:1] == "[":
+        document = json_document(path, RunError)
+    elif text[:1] == "{":
+        with contextlib.suppress(NotJsonError):
+            document = parse_json(text)
+        if isinstance(document, dict):
+            document = rows_within(document) or ([document] if "\n" in text.strip() else None)
+    if not isinstance(document, list):
+        yield from _lines(path, problems)
+        return
+    for number, row in enumerate(document, start=1):
+        if isinstance(row, dict):
+            yield f"{path.name}: question {number}", row
+        else:
+            problems.append(f"{path.name}: question {number}: wanted an object, got {json_kind(row)}")
 
 
 def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Agreement, Answer, Answers
+from tiny_graph_rag.answers.rubrics import JUDGES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
@@ -86,13 +88,22 @@ def spent(each: Spent) -> dict[str, Any]:
     }
 
 
+def judged_scores() -> set[str]:
+    """The scores that a judge gives: beside each stands how many verdicts failed."""
+    return {ACCURACY, *(name for _, rubric in JUDGES.items() for name in rubric.scores)}
+
+
 def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
     """`summary.answers` and `summary.by_tag[tag].answers`."""
     return {
         "answered": part.answered,
         "failed": part.failed,
         "abstained": part.abstained,
-        "scores": {name: mean_fields(mean) for name, mean in part.scores.items()},
+        "scores": {
+            name: mean_fields(mean)
+            | ({"failed": part.unjudged.get(name, 0)} if name in judged_scores() else {})
+            for name, mean in part.scores.items()
+        },
         "usage": usage(answers, part.rows),
     }
 

@@ -30,6 +30,7 @@ from tiny_graph_rag.report.json.numbers import (
     head,
     headline,
     latency_document,
+    number,
     opened,
     slice_document,
     token_fields,
@@ -41,6 +42,7 @@ from tiny_graph_rag.report.json.spelled import (
     ranked_json,
     rankings_json,
 )
+from tiny_graph_rag.study.answer_scores import scores_of_own
 from tiny_graph_rag.study.evaluate import Evaluation
 
 QUESTIONS_AT_ONCE = 1024
@@ -131,6 +133,51 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
+        **_own_summary(evaluation),
+    }
+
+
+def _own_summary(evaluation: Evaluation) -> dict[str, Any]:
+    """Where a user's function retrieved: what failed, what it used, how it answered."""
+    did = evaluation.foreign
+    if did is None:
+        return {}
+    used: dict[str, float] = {}
+    for usage in did.usage:
+        for name, value in usage.items():
+            if isinstance(value, int | float):
+                used[name] = used.get(name, 0) + value
+    rows = scores_of_own(did.answers, did.errors, evaluation.examples)
+    scores = {
+        name: np.array([row[name] for row in rows], dtype=np.float64) for name in (rows[0] if rows else ())
+    }
+    return {
+        "own_retriever": {
+            "failed": sum(error is not None for error in did.errors),
+            "not_in_graph": len(did.graph) - did.known,
+            "answered": sum(answer is not None for answer in did.answers),
+            "answer_scores": {
+                name: {"mean": number(float(np.nanmean(column))), "n": int((~np.isnan(column)).sum())}
+                for name, column in scores.items()
+                if not np.isnan(column).all()
+            },
+            "usage": used,
+            "wall_seconds": did.wall_seconds,
+        }
+    }
+
+
+def _own(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    did = evaluation.foreign
+    if did is None:
+        return {}
+    return {
+        "own_retriever": {
+            "error": did.errors[row],
+            "answer": did.answers[row],
+            "context": did.contexts[row],
+            "usage": did.usage[row],
+        }
     }
 
 
@@ -182,6 +229,7 @@ def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]
         "tags": list(example.tags),
         **({"group": example.group} if example.group is not None else {}),
         "linked": linked_json(evaluation.linked[row], spelled),
+        **_own(evaluation, row),
     }
 
 

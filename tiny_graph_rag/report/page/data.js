@@ -34,7 +34,7 @@ async function openData() {
         const { id: _, ...rest } = entityAt(row);
         Object.defineProperty(entities, id, { value: rest, enumerable: true });
       }
-      const { settings: _, ...head } = packed.head;
+      const { changed: _, ...head } = packed.head;
       return { ...head, results, entities };
     },
   };

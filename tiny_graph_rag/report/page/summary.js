@@ -32,7 +32,7 @@ function masthead(data) {
 
 // How these results were made: the command, and every setting that is not the default.
 function settings(head) {
-  const changed = head.kind === "score" ? [] : Object.entries(head.settings ?? {});
+  const changed = head.kind === "score" ? [] : Object.entries(head.changed ?? {});
   if (!changed.length && !head.made?.command) return null;
   return el("details", { class: "made" }, el("summary", {}, t("How these results were made")),
     head.made?.command && el("pre", {}, el("code", {}, cut(head.made.command, 2000))),
@@ -69,9 +69,9 @@ function summarySection(data) {
     el("p", { class: "counts" }, countWords(summary).map((each) => el("span", {}, each))));
 }
 
-function intervalWords({ low, high, n, reliable }) {
+function intervalWords({ low, high, n, reliable, failed }) {
   const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
-  return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}`;
+  return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}${failed ? `, ${t("{n} failed (worst value)", { n: count(failed) })}` : ""}`;
 }
 
 // The mean as a dot and its interval as a line, from 0 to 1.

@@ -31,9 +31,29 @@ def print_answers(answered: Answered, console: Console) -> None:
         scores = [shown(mean.mean) for mean in part.scores.values()]
         table.add_row(label, *scores, *_spent(answered.answers, part), style="bold" if label == "all" else "")
     console.print(table)
+    console.print(_judged(answered.overall))
+    unjudged = answered.overall.unjudged
+    if unjudged:
+        worst = ", ".join(f"{escape(name)} {count:,}" for name, count in unjudged.items())
+        console.print(
+            f"[bold]failed verdicts count as the worst value:[/bold] {worst}; --retry-failed asks again"
+        )
     found = answered.answers.agreement
     if found is not None:
         console.print(f"judge and gold set on {found.n:,} retrieved entities: Cohen's κ {shown(found.kappa)}")
+
+
+def _judged(part: AnswerSlice) -> Table:
+    """Every score with its interval, the answers behind it, and the verdicts that failed."""
+    from tiny_graph_rag.report.terminal.summary import interval
+
+    table = Table()
+    for name in ("score", "mean", "n", "failed verdicts"):
+        table.add_column(name, justify="left" if name == "score" else "right")
+    for name, mean in part.scores.items():
+        failed = part.unjudged.get(name, 0)
+        table.add_row(name.replace("_", " "), interval(mean), f"{mean.n:,}", f"{failed:,}" if failed else "")
+    return table
 
 
 def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:

@@ -1,0 +1,206 @@
+"""`--retriever my_rag.py:retrieve`: real files with real functions, killed and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, write_kg
+
+GOLD = [
+    {"id": "a", "query": "Where does Ann live?", "reference_entities": ["Dover"]},
+    {"id": "b", "query": "Who lives in Dover?", "reference_entities": ["Ann", "Ben"]},
+    {"id": "c", "query": "Who is Zoe?", "reference_entities": ["Zoe"]},
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lives = [("Ann", "LIVES_IN", "Dover"), ("Ben", "LIVES_IN", "Dover")]
+    write_kg(tmp_path / "town-KG.json", ("Ann", "Ben", "Dover", "Calais"), lives)
+    lines = "".join(json.dumps(each) + "\n" for each in GOLD)
+    (tmp_path / "town-eval.jsonl").write_text(lines, encoding="utf-8")
+    return tmp_path
+
+
+def command(folder: Path, spec: str, *more: str) -> list[str]:
+    return [
+        *(sys.executable, str(ROOT / "main.py"), "eval", "--dataset", "town-eval.jsonl"),
+        *("-g", "town-KG.json", "--retriever", spec, "--skip-generation", "-o", "./out.json"),
+        *("--top-k", "2", "--measures", "recall@2,mrr", *more),
+    ]
+
+
+def run(folder: Path, spec: str, *more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    return subprocess.run(
+        command(folder, spec, *more), cwd=folder, capture_output=True, text=True, env=environment, check=False
+    )
+
+
+def results(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "out.json").read_text(encoding="utf-8"))
+    return found
+
+
+def write(folder: Path, code: str) -> None:
+    (folder / "my_rag.py").write_text(code, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def retrieve(q):\n    return ['Dover', 'Ann']",
+        "async def retrieve(q):\n    return [('Ann', 0.1), ('Dover', 0.7)]",
+        "def retrieve(q):\n    return ({'name': n} for n in ('Dover', 'Ann'))",
+        "def retrieve(q):\n    return {'entities': [{'id': 'Dover'}, {'id': 'Ann'}], 'answer': 'x'}",
+        "class R:\n    async def __call__(self, q):\n        return ['Dover', 'Ann']\nretrieve = R()",
+    ],
+)
+def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: str) -> None:
+    write(folder, code)
+    found = run(folder, "my_rag.py:retrieve")
+    assert found.returncode == 0, found.stderr
+    rows = {each["id"]: each for each in results(folder)["results"]}
+    assert [each["name"] for each in rows["a"]["ranked"]] == ["Dover", "Ann"]
+    assert rows["a"]["metrics"] == {"recall@2": 1.0, "mrr": 1.0}
+    assert rows["b"]["metrics"] == {"recall@2": 0.5, "mrr": 0.5}  # Ann stands second, Ben nowhere
+
+
+def test_a_function_of_an_importable_module(folder: Path) -> None:
+    (folder / "pack").mkdir()
+    (folder / "pack" / "rag.py").write_text("def find(q):\n    return ['Dover']", encoding="utf-8")
+    assert run(folder, "pack.rag:find").returncode == 0
+    assert results(folder)["summary"]["measures"]["recall@2"]["mean"] == pytest.approx(1 / 3)
+
+
+def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Path) -> None:
+    write(folder, "def retrieve(q):\n    return ['Nobody', 'Zoe', 'Dover']")
+    found = run(folder, "my_rag.py:retrieve")
+    rows = {each["id"]: each["metrics"] for each in results(folder)["results"]}
+    assert rows["a"] == {"recall@2": 0.0, "mrr": pytest.approx(1 / 3)}
+    assert rows["c"] == {"recall@2": 0.0, "mrr": 0.0}  # Zoe is not in the graph, whoever says her name
+    assert "2 names are not in the graph (such as 'Nobody', 'Zoe')" in found.stdout
+
+
+def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
+    write(
+        folder,
+        "import time\n"
+        "def retrieve(q):\n"
+        "    if 'Ann' in q: raise KeyError('no index')\n"
+        "    if 'Zoe' in q: time.sleep(60)\n"
+        "    return ['Ann', 'Ben']",
+    )
+    started = time.monotonic()
+    found = run(folder, "my_rag.py:retrieve", "--timeout", "0.5")
+    assert time.monotonic() - started < 30
+    rows = {each["id"]: each["metrics"] for each in results(folder)["results"]}
+    assert rows == {
+        "a": {"recall@2": 0.0, "mrr": 0.0},
+        "b": {"recall@2": 1.0, "mrr": 1.0},
+        "c": {"recall@2": 0.0, "mrr": 0.0},
+    }
+    assert "2 of 3 questions failed and score 0, such as" in found.stdout
+    assert "Traceback" not in found.stdout + found.stderr
+
+
+def test_where_every_question_fails_nothing_was_measured(folder: Path) -> None:
+    write(folder, "def retrieve(q):\n    return 7")
+    found = run(folder, "my_rag.py:retrieve")
+    assert found.returncode == 3
+    assert "every question failed, such as 'a': ValueError: wanted a list of names" in found.stderr
+    assert not (folder / "out.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("code", "spec", "message"),
+    [
+        ("def retrieve(q): return []", "my_rag.py:retrive", "has no 'retrive'; did you mean 'retrieve'?"),
+        ("import nothing_of_this_name", "my_rag.py:retrieve", "importing it failed: ModuleNotFoundError"),
+        ("retrieve = 3", "my_rag.py:retrieve", "'retrieve' is no function but int"),
+        ("x = (", "my_rag.py:retrieve", "importing it failed: SyntaxError"),
+        ("", "other.py:retrieve", "no such file"),
+    ],
+)
+def test_a_function_that_is_not_there_is_told_in_a_line(
+    folder: Path, code: str, spec: str, message: str
+) -> None:
+    write(folder, code)
+    found = run(folder, spec)
+    assert found.returncode == 2
+    assert message in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+COUNTING = (
+    "import os, time\n"
+    "def retrieve(q):\n"
+    "    with open('calls.txt', 'a') as f: f.write(q + '\\n')\n"
+    "    if os.path.exists('slow') and 'Zoe' in q: time.sleep(60)\n"
+    "    return ['Dover', 'Ann', 'Ben']"
+)
+
+
+def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
+    write(folder, COUNTING)
+    (folder / "slow").touch()
+    process = subprocess.Popen(
+        command(folder, "my_rag.py:retrieve", "--concurrency", "1"),
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    journal = folder / "out.retrieved.jsonl"
+    for _ in range(600):
+        if journal.exists() and journal.read_bytes().count(b"\n") >= 3:  # a header and two replies
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    with journal.open("ab") as stream:
+        stream.write(b'{"id": "c", "torn')
+    (folder / "slow").unlink()
+    found = run(folder, "my_rag.py:retrieve", "--resume")
+    assert found.returncode == 0, found.stderr
+    calls = (folder / "calls.txt").read_text(encoding="utf-8").split("\n")
+    assert [calls.count(each["query"]) for each in GOLD] == [1, 1, 2]  # the third was cut off by the kill
+    assert "2 replies were taken from the journal" in found.stdout
+    other = run(folder, "my_rag.py:retrieve2", "--resume")
+    assert other.returncode == 2
+
+
+def test_latency_is_that_of_the_function(folder: Path) -> None:
+    write(folder, "import time\ndef retrieve(q):\n    time.sleep(0.2)\n    return ['Dover']")
+    assert run(folder, "my_rag.py:retrieve", "--concurrency", "3").returncode == 0
+    seconds = results(folder)["summary"]["latency"]
+    assert 0.2 <= seconds["p50"] < 5
+
+
+def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
+    lines = [json.dumps({**each, "ground_truth": "In Dover"}) for each in GOLD]
+    (folder / "town-eval.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    write(
+        folder,
+        "def retrieve(q):\n"
+        "    if 'Zoe' in q: raise ValueError\n"
+        "    said = 'in Dover' if 'Ann' in q else 'Calais'\n"
+        "    told = {'answer': said, 'context': ['a', 'b'], 'usage': {'total_tokens': 7}}\n"
+        "    return {'entities': ['Dover'], **told}",
+    )
+    assert run(folder, "my_rag.py:retrieve").returncode == 0
+    found = results(folder)
+    own = found["summary"]["own_retriever"]
+    assert (own["failed"], own["answered"], own["usage"]) == (1, 2, {"total_tokens": 14})
+    assert own["answer_scores"]["exact_match"] == {"mean": pytest.approx(1 / 3), "n": 3}
+    rows = {each["id"]: each["own_retriever"] for each in found["results"]}
+    assert (rows["a"]["answer"], rows["a"]["context"]) == ("in Dover", "a\nb")
+    assert rows["c"]["error"] == "ValueError"

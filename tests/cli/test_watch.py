@@ -1,0 +1,88 @@
+"""`eval --watch` runs again when a file changes and says what moved; a broken file ends one run only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from tests.conftest import ROOT, write_gold, write_kg
+
+pytestmark = pytest.mark.slow
+
+
+class Watched:
+    """A running `eval --watch` whose output is read as it comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.said = ""
+        self.process = subprocess.Popen(
+            [
+                sys.executable,
+                "-u",
+                str(ROOT / "main.py"),
+                "eval",
+                "--dataset",
+                "a-eval.jsonl",
+                "--skip-generation",
+                "--watch",
+            ],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.reading = Thread(target=self._read, daemon=True)
+        self.reading.start()
+
+    def end(self) -> int:
+        """Interrupt it as a user would; its exit code."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(20)
+        self.reading.join(20)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return self.process.returncode
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        while chunk := os.read(self.process.stdout.fileno(), 65536):
+            self.said += chunk.decode()
+
+    def wait(self, times: int) -> str:
+        """What was said since the watch last began to wait, when it waits for the `times`-th time."""
+        deadline = time.monotonic() + 60
+        while self.said.count("Ctrl-C ends") < times:
+            assert time.monotonic() < deadline, self.said
+            assert self.process.poll() is None, self.said
+            time.sleep(0.1)
+        return self.said.split("Ctrl-C ends")[times - 1]
+
+
+def test_a_change_runs_again_and_says_what_moved(own_folder: Path) -> None:
+    kg = own_folder / "data/kg/a-KG.json"
+    write_kg(kg, ["Anna", "Dover", "Carl"], [("Anna", "KNOWS", "Carl")])
+    question = {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]}
+    write_gold(own_folder / "data/eval/a-eval.jsonl", question)
+    watched = Watched(own_folder)
+    try:
+        assert "recall@5" in watched.wait(1)
+        write_kg(kg, ["Anna", "Dover", "Carl"], [("Anna", "LIVES_IN", "Dover")])
+        second = watched.wait(2)
+        assert "changed: a-KG.json" in second
+        assert "recall@5 0.000 → 1.000 (+1.000)" in second
+        assert "rose in 1 questions: q1" in second
+        kg.write_text("{ broken", encoding="utf-8")
+        assert "error: " in watched.wait(3)
+        write_kg(kg, ["Anna", "Dover", "Carl"], [("Anna", "LIVES_IN", "Dover")])
+        assert "nothing moved" in watched.wait(4)
+    finally:
+        code = watched.end()
+    assert code == 130

@@ -1,0 +1,160 @@
+"""Runs as people have them: every shape of docs/runs.md gives the same ranking and the same scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from tiny_graph_rag.errors import DatasetError, RunError
+from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.runs import read_run
+
+Q1, Q2 = "Where does Ann live?", "Who lives in Dover?"
+
+
+def lines(*rows: dict[str, Any]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+SHAPES = {
+    "names": lines({"id": "q1", "retrieved": ["Dover", "Ann"]}, {"id": "q2", "retrieved": []}),
+    "pairs": lines(
+        {"eval_id": "q1", "entities": [["Ann", 0.1], ["Dover", 0.9]]}, {"eval_id": "q2", "entities": []}
+    ),
+    "objects": lines(
+        {"query_id": "q1", "retrieved_entities": [{"name": "Dover"}, {"name": "Ann"}]},
+        {"query_id": "q2", "retrieved_entities": []},
+    ),
+    "contexts": lines({"id": "q1", "contexts": ["Dover", "Ann"]}, {"id": "q2", "contexts": []}),
+    "by text": lines({"question": Q1, "contexts": ["Dover", "Ann"]}, {"question": Q2, "contexts": []}),
+    "list": json.dumps(
+        [{"id": "q1", "retrieved": ["Dover", "Ann"]}, {"id": "q2", "retrieved": []}], indent=1
+    ),
+    "one line": json.dumps([{"id": "q1", "retrieved": ["Dover", "Ann"]}, {"id": "q2", "retrieved": []}]),
+    "upstream": json.dumps(
+        {
+            "summary": {"num_examples": 2, "avg_mrr": 0.5},
+            "results": [
+                {
+                    "example_id": "q1",
+                    "query": Q1,
+                    "reference_entities": ["Dover"],
+                    "retrieved_entities": ["Dover", "Ann"],
+                },
+                {"example_id": "q2", "query": Q2, "reference_entities": ["Ann"], "retrieved_entities": []},
+            ],
+        },
+        indent=2,
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callable[..., Result]) -> None:
+    run, gold = tmp_path / "run.json", tmp_path / "gold.jsonl"
+    run.write_text(SHAPES[shape], encoding="utf-8")
+    gold.write_text(
+        lines(
+            {"id": "q1", "query": Q1, "reference_entities": ["Dover"]},
+            {"id": "q2", "query": Q2, "reference_entities": ["Ann"]},
+        ),
+        encoding="utf-8",
+    )
+    found = read_run(run).keyed_by({"q1": Q1, "q2": Q2})
+    assert {key: [place.name for place in places] for key, places in found.rankings.items()} == {
+        "q1": ["Dover", "Ann"],
+        "q2": [],
+    }
+    told = run_cli("score", "--run", run, "--gold", gold, "--measures", "mrr,recall@1", "-o", "-")
+    assert told.exit_code == 0, told.output
+    measures = json.loads(told.stdout)["summary"]["measures"]
+    assert (measures["mrr"]["mean"], measures["recall@1"]["mean"]) == (0.5, 0.5)
+    assert "q2" not in told.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        (lines({"id": "q1", "hits": ["Dover"]}), "got the keys 'id', 'hits'"),
+        (lines({"quest": Q1, "entities": ["Dover"]}), "got the keys 'quest', 'entities'"),
+        (json.dumps([{"id": 1, "found": []}]), "got the keys 'id', 'found'"),
+        (
+            lines({"id": "q1", "entities": [{"title": "Dover"}]}),
+            "an entity must be a name, a [name, score] pair",
+        ),
+    ],
+)
+def test_a_wrong_key_says_which_keys_there_are(text: str, wanted: str, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RunError) as caught:
+        read_run(path)
+    assert wanted in str(caught.value)
+    assert "not JSON" not in str(caught.value)
+
+
+def test_upstreams_results_and_lists_are_gold_sets_too(tmp_path: Path) -> None:
+    path = tmp_path / "upstream.json"
+    path.write_text(SHAPES["upstream"], encoding="utf-8")
+    assert [(each.id, each.reference_entities) for each in read_eval_set(path)] == [
+        ("q1", ("Dover",)),
+        ("q2", ("Ann",)),
+    ]
+    path.write_text(json.dumps([{"query": Q1, "reference_entities": ["Dover"]}], indent=1), encoding="utf-8")
+    assert [each.id for each in read_eval_set(path)] == ["line-1"]
+    assert read_gold(path).format == "jsonl"
+    path.write_text(json.dumps([{"query": Q1, "reference_entities": "Dover"}]), encoding="utf-8")
+    with pytest.raises(DatasetError, match="question 1: 'reference_entities' must be a list of strings"):
+        read_eval_set(path)
+
+
+def test_eval_id_and_the_turns_of_msg(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "Who is Ann?"}, {"role": "assistant", "content": "A sailor."}]
+    row = {
+        "eval_id": 7,
+        "msg": [*turns, {"role": "user", "content": "Where does she live?"}],
+        "reference_entities": [],
+    }
+    path = tmp_path / "set.jsonl"
+    path.write_text(json.dumps(row), encoding="utf-8")
+    (example,) = read_eval_set(path)
+    assert (example.id, example.query) == ("7", "Where does she live?")
+    assert example.context == ("Who is Ann?", "A sailor.")
+
+
+def test_fast_graphrags_table_comes_out_to_four_digits(
+    tmp_path: Path, run_cli: Callable[..., Result]
+) -> None:
+    """Its benchmark: 101 questions, the share of them with all evidence among what was retrieved."""
+    published = {"vector": 0.4158, "LightRAG": 0.4455, "nano GraphRAG": 0.7327, "fast-graphrag": 0.9307}
+    for system, share in published.items():
+        complete = round(share * 101)
+        rows = [
+            {
+                "question": f"Which two papers does note {n} compare?",
+                "answer": "…",
+                "evidence": [
+                    f"Note {n}",
+                    f"Paper {n}",
+                    *([f"Paper {n + 1}"] if n < complete else ["Paper 0"]),
+                ],
+                "ground_truth": [f"Paper {n}", f"Paper {n + 1}"],
+            }
+            for n in range(1, 102)
+        ]
+        for row in rows[complete - 1 : complete]:
+            row["evidence"] = [*row["evidence"][:2], row["ground_truth"][1]]
+        path = tmp_path / "results.json"
+        path.write_text(json.dumps(rows, indent=4), encoding="utf-8")
+        told = run_cli(
+            "score", "--run", path, "--gold", path, "--measures", "all_hit@100", "--top-k", "5", "-o", "-"
+        )
+        assert told.exit_code == 0, told.output
+        found = json.loads(told.stdout)["summary"]["measures"]["all_hit@100"]
+        assert (round(found["mean"], 4), found["n"]) == (share, 101), system

@@ -1,0 +1,399 @@
+"""Curating in a real browser against a real server: keys, search, two windows, a kill in the middle, axe."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+
+pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not pages.CHROMIUM.exists(), reason="needs Debian's chromium"),
+]
+GRAPH = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
+KOREAN = ROOT / "data/kg/김유정-동백꽃-KG.json"
+QUESTIONS = "Who killed Julia Stoner?\nWhere does Helen Stoner live?\nWho visited Stoke Moran?\n"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with pages.chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def draft(run_cli, tmp_path: Path) -> Path:
+    source, path = tmp_path / "q.txt", tmp_path / "q-draft.jsonl"
+    source.write_text(QUESTIONS, encoding="utf-8")
+    found = run_cli("recommend", "--dataset", source, "-g", GRAPH, "--retrievers", "bfs,pagerank", "-o", path)
+    assert found.exit_code == 0, found.stderr
+    return path
+
+
+class Running:
+    """A `curate` of its own process. address: as it prints it."""
+
+    def __init__(self, draft: Path, *more: object, graph: Path = GRAPH) -> None:
+        command = [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", draft, "-g", graph, *more]
+        self.process = subprocess.Popen(
+            [str(each) for each in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+        )
+        self.address = ""
+        for line in self.process.stdout or ():
+            found = re.search(r"open (http://\S+)", line)
+            if found:
+                self.address = found[1]
+            if "Ctrl-C" in line:
+                return
+        raise AssertionError((self.process.stderr or sys.stderr).read())
+
+    @property
+    def port(self) -> int:
+        return int(self.address.split(":")[2].split("/")[0])
+
+    def stop(self, how: int = signal.SIGINT) -> str:
+        self.process.send_signal(how)
+        out, err = self.process.communicate(timeout=20)
+        return out + err
+
+
+@contextmanager
+def serving(draft: Path, *more: object, graph: Path = GRAPH) -> Iterator[Running]:
+    running = Running(draft, *more, graph=graph)
+    try:
+        yield running
+    finally:
+        if running.process.poll() is None:
+            running.process.kill()
+            running.process.communicate()
+
+
+@contextmanager
+def window(browser, address: str, by: str, **options: object):
+    """A window of its own storage, as another person's browser; complaints are what the console said."""
+    context = browser.new_context(**options)
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: complaints.append(f"error: {error}"))
+    page.goto(f"{address}&annotator={by}")
+    page.wait_for_selector("main:not([aria-busy])")
+    yield page, complaints
+    context.close()
+
+
+def journal_of(draft: Path) -> list[dict]:
+    return [
+        json.loads(line)
+        for line in draft.with_name("q-draft.journal.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+
+
+def grade_of(page, name: str) -> str | None:
+    pressed = page.locator("#candidates li", has=page.get_by_text(name, exact=True)).locator(
+        "button[aria-pressed=true]"
+    )
+    return pressed.inner_text() if pressed.count() else None
+
+
+def until(page, script: str, seconds: float = 15.0) -> None:
+    """Wait for a script to be true. The page's own policy forbids what Playwright waits with."""
+    ends = time.monotonic() + seconds
+    while not page.evaluate(script):
+        assert time.monotonic() < ends, (script, page.locator("body").inner_text()[:2000])
+        page.wait_for_timeout(40)
+
+
+def saved(page, number: int) -> None:
+    until(page, f"document.getElementById('saved').textContent.includes('decision {number}')")
+
+
+def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        assert page.locator("#query").inner_text() == "Who killed Julia Stoner?"
+        names = page.locator("#candidates .name").all_inner_texts()
+        keys = {"Dr. Grimesby Roylott": "2", "Swamp adder": "1"}
+        for name in names[:4]:
+            page.keyboard.press(keys.get(name, "0"))
+        page.keyboard.press("s")
+        page.keyboard.press("u")  # the last of the four
+        until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
+        page.keyboard.press("/")
+        page.keyboard.type("gypsi")
+        page.wait_for_selector("#found li")
+        page.keyboard.press("Escape")
+        page.keyboard.press("m")
+        page.keyboard.type("the doctor did it by the snake")
+        page.keyboard.press("Enter")
+        page.keyboard.press("t")
+        page.keyboard.type("murder, single-hop")
+        page.keyboard.press("Enter")
+        page.keyboard.press("Enter")  # done, next
+        until(page, "document.getElementById('query').textContent.startsWith('Where')")
+        page.keyboard.press("x")
+        until(page, "document.getElementById('progress').value === 2")
+        said = running.stop()
+        assert "2 questions judged, 1 left" in said
+        # The server is gone by now; what the page says of that is no complaint of its own.
+        assert [each for each in complaints if "ERR_CONNECTION" not in each] == []
+    first, second = read_eval_set(draft.with_name("q-eval.jsonl"))
+    graded = {name: keys.get(name, "0") for name in names[:3]}
+    assert set(first.highly_relevant_entities) == {name for name, grade in graded.items() if grade == "2"}
+    assert set(first.reference_entities) == {name for name, grade in graded.items() if grade == "1"}
+    assert set(first.irrelevant_entities) == {name for name, grade in graded.items() if grade == "0"}
+    assert first.tags == ("murder", "single-hop")
+    assert first.unknown["note"] == "the doctor did it by the snake"
+    assert first.unknown["annotations"]["anna"] == {name: int(grade) for name, grade in graded.items()}
+    assert (second.reference_entities, second.tags) == ((), ("no-answer",))
+
+
+def test_what_no_retriever_found_is_found_by_typing_it_and_added(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, _):
+        page.keyboard.press("/")
+        page.keyboard.type("crown i")
+        page.wait_for_selector("#found li:has-text('Crown Inn')")
+        page.keyboard.press("Shift+Enter")
+        saved(page, 1)
+        assert grade_of(page, "Crown Inn") == "2"
+        assert journal_of(draft)[0]["entity"] == "e-crown-inn"
+
+
+def test_half_a_korean_syllable_finds_the_name_while_it_is_typed(browser, run_cli, tmp_path) -> None:
+    source, path = tmp_path / "q.txt", tmp_path / "q-draft.jsonl"
+    source.write_text("점순은 누구를 좋아해?\n", encoding="utf-8")
+    run_cli("recommend", "--dataset", source, "-g", KOREAN, "--retrievers", "bfs", "-o", path)
+    with (
+        serving(path, graph=KOREAN) as running,
+        window(browser, running.address, "안나") as (page, complaints),
+    ):
+        page.keyboard.press("/")
+        client = page.context.new_cdp_session(page)
+        for composing in ("ㅈ", "저", "점", "점ㅅ", "점수", "점순"):  # as an input method sends them
+            client.send(
+                "Input.imeSetComposition", {"text": composing, "selectionStart": 1, "selectionEnd": 1}
+            )
+            until(page, f"document.getElementById('search').value === '{composing}'")
+            page.wait_for_selector("#found li:has-text('점순')")
+        client.send("Input.insertText", {"text": "점순"})
+        page.wait_for_selector("#found li[aria-selected=true]")
+        page.keyboard.press("Enter")
+        saved(page, 1)
+        assert grade_of(page, "점순") == "1"
+        assert journal_of(path)[0]["by"] == "안나"
+        assert complaints == []
+
+
+def test_a_kill_in_the_middle_loses_nothing(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, _):
+        page.keyboard.press("2")
+        saved(page, 1)
+        running.process.kill()
+        running.process.communicate()
+        page.keyboard.press("1")  # with nobody to take them
+        page.keyboard.press("0")
+        until(page, "document.getElementById('banner').textContent.includes('2 decisions wait')")
+        with serving(draft, "--port", running.port) as again:
+            page.goto(f"{again.address}&annotator=anna")
+            page.wait_for_selector("main:not([aria-busy])")
+            until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
+            saved(page, 3)
+            assert [each["grade"] for each in journal_of(draft)] == [2, 1, 0]
+            again.stop(signal.SIGTERM)
+
+
+def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(browser, draft) -> None:
+    with (
+        serving(draft) as running,
+        window(browser, running.address, "anna") as (anna, _),
+        window(browser, running.address, "ben") as (ben, _),
+    ):
+        for page, keys in ((anna, "210"), (ben, "220")):
+            for key in keys:
+                page.keyboard.press(key)
+            until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
+        anna.wait_for_selector(".others:has-text('ben: 2')", timeout=10_000)
+        # Both change the question; the second is told, not overwritten.
+        for page, text in ((anna, "Who killed Julia?"), (ben, "Who murdered Julia?")):
+            page.keyboard.press("e")
+            page.locator("#text").fill(text)
+        anna.keyboard.press("Enter")
+        until(anna, "document.getElementById('query').textContent === 'Who killed Julia?'")
+        ben.keyboard.press("Enter")
+        until(ben, "document.getElementById('banner').textContent.includes('somebody else changed')")
+        assert "Who murdered Julia?" in ben.locator("#banner").inner_text()
+        until(ben, "document.getElementById('query').textContent === 'Who killed Julia?'")
+        for page in (anna, ben):
+            page.keyboard.press("Enter")
+        until(ben, "document.getElementById('progress').value === 1")
+        ben.get_by_role("button", name="agreement").click()
+        ben.wait_for_selector("#kappa td")
+        cells = ben.locator("#kappa tbody tr").first.locator("td").all_inner_texts()
+        # Grades 2 1 0 and 2 2 0 differ in one; by chance, of 1 1 1 and 1 0 2 thirds, in 2/3 + 1 + 1/3 = 2:
+        # κ = 1 - 1/2. With squared distances in 8/3 + 1 + 4/3 = 5: κ = 1 - 1/5.
+        assert cells == ["all", "3", "2", "0.500", "0.800"]
+        ben.locator("#differing button[data-grade='1']").click()
+        ben.wait_for_selector("#differing button[data-grade='1'][aria-pressed=true]")
+        ben.keyboard.press("Escape")
+        said = running.stop()
+        assert "1 questions judged, 2 left" in said
+        assert "differ" not in said
+    (question,) = read_eval_set(draft.with_name("q-eval.jsonl"))
+    assert len(question.highly_relevant_entities) == len(question.reference_entities) == 1
+    assert question.query == "Who killed Julia?"
+
+
+def test_a_draft_that_changes_on_disk_is_said_and_nothing_is_lost(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, _):
+        page.keyboard.press("2")
+        saved(page, 1)
+        lines = draft.read_text(encoding="utf-8").splitlines(keepends=True)
+        draft.write_text("".join(lines[1:]), encoding="utf-8")
+        until(page, "document.getElementById('banner').textContent.includes('draft on disk')")
+        page.keyboard.press("1")
+        saved(page, 2)
+        running.stop()
+    again = Running(draft)
+    said = again.stop()
+    assert "judges 1 question that q-draft.jsonl lacks (q001)" in said
+    assert len(journal_of(draft)) == 2
+
+
+def test_nothing_is_told_without_the_token_or_to_another_origin(draft) -> None:
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    def status(path: str, **headers: str) -> int:
+        body = headers.pop("body", None)
+        request = Request(f"http://127.0.0.1:{running.port}{path}", body and body.encode(), headers)
+        try:
+            return int(urlopen(request).status)
+        except HTTPError as error:
+            return error.code
+
+    with serving(draft) as running:
+        token = running.address.split("token=")[1]
+        own = f"http://127.0.0.1:{running.port}"
+        event = '{"what": "judge"}'
+        assert status(f"/?token={token}") == 200
+        assert status("/") == status("/api/questions") == status("/?token=x") == 403
+        assert status("/api/questions", **{"X-Token": token}) == 200
+        assert status("/api/questions", **{"X-Token": token, "Origin": "http://evil.example"}) == 403
+        assert status("/api/questions", **{"X-Token": token, "Host": "evil.example"}) == 421
+        assert status("/api/event", **{"X-Token": token}, body=event) == 403  # a form of another page
+        assert status("/api/event", **{"X-Token": token, "Origin": own}, body=event) == 400
+        assert status("/api/event", **{"X-Token": token, "Origin": own}, body="x" * 70_000) == 413
+        other = subprocess.run(
+            [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", draft, "-g", GRAPH],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
+        assert other.returncode == 2
+        assert "another `curate` has this journal" in other.stderr
+
+
+SCREENS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_axe_finds_nothing_serious_and_the_phone_needs_no_side_scrolling(
+    browser, draft, tmp_path, screen
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    with (
+        serving(draft) as running,
+        window(browser, running.address, "anna", **SCREENS[screen]) as (page, complaints),
+    ):
+        for state in ("as it opens", "judged", "searching", "editing", "help", "agreement"):
+            if state == "judged":
+                for key in "210":
+                    page.keyboard.press(key)
+                saved(page, 3)
+            elif state == "searching":
+                page.keyboard.press("/")
+                page.keyboard.type("stoner")
+                page.wait_for_selector("#found li")
+            elif state == "editing":
+                page.keyboard.press("Escape")
+                page.keyboard.press("e")
+            elif state == "help":
+                page.keyboard.press("Escape")
+                page.keyboard.press("?")
+            elif state == "agreement":
+                page.keyboard.press("Escape")
+                page.get_by_role("button", name="agreement").click()
+                page.wait_for_selector("#agreement[open]")
+            violations = Axe().run(page).response["violations"]
+            serious = [each for each in violations if each["impact"] in ("serious", "critical")]
+            told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious]
+            assert told == [], state
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= SCREENS[screen]["viewport"]["width"], state
+            page.screenshot(path=str(tmp_path / f"{screen}-{state}.png"), full_page=True)
+        assert complaints == []
+
+
+def test_markup_in_names_and_questions_is_text(browser, tmp_path) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    graph = tmp_path / "evil-KG.json"
+    graph.write_text(
+        json.dumps(
+            {
+                "entities": {
+                    evil: {"name": evil, "description": evil, "aliases": ["</script>"]},
+                    "b": {"name": "B"},
+                },
+                "relationships": [
+                    {"source_entity_id": evil, "target_entity_id": "b", "relationship_type": "<b>x</b>"}
+                ],
+            }
+        ),
+        encoding="utf-8",
+    )
+    path = tmp_path / "q-draft.jsonl"
+    row = {
+        "draft": True,
+        "id": evil,
+        "query": f"Who is {evil}?",
+        "tags": [evil],
+        "candidates": [{"id": evil, "name": evil, "type": evil, "description": evil, "words": [evil]}],
+    }
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    with (
+        serving(path, graph=graph) as running,
+        window(browser, running.address, "anna") as (page, complaints),
+    ):
+        page.keyboard.press("2")
+        saved(page, 1)
+        page.keyboard.press("/")
+        page.keyboard.type("img")
+        page.wait_for_selector("#found li")
+        assert page.locator("img").count() == 0
+        assert complaints == []
+        running.stop()
+    (question,) = (
+        read_eval_set(tmp_path / "q-eval.jsonl") if (tmp_path / "q-eval.jsonl").exists() else (None,)
+    )
+    assert question is None or question.highly_relevant_entities == (evil,)

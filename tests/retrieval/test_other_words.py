@@ -1,0 +1,90 @@
+"""Questions that ask the same in other words rank the same, whatever words descriptions happen to hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import write_kg
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import make_linker
+from tiny_graph_rag.retrieval import make_retriever
+
+# Descriptions hold words of the requests: list, show, 알려.
+BOOKS = {
+    "Jane Roe": "",
+    "A": "stands on every list",
+    "B": "a show was made of it",
+    "C": "sold well",
+    "김유정": "",
+    "동백꽃": "널리 알려진 단편",
+    "봄봄": "설명 없는 단편",
+}
+WROTE = [("Jane Roe", "wrote", each) for each in "ABC"]
+WROTE += [("김유정", "집필", each) for each in ("동백꽃", "봄봄")]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> KnowledgeGraph:
+    document = {
+        "entities": {name: {"name": name, "description": told} for name, told in BOOKS.items()},
+        "relationships": [
+            {"source_entity_id": source, "relationship_type": kind, "target_entity_id": target}
+            for source, kind, target in WROTE
+        ],
+    }
+    path = tmp_path / "books-KG.json"
+    path.write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return read_graph(path)
+
+
+def ranked(graph: KnowledgeGraph, question: str) -> list[tuple[str, float]]:
+    config = Config()
+    linked = make_linker(graph, NameIndex.of(graph), config).link(
+        [Example(id="q", query=question, reference_entities=())]
+    )
+    run = make_retriever(graph, config).retrieve(linked)
+    names = [graph.entities.names[each] for each in run.entities.tolist()]
+    return list(zip(names, run.scores.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        ["What is it that Jane Roe wrote?", "List what Jane Roe wrote", "Show me what Jane Roe wrote.",
+         "Please tell me what Jane Roe wrote"],
+        ["김유정이 집필한 단편", "김유정이 집필한 단편을 알려줘", "김유정이 집필한 단편을 알려 줘.",
+         "김유정이 집필한 단편을 설명해 줘"],
+    ],
+)  # fmt: skip
+def test_requests_change_no_rank_and_no_score(graph: KnowledgeGraph, questions: Sequence[str]) -> None:
+    first = ranked(graph, questions[0])
+    for question in questions[1:]:
+        assert ranked(graph, question) == first, question
+
+
+def test_books_that_are_told_to_stand_on_lists_tie_with_others(graph: KnowledgeGraph) -> None:
+    scores = dict(ranked(graph, "List what Jane Roe wrote"))
+    assert scores["A"] == pytest.approx(scores["B"], abs=1e-3)
+    assert scores["A"] == pytest.approx(scores["C"], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "question", ["Who wrote more, Jane Roe or 김유정?", "Jane Roe 아니면 김유정, 누가 집필했나?"]
+)
+def test_one_of_two_is_asked_for(graph: KnowledgeGraph, question: str) -> None:
+    assert {name for name, _ in ranked(graph, question)[:2]} == {"Jane Roe", "김유정"}
+
+
+@pytest.mark.parametrize("question", ["What did Zoe find?", "What did Zoë find?", "What did nautilus find?"])
+def test_accents_and_articles_may_be_missing(tmp_path: Path, question: str) -> None:
+    found = [("Zoë", "found", "Lamp"), ("The Nautilus", "found", "Lamp")]
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Zoë", "The Nautilus", "Lamp"], found))
+    assert ranked(graph, question)[0][0] == "Lamp"

@@ -1,0 +1,104 @@
+"""`history`: the results of a folder over time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.options import Common, Folders, comma_list
+from tiny_graph_rag.cli.output import STDOUT, Written, write_document
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import InputError, UsageError, nearest
+from tiny_graph_rag.messages import t
+
+
+@command(app, "history", MEASURE)
+def history_command(
+    folders: Folders,
+    common: Common,
+    folder: Annotated[
+        Path | None, typer.Argument(help="Folder of results.", show_default="--results-dir")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option("--dataset", help="Only results on this gold set.", rich_help_panel=INPUT)
+    ] = None,
+    measures: Annotated[
+        str | None,
+        typer.Option(
+            "--measures", help="Measures to show (a,b).", show_default="all", rich_help_panel=MEASURES
+        ),
+    ] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", help="Means of this tag only.", rich_help_panel=MEASURES)
+    ] = None,
+    report: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            help="Page to write, such as history.html.",
+            rich_help_panel=OUTPUT,
+            show_default="none",
+        ),
+    ] = None,
+    output: Written = None,
+) -> None:
+    """Show how results came over time: a table and a line by measure and tag, oldest first."""
+    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.report.history import groups, history_document, read_past
+    from tiny_graph_rag.report.json.numbers import head
+    from tiny_graph_rag.report.terminal.history import print_history
+
+    session = Session.open(common, folders, to_stdout=output == STDOUT)
+    results = Path(session.config.storage.results_dir)
+    place = folder or results
+    if not place.is_dir():
+        raise InputError(f"{place}: no such folder; `eval` makes it with its first results")
+    page = output_path(report, results) if report is not None else None
+    if page is not None and page.suffix != ".html":
+        raise UsageError(f"--report {report}: the page is an HTML file; name it something.html")
+    if page is not None:
+        check_writable(page)
+    past, _ = read_past(place)
+    if dataset is not None:
+        name = Path(dataset).name.removesuffix(".jsonl")
+        known = tuple(dict.fromkeys(each.dataset for each in past))
+        if name not in known:
+            raise UsageError(f"no results on the gold set {name!r} in {place}{nearest(name, known)}")
+        past = [each for each in past if each.dataset == name]
+    if not past:
+        raise InputError(f"{place}: no results of eval or score here; run `eval` first")
+    wanted = comma_list(measures)
+    known = tuple(dict.fromkeys(name for each in past for name in each.measures))
+    for each in wanted:
+        if each not in known:
+            raise UsageError(f"no result has the measure {each!r}{nearest(each, known)}")
+    tags = tuple(dict.fromkeys(name for each in past for name in each.by_tag))
+    if tag is not None and tag not in tags:
+        raise UsageError(f"no result has the tag {tag!r}{nearest(tag, tags)}")
+    if wanted:
+        past = [
+            replace(
+                each,
+                measures={name: mean for name, mean in each.measures.items() if name in wanted},
+                by_tag={
+                    one: {name: mean for name, mean in part.items() if name in wanted}
+                    for one, part in each.by_tag.items()
+                },
+            )
+            for each in past
+        ]
+    named = groups(past)
+    print_history(named, wanted, tag or "", session.console)
+    document = head("history", session.made(), **history_document(named))
+    write_document(session, output, document)
+    if page is not None:
+        from tiny_graph_rag.report.html import history_page
+
+        write_atomically(page, [history_page(place.name, document).encode()])
+        session.say(t("report: {path}", path=page))

@@ -1,0 +1,382 @@
+"""Judging a draft: every decision is an event in a journal, and what has been decided is what they add up to.
+
+The journal (`NAME.journal.jsonl` beside the draft) is only ever appended to, and a decision is on disk before
+anybody is told that it was taken. So a killed server loses nothing, two windows can't overwrite each other,
+and what was decided, by whom and when, can be looked up for ever. An event:
+
+    {"n": 17, "at": "2026-11-21T10:00:00Z", "by": "anna", "question": "q1", "what": "judge",
+     "entity": "e7", "grade": 2, "key": "…"}
+
+what: judge (grade 0, 1, 2, or null for none), query, tags, note (the question's, the last one counts), done
+(that the annotator has finished; `no_answer` where the graph holds none), undo (`of`: the event's number).
+key: of the window's making, so that a decision that is sent twice counts once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.files import read_bytes
+from tiny_graph_rag.gold.agreement import GRADES, Agreement, agreement
+from tiny_graph_rag.gold.examples import Example
+
+AGREED = "agreed"  # the annotator whose word settles what others see differently
+ENDING = ".journal.jsonl"
+LONGEST_TEXT = 10_000  # characters of a question, note or tag list
+SHARED = ("query", "tags", "note")
+KINDS = ("judge", *SHARED, "done", "undo")
+
+Event = dict[str, Any]
+
+
+class Refused(Exception):  # noqa: N818 - an answer to a window, not a failure
+    """An event that can't be taken. changed: somebody else changed the same meanwhile."""
+
+    def __init__(self, message: str, *, changed: bool = False) -> None:
+        super().__init__(message)
+        self.changed = changed
+
+
+class Journal:
+    """The file, open for appending by this process alone. Raises UsageError where another has it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._stream = path.open("ab", buffering=0)
+        except OSError as error:
+            raise UsageError(f"{path}: the journal can't be written ({error.strerror})") from error
+        try:
+            _lock(self._stream.fileno(), path)
+            self.events = read_journal(path)
+        except BaseException:
+            self._stream.close()
+            raise
+        self._torn = path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
+
+    def append(self, event: Event) -> Event:
+        """Number the event and put it on disk. Raises OSError where that fails: it then was not taken."""
+        numbered = {"n": len(self.events) + 1, **event}
+        line = (json.dumps(numbered, ensure_ascii=False) + "\n").encode()
+        line = (
+            b"\n" + line if self._torn else line
+        )  # what a crash or a full disk left stays a line of its own
+        self._torn = True
+        written = self._stream.write(line)
+        if written != len(line):
+            raise OSError(28, "no room left", str(self.path))
+        os.fsync(self._stream.fileno())
+        self._torn = False
+        self.events.append(numbered)
+        return numbered
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def read_journal(path: Path) -> list[Event]:
+    """All events. A last line that was cut off was never acknowledged and is passed over.
+
+    Raises DatasetError for a line in the middle that is none.
+    """
+    if not path.exists():
+        return []
+    lines = read_bytes(path).decode("utf-8", "replace").split("\n")  # a cut may go through a character
+    events: list[Event] = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            event = json.loads(line)
+        except ValueError:
+            if all(not each.strip() for each in lines[number:]):
+                break
+            if number < len(lines) and _is_half(line):
+                continue
+            raise DatasetError(
+                f"{path}:{number}: no event of a journal; repair or remove this line"
+            ) from None
+        if not isinstance(event, dict) or event.get("what") not in KINDS:
+            raise DatasetError(f"{path}:{number}: no event of a journal; repair or remove this line")
+        events.append({**event, "n": len(events) + 1})
+    return events
+
+
+def _is_half(line: str) -> bool:
+    """What a cut-off write leaves, before the next one began on a line of its own."""
+    return line[:6] == '{"n": '[: len(line)] and not line.endswith("}")
+
+
+@dataclass(eq=False)
+class Curation:
+    """examples: the draft's questions. name_of: entity id → name, None where the graph has none such."""
+
+    examples: dict[str, Example]
+    journal: Journal
+    name_of: Callable[[str], str | None]
+    _by_question: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    _keys: dict[str, Event] = field(default_factory=dict)
+    _undone: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for event in self.journal.events:
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
+        self._by_question[event["question"]].append(event)
+        if event.get("key"):
+            self._keys[event["key"]] = event
+        if event["what"] == "undo":
+            self._undone.add(event["of"])
+
+    @property
+    def lost(self) -> list[str]:
+        """Questions that the journal speaks of and the draft no longer has; their decisions stay there."""
+        return [id for id in self._by_question if id not in self.examples]
+
+    def decide(self, event: Event, seen: int) -> Event:
+        """Take an event of a window that knows the journal up to event `seen`. Raises Refused."""
+        known = self._keys.get(event.get("key") or "")
+        if known is not None:
+            return known
+        sound = self._sound(event)
+        if sound["what"] in SHARED:
+            later = [each for each in self._live(sound["question"]) if each["n"] > seen]
+            if any(
+                each["what"] == sound["what"] and each[sound["what"]] != sound[sound["what"]]
+                for each in later
+            ):
+                raise Refused(f"somebody else changed the {sound['what']} meanwhile", changed=True)
+        taken = self.journal.append(sound)
+        self._take(taken)
+        return taken
+
+    def _sound(self, event: Event) -> Event:
+        """The event with its known fields alone, checked."""
+        what, question, by = event.get("what"), event.get("question"), event.get("by")
+        if not isinstance(by, str) or not by.strip() or len(by) > 100:
+            raise Refused("wanted the annotator's name under 'by'")
+        if question not in self.examples:
+            raise Refused(f"no question {question!r}")
+        kept: Event = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "by": by.strip(),
+            "question": question,
+            "what": what,
+        }
+        if isinstance(event.get("key"), str):
+            kept["key"] = event["key"][:100]
+        match what:
+            case "judge":
+                grade = event.get("grade")
+                if grade not in (*GRADES, None) or isinstance(grade, bool):
+                    raise Refused(f"a grade is 0, 1, 2 or null, got {grade!r}")
+                if not isinstance(event.get("entity"), str) or self.name_of(event["entity"]) is None:
+                    raise Refused(f"the graph has no entity {event.get('entity')!r}")
+                kept |= {"entity": event["entity"], "grade": grade}
+            case "query" | "note":
+                text = event.get(what)
+                if (
+                    not isinstance(text, str)
+                    or len(text) > LONGEST_TEXT
+                    or (what == "query" and not text.strip())
+                ):
+                    raise Refused(f"the {what} must be a text, and a question not an empty one")
+                kept[what] = text.strip()
+            case "tags":
+                tags = event.get("tags")
+                if not isinstance(tags, list) or not all(
+                    isinstance(tag, str) and tag.strip() for tag in tags
+                ):
+                    raise Refused("tags must be a list of words")
+                kept["tags"] = list(dict.fromkeys(tag.strip()[:200] for tag in tags))[:100]
+            case "done":
+                kept |= {"done": event.get("done") is not False, "no_answer": event.get("no_answer") is True}
+            case "undo":
+                of = event.get("of")
+                mine = [each["n"] for each in self._live(question) if each["by"] == kept["by"]]
+                if of not in mine:
+                    raise Refused("only a decision of one's own that stands can be undone")
+                kept["of"] = of
+            case _:
+                raise Refused(f"no such event: {what!r}")
+        return kept
+
+    def _live(self, question: str) -> list[Event]:
+        return [
+            each
+            for each in self._by_question.get(question, ())
+            if each["n"] not in self._undone and each["what"] != "undo"
+        ]
+
+    def view(self, question: str) -> dict[str, Any]:
+        """What has been decided of a question: query, tags, note, grades by annotator, who is done."""
+        example = self.examples[question]
+        grades: dict[str, dict[str, int]] = {}
+        found: dict[str, Any] = {
+            "query": example.query,
+            "tags": list(example.tags),
+            "note": str(example.unknown.get("note") or ""),
+        }
+        done: dict[str, bool] = {}
+        last = 0
+        for event in self._live(question):
+            last = event["n"]
+            if event["what"] == "judge":
+                row = grades.setdefault(event["by"], {})
+                row.pop(event["entity"], None)
+                if event["grade"] is not None:
+                    row[event["entity"]] = event["grade"]
+            elif event["what"] == "done":
+                done.pop(event["by"], None)
+                if event["done"]:
+                    done[event["by"]] = event["no_answer"]
+            else:
+                found[event["what"]] = event[event["what"]]
+        return {**found, "grades": {by: row for by, row in grades.items() if row}, "done": done, "last": last}
+
+    def last_of(self, question: str, by: str) -> int | None:
+        """The number of the annotator's last decision on the question that stands."""
+        return max((each["n"] for each in self._live(question) if each["by"] == by), default=None)
+
+    @property
+    def annotators(self) -> list[str]:
+        return list(dict.fromkeys(each["by"] for each in self.journal.events if each["by"] != AGREED))
+
+    def settled(self, question: str) -> tuple[dict[str, int], list[str]]:
+        """Entity id → grade, and the entities on which annotators differ and nobody settled it: these have
+        the lowest of their grades."""
+        grades = self.view(question)["grades"]
+        agreed = grades.pop(AGREED, {})
+        entities = dict.fromkeys(entity for row in grades.values() for entity in row)
+        found, open_ = {}, []
+        for entity in [*entities, *(each for each in agreed if each not in entities)]:
+            given = [row[entity] for row in grades.values() if entity in row]
+            if entity in agreed:
+                found[entity] = agreed[entity]
+                continue
+            found[entity] = min(given)
+            if len(set(given)) > 1:
+                open_.append(entity)
+        return found, open_
+
+    def gold(self) -> tuple[list[Example], int, int]:
+        """The gold set so far, how many questions are still open, and how many judgments nobody settled.
+
+        A question is in it once an annotator is done with it, or where it came with judgments.
+        """
+        made, left, differing = [], 0, 0
+        for id, example in self.examples.items():
+            view = self.view(id)
+            given = example.reference_entities or example.highly_relevant_entities
+            if not view["done"] and not given:
+                left += 1
+                continue
+            grades, open_ = self.settled(id)
+            differing += len(open_)
+            made.append(self._judged(example, view, grades))
+        return made, left, differing
+
+    def _judged(self, example: Example, view: dict[str, Any], grades: dict[str, int]) -> Example:
+        """The question with its judgments; what it came with stays where nobody judged it anew."""
+        of_name: dict[str, int] = {
+            **dict.fromkeys(example.irrelevant_entities, 0),
+            **dict.fromkeys(example.reference_entities, 1),
+            **dict.fromkeys(example.highly_relevant_entities, 2),
+        }
+        for entity, grade in grades.items():
+            of_name[self.name_of(entity) or entity] = grade
+        own = {name: value for name, value in example.unknown.items() if name != "note"}
+        annotated = {
+            by: {self.name_of(entity) or entity: grade for entity, grade in row.items()}
+            for by, row in view["grades"].items()
+        }
+        if annotated:
+            own["annotations"] = annotated
+        if view["note"]:
+            own["note"] = view["note"]
+        no_answer = not any(grade > 0 for grade in of_name.values())
+        tags = [tag for tag in view["tags"] if tag != "no-answer"] + ["no-answer"] * no_answer
+        return replace(
+            example,
+            query=view["query"],
+            tags=tuple(tags),
+            reference_entities=tuple(name for name, grade in of_name.items() if grade == 1),
+            highly_relevant_entities=tuple(name for name, grade in of_name.items() if grade == 2),
+            irrelevant_entities=tuple(name for name, grade in of_name.items() if grade == 0),
+            unknown=own,
+        )
+
+    def agreements(self) -> tuple[dict[str, Agreement], list[dict[str, Any]]]:
+        """Of the two annotators that judged most in common: agreement by tag ("all" first), and every entity
+        on which any two differ."""
+        views = {id: self.view(id) for id in self.examples}
+        pair = self._pair(views.values())
+        by_tag: dict[str, tuple[list[int], list[int]]] = {"all": ([], [])}
+        differing = []
+        for id, view in views.items():
+            rows = {by: row for by, row in view["grades"].items() if by != AGREED}
+            mine, yours = (rows.get(by, {}) for by in pair or ("", ""))
+            both = [entity for entity in mine if entity in yours]
+            for tag in dict.fromkeys(["all", *view["tags"]]):
+                ones, others = by_tag.setdefault(tag, ([], []))
+                ones += [mine[entity] for entity in both]
+                others += [yours[entity] for entity in both]
+            for entity in dict.fromkeys(entity for row in rows.values() for entity in row):
+                given = {by: row[entity] for by, row in rows.items() if entity in row}
+                if len(set(given.values())) > 1:
+                    agreed = view["grades"].get(AGREED, {}).get(entity)
+                    differing.append(
+                        {
+                            "question": id,
+                            "query": view["query"],
+                            "entity": entity,
+                            "name": self.name_of(entity) or entity,
+                            "grades": given,
+                            "agreed": agreed,
+                        }
+                    )
+        found = {tag: agreement(*columns) for tag, columns in by_tag.items()}
+        return {tag: each for tag, each in found.items() if each.judged}, differing
+
+    def _pair(self, views: Iterable[dict[str, Any]]) -> tuple[str, str] | None:
+        common: dict[tuple[str, str], int] = defaultdict(int)
+        for view in views:
+            rows = {by: row for by, row in view["grades"].items() if by != AGREED}
+            for one in rows:
+                for other in rows:
+                    if one < other:
+                        common[one, other] += len(rows[one].keys() & rows[other].keys())
+        return max(common, key=lambda pair: (common[pair], pair), default=None)
+
+
+def journal_path(draft: Path) -> Path:
+    name = draft.name.removesuffix(".gz")
+    return draft.with_name(name.rsplit(".", 1)[0] + ENDING)
+
+
+def _lock(stream: int, path: Path) -> None:
+    """Raises UsageError where another process has the journal."""
+    busy = UsageError(f"{path}: another `curate` has this journal; use its address, or stop it first")
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(stream, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            raise busy from None
+        return
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise busy from None

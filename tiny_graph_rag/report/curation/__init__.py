@@ -1,0 +1,376 @@
+"""The annotation page of `curate`: a small server on loopback and the plain files that it serves.
+
+Nothing is served without the token of the address but the page's own script and style; a request from
+another origin, or by another host name, is refused; what the page shows is text, never markup.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import socket
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.files import sha256_of, write_atomically
+from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
+from tiny_graph_rag.formats.gold.exchange import line_of
+from tiny_graph_rag.gold.agreement import Agreement
+from tiny_graph_rag.gold.curation import Curation, Refused
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.search import EntitySearch
+
+HOST = "127.0.0.1"
+PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
+MOST_FOUND = 20
+LARGEST_BODY = 1 << 16
+LONGEST_TEXT = 400  # characters of a description in the list
+_FILES = {"page.css": "text/css", "page.js": "text/javascript"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+@dataclass(eq=False)
+class CurationServer:
+    """draft_path: watched for changes by others. gold_path: where the gold set is written."""
+
+    graph: KnowledgeGraph
+    drafts: dict[str, Draft]
+    curation: Curation
+    draft_path: Path
+    draft_sha256: str
+    gold_path: Path
+    rows: dict[str, int]
+    annotator: str = ""
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    port: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _draft_seen: tuple[tuple[int, int] | None, bool] = (None, False)
+
+    @cached_property
+    def search(self) -> EntitySearch:
+        return EntitySearch.of(self.graph)
+
+    @property
+    def address(self) -> str:
+        return f"http://{HOST}:{self.port}/?token={self.token}"
+
+    def app(self) -> Starlette:
+        routes: list[tuple[str, str, Handler, bool]] = [
+            ("/", "GET", self._page, True),
+            *((f"/{name}", "GET", self._file, False) for name in _FILES),
+            ("/api/questions", "GET", self._questions, True),
+            ("/api/question", "GET", self._question, True),
+            ("/api/search", "GET", self._search, True),
+            ("/api/changes", "GET", self._changes, True),
+            ("/api/agreement", "GET", self._agreement, True),
+            ("/api/event", "POST", self._event, True),
+            ("/api/export", "POST", self._export, True),
+        ]
+        return Starlette(
+            routes=[
+                Route(path, self._guarded(handler, needs_token), methods=[method])
+                for path, method, handler, needs_token in routes
+            ]
+        )
+
+    def _guarded(self, handler: Handler, needs_token: bool) -> Handler:
+        async def answer(request: Request) -> Response:
+            own = {f"{host}:{self.port}" for host in (HOST, "localhost")}
+            origin = request.headers.get("origin")
+            if request.headers.get("host") not in own:
+                response: Response = _error("this server answers to its own address only", 421)
+            elif origin is not None and origin.removeprefix("http://") not in own:
+                response = _error("requests from another origin are refused", 403)
+            elif request.method == "POST" and origin is None:
+                response = _error("a change must come from the page", 403)
+            elif needs_token and not self._knows(request):
+                response = _error("open the address that `curate` printed: it holds the token", 403)
+            else:
+                response = await handler(request)
+            response.headers["Content-Security-Policy"] = _POLICY
+            response.headers["X-Content-Type-Options"] = "nosniff"
+            response.headers["Referrer-Policy"] = "no-referrer"
+            response.headers["Cache-Control"] = "no-store"
+            return response
+
+        return answer
+
+    def _knows(self, request: Request) -> bool:
+        given = request.headers.get("x-token") or request.query_params.get("token") or ""
+        return secrets.compare_digest(given.encode(), self.token.encode())
+
+    async def _page(self, request: Request) -> Response:
+        return Response(_content("page.html"), media_type="text/html; charset=utf-8")
+
+    async def _file(self, request: Request) -> Response:
+        name = request.url.path.removeprefix("/")
+        return Response(_content(name), media_type=f"{_FILES[name]}; charset=utf-8")
+
+    async def _questions(self, request: Request) -> Response:
+        curation = self.curation
+        rows = []
+        for id, draft in self.drafts.items():
+            view = curation.view(id)
+            rows.append(
+                {
+                    "id": id,
+                    "query": view["query"],
+                    "tags": view["tags"],
+                    "done": view["done"],
+                    "judged": {by: len(row) for by, row in view["grades"].items()},
+                    "differs": _differ(view["grades"]),
+                    "first": draft.first,
+                    "like": list(draft.like),
+                    "seedless": draft.seedless,
+                }
+            )
+        return _json(
+            {
+                "graph": self.graph.name,
+                "entities": len(self.graph),
+                "draft": self.draft_path.name,
+                "gold": self.gold_path.name,
+                "annotator": self.annotator,
+                "annotators": curation.annotators,
+                "lost": curation.lost,
+                "last": len(curation.journal.events),
+                "questions": rows,
+            }
+        )
+
+    async def _question(self, request: Request) -> Response:
+        id = request.query_params.get("id", "")
+        draft = self.drafts.get(id)
+        if draft is None:
+            return _error(f"no question {id!r}", 404)
+        view = self.curation.view(id)
+        shown = {each.id: _candidate(each) for each in draft.candidates}
+        given = {
+            **dict.fromkeys(draft.example.irrelevant_entities, 0),
+            **dict.fromkeys(draft.example.reference_entities, 1),
+            **dict.fromkeys(draft.example.highly_relevant_entities, 2),
+        }
+        for row in view["grades"].values():
+            for entity in row:
+                shown.setdefault(entity, self._entity(entity))
+        return _json(
+            {
+                **view,
+                "id": id,
+                "context": list(draft.example.context),
+                "seeds": list(draft.example.seed_entities or ()),
+                "given": given,
+                "candidates": list(shown.values()),
+                "like": list(draft.like),
+                "seedless": draft.seedless,
+                "first": draft.first,
+                "at": len(self.curation.journal.events),
+            }
+        )
+
+    def _entity(self, id: str) -> dict[str, Any]:
+        row = self.rows.get(id)
+        if row is None:
+            return {"id": id, "name": id, "type": "", "description": "not in the graph any more"}
+        entities = self.graph.entities
+        text = str(entities.descriptions[row])
+        return {
+            "id": id,
+            "name": str(entities.names[row]),
+            "type": str(entities.types[row]),
+            "description": text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…",
+            "aliases": list(entities.aliases[row])[:8],
+        }
+
+    async def _search(self, request: Request) -> Response:
+        typed = request.query_params.get("q", "")[:200]
+        found = await run_in_threadpool(self._found, typed)
+        ids = self.graph.entities.ids
+        return _json({"q": typed, "found": [self._entity(str(ids[row])) for row in found]})
+
+    def _found(self, typed: str) -> list[int]:
+        with self._lock:
+            search = self.search
+        return search.find(typed, MOST_FOUND)
+
+    async def _changes(self, request: Request) -> Response:
+        since = request.query_params.get("since", "0")
+        events = self.curation.journal.events[int(since) if since.isdigit() else 0 :]
+        return _json(
+            {
+                "last": len(self.curation.journal.events),
+                "events": [{name: each[name] for name in ("n", "by", "question", "what")} for each in events],
+                "draft_changed": self._draft_changed(),
+            }
+        )
+
+    def _draft_changed(self) -> bool:
+        """Whether the draft on disk is another than was read; read again only when its stamp moves."""
+        try:
+            found = self.draft_path.stat()
+            stamp = (found.st_mtime_ns, found.st_size)
+            if self._draft_seen[0] != stamp:
+                self._draft_seen = (stamp, sha256_of(self.draft_path) != self.draft_sha256)
+        except OSError:
+            return True
+        return self._draft_seen[1]
+
+    async def _event(self, request: Request) -> Response:
+        body = await request.body()
+        if len(body) > LARGEST_BODY:
+            return _error("too long", 413)
+        try:
+            event = msgspec.json.decode(body)
+        except msgspec.DecodeError as error:
+            return _error(f"not JSON: {error}", 400)
+        if not isinstance(event, dict) or not isinstance(event.get("seen", 0), int):
+            return _error("wanted an event", 400)
+        try:
+            if event.get("what") == "undo" and event.get("of") is None:
+                event["of"] = self.curation.last_of(str(event.get("question")), str(event.get("by")).strip())
+            taken = self.curation.decide(event, event.get("seen", 0))
+        except Refused as error:
+            return _error(str(error), 409 if error.changed else 400)
+        except OSError as error:
+            return _error(f"not saved: {error.strerror}", 507)
+        return _json({"taken": taken, "view": self.curation.view(taken["question"])})
+
+    async def _agreement(self, request: Request) -> Response:
+        by_tag, differing = self.curation.agreements()
+        return _json(
+            {
+                "by_tag": [{"tag": tag, **_agreement_json(each)} for tag, each in by_tag.items()],
+                "differing": differing,
+            }
+        )
+
+    async def _export(self, request: Request) -> Response:
+        try:
+            return _json(self.export())
+        except OSError as error:
+            return _error(f"not written: {error.strerror}", 507)
+
+    def export(self) -> dict[str, Any]:
+        """Write the gold set as it stands."""
+        examples, left, unsettled = self.curation.gold()
+        if examples:
+            write_atomically(self.gold_path, map(line_of, examples))
+        return {
+            "path": str(self.gold_path) if examples else "",
+            "questions": len(examples),
+            "left": left,
+            "unsettled": unsettled,
+        }
+
+    def listen(self, port: int | None) -> socket.socket:
+        """The socket, of this port or of one that follows from the draft's name. Raises UsageError."""
+        first = PORTS[sum(self.draft_path.name.encode()) % len(PORTS)]
+        wanted = [port] if port is not None else [first, *(each for each in PORTS if each > first), 0]
+        for each in wanted:
+            listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+            if os.name == "posix":
+                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listening.bind((HOST, each))
+            except OSError:
+                listening.close()
+                continue
+            self.port = listening.getsockname()[1]
+            return listening
+        raise UsageError(f"--port {port} is taken; leave it out, or name another")
+
+    def serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
+        """Until Ctrl-C or SIGTERM; requests under way are answered first."""
+        import uvicorn
+
+        class Server(uvicorn.Server):
+            """Leaves signals to us: its own way ends the process before the gold set is written."""
+
+            @contextmanager
+            def capture_signals(self) -> Iterator[None]:
+                yield
+
+        threading.Thread(target=self._found, args=("a",), daemon=True).start()  # builds the search meanwhile
+        server = Server(uvicorn.Config(self.app(), log_level="error", access_log=False, lifespan="off"))
+
+        def stop(*_: object) -> None:
+            server.should_exit = True
+
+        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+
+        async def run() -> None:
+            serving = asyncio.ensure_future(server.serve(sockets=[listening]))
+            while not server.started and not serving.done():
+                await asyncio.sleep(0.01)
+            started()
+            await serving
+
+        try:
+            asyncio.run(run())
+        finally:
+            for each, handler in before.items():
+                signal.signal(each, handler)
+
+
+def _content(name: str) -> bytes:
+    return resources.files(__package__).joinpath(name).read_bytes()
+
+
+def _candidate(each: Candidate) -> dict[str, Any]:
+    return {
+        "id": each.id,
+        "name": each.name,
+        "type": each.type,
+        "description": each.description,
+        "by": each.by,
+        "hop": each.hop,
+        "walk": list(each.walk),
+        "words": list(each.words),
+    }
+
+
+def _differ(grades: dict[str, dict[str, int]]) -> bool:
+    rows = [row for by, row in grades.items() if by != "agreed"]
+    agreed = grades.get("agreed", {})
+    entities = {entity for row in rows for entity in row} - agreed.keys()
+    return any(len({row[entity] for row in rows if entity in row}) > 1 for entity in entities)
+
+
+def _agreement_json(each: Agreement) -> dict[str, Any]:
+    def number(value: float) -> float | None:
+        return None if value != value else value
+
+    return {
+        "judged": each.judged,
+        "same": each.same,
+        "kappa": number(each.kappa),
+        "weighted": number(each.weighted),
+    }
+
+
+def _json(value: Any, status: int = 200) -> Response:
+    return JSONResponse(value, status)
+
+
+def _error(message: str, status: int) -> Response:
+    return JSONResponse({"error": message}, status)

@@ -1,0 +1,146 @@
+"""Results of a folder over time, from the heads of their files: what was measured when, with which settings.
+
+A results file begins with what this needs; its questions, which are nearly all of it, are not read. `score`
+writes its summary last, so of its files the end is read too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tiny_graph_rag.config import changed_settings, setting_field
+from tiny_graph_rag.language.folding import nfc
+
+BLOCK = 1 << 16  # bytes read at a time
+LONGEST_HEAD = 1 << 24  # a head is kilobytes; what is longer is no results file
+LONGEST_TAIL = 1 << 20
+_ROWS = b'"results": ['
+_SCORE_ENDS = b"\n],\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One results file. at: when it was made, by itself or else by its file's date (UTC). settings: not the
+    default. measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
+
+    name: str
+    at: datetime
+    label: str
+    graph: str
+    dataset: str
+    dataset_sha256: str
+    settings: dict[str, Any]
+    questions: int
+    measures: dict[str, dict[str, Any]]
+    by_tag: dict[str, dict[str, dict[str, Any]]]
+
+
+def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
+    """(results in `folder`, oldest first; JSON files that are none)."""
+    found, others = [], []
+    for path in sorted(folder.glob("*.json")):
+        past = _past(path)
+        if past is None:
+            others.append(path)
+        else:
+            found.append(past)
+    return sorted(found, key=lambda each: (each.at, each.name)), others
+
+
+def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
+    """By gold set: means over different questions are no line. Name (with the SHA-256 where a name has had
+    several contents) → results, oldest first."""
+    by_content: dict[tuple[str, str], list[Past]] = {}
+    for each in past:
+        by_content.setdefault((each.dataset, each.dataset_sha256), []).append(each)
+    names = [name for name, _ in by_content]
+    return {
+        f"{name} ({content[:8]})" if names.count(name) > 1 else name: rows
+        for (name, content), rows in by_content.items()
+    }
+
+
+def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
+    """Of each result the settings that are not the same in all of them; the graph's name among them."""
+    names = dict.fromkeys(name for each in rows for name in each.settings)
+    default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
+    own = [{"graph": each.graph, **default, **each.settings} for each in rows]
+    moving = [name for name in ("graph", *names) if len({repr(each[name]) for each in own}) > 1]
+    return [{name: each[name] for name in moving} for each in own]
+
+
+def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
+    """As a file and a page hold it."""
+    return {
+        "groups": [
+            {
+                "dataset": name,
+                "results": [
+                    {
+                        "name": each.name,
+                        "at": each.at.isoformat().replace("+00:00", "Z"),
+                        "label": each.label,
+                        "graph": each.graph,
+                        "settings": each.settings,
+                        "differs": differs,
+                        "questions": each.questions,
+                        "measures": each.measures,
+                        "by_tag": each.by_tag,
+                    }
+                    for each, differs in zip(rows, differing(rows), strict=True)
+                ],
+            }
+            for name, rows in named.items()
+        ]
+    }
+
+
+def _past(path: Path) -> Past | None:
+    """None for a file that is no results file of `eval` or `score`."""
+    try:
+        head = _head(path)
+        summary = head["summary"]
+        made = head.get("made") or {}
+        when = made.get("at")
+        dataset = head.get("dataset") or {}
+        return Past(
+            name=nfc(path.stem),
+            at=datetime.fromisoformat(when) if when else datetime.fromtimestamp(path.stat().st_mtime, UTC),
+            label=made.get("label") or "",
+            graph=(head.get("graph") or {}).get("name") or "",
+            dataset=dataset.get("name") or "",
+            dataset_sha256=dataset.get("sha256") or "",
+            settings=changed_settings(head.get("config") or {}) if head["kind"] == "eval" else {},
+            questions=summary["questions"],
+            measures=summary["measures"],
+            by_tag={tag: part["measures"] for tag, part in summary["by_tag"].items()},
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, msgspec.DecodeError):
+        return None
+
+
+def _head(path: Path) -> dict[str, Any]:
+    """What stands before the questions, and of a `score` file what stands after them."""
+    with path.open("rb") as stream:
+        text = bytearray()
+        while (end := text.find(_ROWS)) < 0:
+            block = stream.read(BLOCK)
+            if not block or len(text) > LONGEST_HEAD or b'"kind"' not in text[:BLOCK] + block:
+                raise ValueError("no results")
+            text += block
+        head: dict[str, Any] = msgspec.json.decode(bytes(text[:end]).rstrip().rstrip(b",") + b"}")
+        if "summary" in head:
+            return head
+        size = path.stat().st_size
+        stream.seek(max(0, size - LONGEST_TAIL))
+        tail = stream.read()
+    start = tail.find(_SCORE_ENDS)
+    if start < 0:
+        raise ValueError("no summary")
+    return head | dict(msgspec.json.decode(b"{" + tail[start + len(_SCORE_ENDS) :]))
