@@ -25,7 +25,7 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def score(
     wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *gates.measures]))
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
-    target = out.path(session, f"{bare_name(run_path)}-results.json")
+    target = out.path(session, f"{selection(chosen).named(bare_name(run_path))}-results.json")
     read = (
         run_path,
         gold_path,
