@@ -77,7 +77,9 @@ def references_json(
     """
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
     first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
-    columns = (found.verdicts, found.ranks, found.hops, found.entities)
+    listed, hops = np.flatnonzero(found.rows >= 0), found.hops.copy()
+    hops[listed] = evaluation.run.steps(found.rows[listed])
+    columns = (found.verdicts, found.ranks, hops, found.entities)
     items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
     compact = evaluation.config.running.results == COMPACT
     paths = {} if compact else _paths(evaluation, slice(first, last), written_ranks, spelled)
