@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,9 @@ from tiny_graph_rag.errors import UsageError
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Opened
+
+
+NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
 @command(app, "score", MEASURE)
@@ -134,6 +138,7 @@ def score(
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
+    from tiny_graph_rag.study.verdicts import Listed
 
     if ties not in ("list", "trec"):
         raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
@@ -173,7 +178,7 @@ def score(
     )
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected = Collected(wanted, default_measures(cutoff))
+        collected, listed = Collected(wanted, default_measures(cutoff)), Listed(cutoff)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
@@ -184,6 +189,7 @@ def score(
             cutoff=cutoff,
             shown=config.evaluation.shown_ranks,
             usage=opened.usage,
+            listed=listed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -194,6 +200,16 @@ def score(
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
     print_summary(collected.found(), session.console)
+    steps, _ = listed.waterfalls(collected.tags)
+    if steps and not math.isnan(steps[0].recall):
+        from tiny_graph_rag.report.terminal.evaluation import waterfall_table
+
+        session.console.print(waterfall_table(steps, cutoff))
+    elif knowledge is None and match is None and opened.gold_format in NAMED:
+        session.say(
+            "names were compared as they are written; with a graph (-g) an alias counts as the entity that "
+            "it names"
+        )
     out.tell(session, results=target)
     outcomes = gates.hold(collected.found().overall.measures)
     gates.conclude(session, outcomes, "score")

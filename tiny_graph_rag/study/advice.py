@@ -35,6 +35,8 @@ REMEDY = {
     "past filters": "There filter options keep references out; loosen them.",
     "within hops": "There references lie farther than --hops.",
     "within depth": "There references were reached but not returned; raise --depth.",
+    "in run": "There the run does not list the references at all: whatever made it did not find them, or "
+    "cut its lists shorter.",
     "room in k": "There questions have more references than k; judge them at a larger --top-k.",
     "recall@k": "There references were retrieved but stand below k. Another --retriever or a vocabulary file "
     "may rank them higher, or a larger --top-k shows them.",
