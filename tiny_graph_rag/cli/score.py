@@ -27,13 +27,13 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Opened
 
-
+TIES = ("list", "trec")
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
@@ -68,7 +68,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="trec, jsonl, contest, json or table.",
+            help="What the run file is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -77,7 +77,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="jsonl, rag, contest, trec or table.",
+            help="What the gold set is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -140,8 +140,8 @@ def score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
-    if ties not in ("list", "trec"):
-        raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
+    if ties not in TIES:
+        raise unknown("--ties", ties, TIES)
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None

@@ -100,6 +100,11 @@ class Session:
         if not self.quiet:
             print(text, file=sys.stderr if self.to_stdout else sys.stdout)
 
+    def note(self, text: str) -> None:
+        """What goes on, where it takes minutes: on standard error, so that results stay alone."""
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
     def warn(self, text: str) -> None:
         if not self.quiet:
             print(f"warning: {text}", file=sys.stderr)
@@ -119,7 +124,7 @@ class Session:
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)
-        graph = read_graph(path, cache_folder() if running.graph_cache else None)
+        graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note)
         graph = with_vocabulary(graph, path, self.config.retrieval.vocabulary)
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")

@@ -13,6 +13,8 @@ from itertools import chain, pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+ROWS_AT_ONCE = 1 << 18  # of a column that is read from end to end
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strings(Sequence[str]):
@@ -41,12 +43,35 @@ class Strings(Sequence[str]):
         return self.data[bound(row) : bound(row + 1)].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
-        block = self.data.tobytes()
-        bounds = pairwise(self.offsets.tolist())
-        if block.isascii():  # a character a byte: half the work
-            text = block.decode()
-            return (text[start:end] for start, end in bounds)
-        return (block[start:end].decode() for start, end in bounds)
+        for first in range(0, len(self), ROWS_AT_ONCE):
+            offsets = self.offsets[first : first + ROWS_AT_ONCE + 1]
+            block = self.data[offsets[0] : offsets[-1]].tobytes()
+            bounds = pairwise((offsets - offsets[0]).tolist())
+            if block.isascii():  # a character a byte: half the work
+                text = block.decode()
+                yield from (text[start:end] for start, end in bounds)
+            else:
+                yield from (block[start:end].decode() for start, end in bounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Sequence[str]):
+    """A column of labels that differ by their number only: `relation 1`, `relation 2` …"""
+
+    label: str
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, row):  # type: ignore[no-untyped-def]
+        if isinstance(row, slice):
+            return [self[each] for each in range(*row.indices(self.rows))]
+        if row < 0:
+            row += self.rows
+        if not 0 <= row < self.rows:
+            raise IndexError(row)
+        return f"{self.label} {row + 1}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import shutil
 import sys
 import unicodedata
@@ -18,18 +19,31 @@ from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.stamps import known_sha256
-from tiny_graph_rag.columns.stored import Arrays, BadArraysError, read_arrays, write_arrays
-from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.columns.stored import (
+    Arrays,
+    BadArraysError,
+    ColumnInMemory,
+    ColumnWriter,
+    OnDisk,
+    read_arrays,
+    write_arrays,
+)
+from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
 from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
 from tiny_graph_rag.version import __version__
 
+if TYPE_CHECKING:
+    from tiny_graph_rag.graph.large import Triples
+
+WRITTEN_FROM_ROWS = 50_000_000  # of a derived column; fewer are quicker in memory
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
 WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on beside it
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -43,10 +57,17 @@ class GraphCache:
 
     folder: Path
 
-    def graph(self, paths: Sequence[Path], load: Callable[[], KnowledgeGraph]) -> KnowledgeGraph:
+    def graph(
+        self,
+        paths: Sequence[Path],
+        load: Callable[[], KnowledgeGraph],
+        large: Callable[[], Triples | None] = lambda: None,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> KnowledgeGraph:
         """The graph of a file or of several, from the cache where it is sound, else from `load` and into it.
 
-        Its name is not set: one content may lie in several files.
+        Its name is not set: one content may lie in several files. large: its triples where memory need not
+        hold it, which are then written into the cache piece by piece; say: told what is done meanwhile.
         """
         size = sum(path.stat().st_size for path in paths)
         if size < CACHED_FROM_BYTES:
@@ -58,6 +79,12 @@ class GraphCache:
             return replace(_graph_of(*read_arrays(home / GRAPH_FILE), sha256), derivations=derived)
         except (BadArraysError, KeyError, IndexError, TypeError, ValueError):
             pass
+        triples = large()
+        if triples is not None:
+            from tiny_graph_rag.graph.large import build
+
+            build(triples, home, home / GRAPH_FILE, _origin_note(triples.origin), say)
+            return replace(_graph_of(*read_arrays(home / GRAPH_FILE), sha256), derivations=derived)
         graph = replace(load(), derivations=derived)
         if graph.sha256 != sha256:  # the file was exchanged while it was read
             return replace(graph, derivations=Derived())
@@ -85,21 +112,33 @@ class StoredDerived(Derived):
 
     home: Path = field(default_factory=Path)
 
-    def made(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+    def made(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
+    ) -> Mapping[str, NDArray[Any]]:
         path = self.home / f"{name}.arrays"
         code = _module_digest(build)
         try:
-            arrays, note = read_arrays(path)
+            kept, note = read_arrays(path)
             if note.get("code") == code:
-                return arrays
+                return kept
         except BadArraysError:
             pass
-        arrays = dict(build())
+        arrays: dict[str, Any] = dict(build())
+        on_disk = [each for each in arrays.values() if isinstance(each, OnDisk)]
         try:
             write_arrays(path, arrays, {"code": code})
         except OSError:
+            if on_disk:
+                raise
             return arrays
-        return arrays
+        for each in on_disk:
+            each.path.unlink()
+        return read_arrays(path)[0] if on_disk else arrays
+
+    def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
+        if rows < WRITTEN_FROM_ROWS:
+            return ColumnInMemory(kind)
+        return ColumnWriter(self.home / f".{name}.{os.getpid()}.tmp", kind)
 
 
 def _arrays_of(part: Any, prefix: str = "") -> Arrays:
@@ -116,12 +155,15 @@ def _arrays_of(part: Any, prefix: str = "") -> Arrays:
 
 def _note_of(graph: KnowledgeGraph) -> dict[str, Any]:
     return {
-        "package": __version__,
+        **_origin_note(graph.origin),
         "entity_types": graph.entities.types.names,
         "relation_types": graph.relations.types.names,
         "flaws": graph.notes.found,
-        "origin": asdict(graph.origin),
     }
+
+
+def _origin_note(origin: Origin) -> dict[str, Any]:
+    return {"package": __version__, "origin": asdict(origin)}
 
 
 def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> KnowledgeGraph:
@@ -144,7 +186,7 @@ def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> Knowledge
         details=strings("entities.details"),
     )
     relations = Relations(
-        ids=strings("relations.ids"),
+        ids=Numbered(*note["relation_ids"]) if "relation_ids" in note else strings("relations.ids"),
         sources=arrays["relations.sources"],
         targets=arrays["relations.targets"],
         types=types("relations", note["relation_types"]),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.stored import ColumnInMemory, ColumnWriter, OnDisk
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
@@ -29,13 +30,21 @@ class Derived:
 
     kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
 
-    def get(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
+    def get(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
+    ) -> Mapping[str, NDArray[Any]]:
         if name not in self.kept:
             self.kept[name] = self.made(name, build)
         return self.kept[name]
 
-    def made(self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]) -> Mapping[str, NDArray[Any]]:
-        return build()
+    def made(
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
+    ) -> Mapping[str, NDArray[Any]]:
+        return {key: column for key, column in build().items() if not isinstance(column, OnDisk)}
+
+    def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
+        """What collects a derived column of about so many rows, piece by piece."""
+        return ColumnInMemory(kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +226,7 @@ class KnowledgeGraph:
         return f"KnowledgeGraph({self.name!r}, {len(self):,} entities, {len(self.relations):,} relations)"
 
     def derived(
-        self, name: str, build: Callable[[], Mapping[str, NDArray[Any]]]
+        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
     ) -> Mapping[str, NDArray[Any]]:
         """Named arrays that follow from this graph alone, such as an index.
 

@@ -6,7 +6,7 @@ Traversal is undirected; direction and type stay with each relation.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, count, islice
 from operator import eq
@@ -14,11 +14,12 @@ from operator import eq
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.shown import short_repr
 
 DEFAULT_WEIGHT = 1.0
+SLOTS_AT_ONCE = 1 << 24  # of an adjacency that are sorted at a time: under 1 GB
 DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
 
 
@@ -44,7 +45,7 @@ class Entities:
 class Relations:
     """One row a relation, in file order. sources, targets: int32 entity rows; weights: float64, >= 0."""
 
-    ids: Strings
+    ids: Strings | Numbered
     sources: NDArray[np.int32]
     targets: NDArray[np.int32]
     types: Categories
@@ -91,6 +92,15 @@ class Adjacency:
     @property
     def degrees(self) -> NDArray[np.int64]:
         return np.diff(self.indptr)
+
+
+def entity_ranges(indptr: NDArray[np.int64], slots: int) -> Iterator[tuple[int, int]]:
+    """Entities from low to high, one after the other, with at most `slots` slots together, or one of more."""
+    low, entities = 0, len(indptr) - 1
+    while low < entities:
+        high = int(np.searchsorted(indptr, indptr[low] + slots, side="right")) - 1
+        yield low, max(low + 1, min(high, entities))
+        low = max(low + 1, min(high, entities))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.columns.stored import OnDisk
+from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
+from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, entity_ranges
 from tiny_graph_rag.retrieval.filters import Filters
 
 HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stays within 62 bits
@@ -36,6 +39,7 @@ class Runs:
     @classmethod
     def of(cls, graph: KnowledgeGraph, filters: Filters) -> Runs:
         passable = filters.slots(graph)
+        arrays: Mapping[str, Any]
         if passable is None:
             arrays = graph.derived("runs", lambda: runs_of(graph, None))
         else:
@@ -43,43 +47,55 @@ class Runs:
         return cls(**arrays, symmetric=filters.out and filters.against)
 
 
-def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
-    """The arrays of Runs; walked: (slots,), None for all."""
+def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any] | OnDisk]:
+    """The arrays of Runs; walked: (slots,), None for all. Sorted for SLOTS_AT_ONCE slots at a time."""
     adjacency, entities = graph.adjacency, len(graph)
-    starts = np.repeat(np.arange(entities), adjacency.degrees)
-    kinds = 2 * graph.relations.types.codes[adjacency.relations].astype(np.int64) + ~adjacency.forward
-    width = 2 * max(len(graph.relations.types.names), 1)
-    order = np.argsort(starts * width + kinds, kind="stable")
-    if walked is not None:
-        order = order[walked[order]]
-    starts, kinds = starts[order], kinds[order]
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
-    begins = np.flatnonzero(fresh)
-    units = unit_weights(graph.relations.weights)
-    relations = adjacency.relations[order]
-    strength = np.zeros(entities, dtype=np.int64)
-    np.add.at(strength, starts, units[relations])
-    return {
-        "run_ptr": _narrow(np.searchsorted(starts[begins], np.arange(entities + 1)), (np.int32, np.int64)),
-        "run_start": _narrow(np.append(begins, len(order)), (np.int32, np.int64)),
-        "kind": _narrow(kinds[begins], (np.int16, np.int32)),
-        "neighbours": adjacency.neighbours[order],
-        "relations": relations,
-        "strength": strength,
-        "units": units.astype(np.uint16),
+    slots = len(adjacency.neighbours)
+    codes, width = graph.relations.types.codes, 2 * max(len(graph.relations.types.names), 1)
+    wide = np.int32 if slots <= np.iinfo(np.int32).max else np.int64
+    numbers = {
+        "run_ptr": wide,
+        "run_start": wide,
+        "kind": np.int16 if width - 1 <= np.iinfo(np.int16).max else np.int32,
+        "neighbours": np.int32,
+        "relations": np.int32,
     }
+    kept = graph.derivations if walked is None else Derived()
+    written = {name: kept.column(name, kind, slots) for name, kind in numbers.items()}
+    units = unit_weights(graph.relations.weights)
+    strength = np.zeros(entities, dtype=np.int64)
+    runs = passed = 0
+    for low, high in entity_ranges(adjacency.indptr, SLOTS_AT_ONCE):
+        first, last = int(adjacency.indptr[low]), int(adjacency.indptr[high])
+        starts = np.repeat(np.arange(high - low), np.diff(adjacency.indptr[low : high + 1]))
+        kinds = 2 * codes[adjacency.relations[first:last]].astype(np.int64) + ~adjacency.forward[first:last]
+        order = np.argsort(starts * width + kinds, kind="stable")
+        if walked is not None:
+            order = order[walked[first:last][order]]
+        starts, kinds = starts[order], kinds[order]
+        fresh = np.ones(len(order), dtype=bool)
+        fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
+        begins = np.flatnonzero(fresh)
+        relations = adjacency.relations[first:last][order]
+        np.add.at(strength[low:high], starts, units[relations])
+        written["run_ptr"].add(np.searchsorted(starts[begins], np.arange(high - low)) + runs)
+        written["run_start"].add(begins + passed)
+        written["kind"].add(kinds[begins])
+        written["neighbours"].add(adjacency.neighbours[first:last][order])
+        written["relations"].add(relations)
+        runs += len(begins)
+        passed += len(order)
+    written["run_ptr"].add(np.array([runs]))
+    written["run_start"].add(np.array([passed]))
+    columns = {name: each.done() for name, each in written.items()}
+    return {**columns, "strength": strength, "units": units}
 
 
-def _narrow(column: NDArray[Any], kinds: tuple[type[np.signedinteger[Any]], ...]) -> NDArray[Any]:
-    """In the first type that holds the column's greatest value."""
-    most = int(column.max(initial=0))
-    return column.astype(next((kind for kind in kinds if most <= np.iinfo(kind).max), kinds[-1]))
-
-
-def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.int64]:
+def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.uint16]:
     """Weights as whole numbers from 1 to HEAVIEST, the heaviest relation's."""
     heaviest = float(weights.max(initial=0.0))
-    if heaviest <= 0:
-        return np.full(len(weights), HEAVIEST, dtype=np.int64)
-    return np.maximum(1, np.rint(weights / heaviest * HEAVIEST)).astype(np.int64)
+    units = np.full(len(weights), HEAVIEST, dtype=np.uint16)
+    for first in range(0, len(weights) if heaviest > 0 else 0, SLOTS_AT_ONCE):
+        part = weights[first : first + SLOTS_AT_ONCE]
+        units[first : first + SLOTS_AT_ONCE] = np.maximum(1, np.rint(part / heaviest * HEAVIEST))
+    return units

@@ -19,7 +19,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.measures.facts import Facts, RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import Facts, RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Run
 from tiny_graph_rag.scoring.stretches import Stretch, counted

@@ -10,16 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.trials import Trial
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -72,6 +68,35 @@ TRIED_AT_A_PRICE = (
     "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
     "costs the others more: over all questions it goes from {whole_before} to {whole_after}."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One flag tried. verdict: the loss that it was tried against.
+
+    losers: questions that lose references to it. questions: that were asked again, the losers among them.
+    before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
+    the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
+    """
+
+    flag: str
+    verdict: str
+    measure: str
+    losers: int
+    questions: int
+    before: float
+    after: float
+    whole_before: float | None
+    whole_after: float | None
+    won: int
+    lost: int
+
+    @property
+    def gain(self) -> float:
+        """Over the whole gold set where it was asked, else over those asked."""
+        if self.whole_before is not None and self.whole_after is not None:
+            return self.whole_after - self.whole_before
+        return self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)

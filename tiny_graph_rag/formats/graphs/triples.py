@@ -48,18 +48,25 @@ def _is_triples(head: Head) -> bool:
     if len(lines[0].split(delimiter)) < 3:
         return False
     return (
-        delimiter == "\t" or bool(_header(lines[0].split(delimiter))) or head.path.suffix in (".csv", ".tsv")
+        delimiter == "\t"
+        or bool(triple_places(lines[0].split(delimiter)))
+        or head.path.suffix in (".csv", ".tsv")
     )
 
 
-@graph_format("triples", _is_triples, suffixes=(".tsv", ".csv", ".txt"))
+@graph_format(
+    "triples",
+    "source, relation and target a line: TSV or CSV, with or without a header",
+    _is_triples,
+    suffixes=(".tsv", ".csv", ".txt"),
+)
 def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "triples")
     fields = _fields(path)
     if not fields:
         raise GraphError(f"{path}: the file is empty; wanted a source, a relation and a target a line")
-    header = _header(fields[0])
+    header = triple_places(fields[0])
     places = header or {"source": 0, "relation": 1, "target": 2}
     width = len(fields[0])
     body = fields[1:] if header else fields
@@ -75,10 +82,10 @@ def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     columns = [list(map(str.strip, column)) for column in zip(*body, strict=True)] or [
         [] for _ in range(width)
     ]
-    return rows.finished(_filled(rows, columns, places, fields[0] if header else []))
+    return rows.finished(filled(rows, columns, places, fields[0] if header else []))
 
 
-def _filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: list[str]) -> GraphColumns:
+def filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: list[str]) -> GraphColumns:
     row_of: dict[str, int] = {}
     sources, targets = (
         np.array(
@@ -159,7 +166,7 @@ def _delimiter(line: str) -> str:
     return "\t" if "\t" in line else ";" if ";" in line and "," not in line else ","
 
 
-def _header(fields: Sequence[str]) -> dict[str, int]:
+def triple_places(fields: Sequence[str]) -> dict[str, int]:
     """Where each column stands; empty where the first line is a triple already."""
     names = [field.strip().casefold() for field in fields]
     found: dict[str, int] = {}

@@ -22,8 +22,8 @@ from tiny_graph_rag.study.ties import Ties
 from tiny_graph_rag.study.verdicts import NO_RANK, Verdict
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.perturb import Perturbed
-    from tiny_graph_rag.study.trials import Trial
+    from tiny_graph_rag.study.advice import Trial
+    from tiny_graph_rag.study.evaluate import Perturbed
 
 VERDICTS = tuple(Verdict)
 LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.study.evaluate import Evaluation
+    from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
-    from tiny_graph_rag.study.perturb import Perturbed
     from tiny_graph_rag.study.verdicts import Step
 
 

@@ -1,0 +1,175 @@
+"""A graph built piece by piece on disk is the graph that the readers build in memory."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph import large
+from tiny_graph_rag.retrieval import typed_adjacency
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.typed_adjacency import Runs
+
+pytest.importorskip("numba")
+STREAMED = "tiny_graph_rag.formats.graphs.STREAMED_FROM_BYTES"
+ARRAYS = ("sources", "targets", "weights")
+
+
+def rows(count: int = 400) -> list[tuple[str, str, str]]:
+    """Few names, so that pairs repeat; spaces around some, empty ends and relations, loops, Hangul, NFD."""
+    dice = random.Random(3)
+    names = [*(f"Name {n}" for n in range(60)), "점순", "수탉", "Ünal", "U\u0308nal", "z", "Z", ""]
+    types = ["KNOWS", "OWNS", "", "적", "is"]
+    found = [(dice.choice(names), dice.choice(types), dice.choice(names)) for _ in range(count)]
+    return [(f" {a}" if a and not n % 17 else a, b, c) for n, (a, b, c) in enumerate(found)]
+
+
+def tsv(path: Path, triples: list[tuple[str, str, str]], header: str = "") -> Path:
+    lines = [header, *("\t".join(each) for each in triples)] if header else map("\t".join, triples)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def table(path: Path, triples: list[tuple[str, str, str]]) -> Path:
+    columns = dict(zip(("head", "relation", "tail"), zip(*triples, strict=True), strict=True))
+    texts = {name: pyarrow.array([each or None for each in column]) for name, column in columns.items()}
+    texts["relation"] = texts["relation"].dictionary_encode()
+    parquet.write_table(pyarrow.table(texts), path, row_group_size=37)
+    return path
+
+
+@pytest.fixture
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything goes through the disk, in pieces of a few rows."""
+    monkeypatch.setattr(large, "LARGE_FROM_ROWS", 1)
+    monkeypatch.setattr(STREAMED, 1)
+    monkeypatch.setattr("tiny_graph_rag.graph.cache.CACHED_FROM_BYTES", 1)
+    monkeypatch.setattr(large, "ROWS_AT_ONCE", 23)
+    monkeypatch.setattr(large, "FIRST_SLOTS", 4)
+    monkeypatch.setattr(large, "SLOTS_AT_ONCE", 50)
+    monkeypatch.setattr(typed_adjacency, "SLOTS_AT_ONCE", 50)
+    monkeypatch.setattr("tiny_graph_rag.graph.cache.WRITTEN_FROM_ROWS", 1)
+
+
+def same(one, other) -> None:
+    assert list(one.entities.names) == list(other.entities.names)
+    assert list(one.entities.types) == list(other.entities.types)
+    for name in ARRAYS:
+        assert getattr(one.relations, name).tolist() == getattr(other.relations, name).tolist()
+    assert list(one.relations.types) == list(other.relations.types)
+    for name in ("indptr", "neighbours", "relations", "forward"):
+        assert getattr(one.adjacency, name).tolist() == getattr(other.adjacency, name).tolist()
+    assert one.name_rank.tolist() == other.name_rank.tolist()
+    mine, theirs = (Runs.of(each, Filters()) for each in (one, other))
+    for name in ("run_ptr", "run_start", "kind", "neighbours", "relations", "strength", "units"):
+        assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
+        assert getattr(mine, name).dtype == getattr(theirs, name).dtype
+
+
+@pytest.mark.parametrize("write", [tsv, lambda path, it: tsv(path, it, "source\trelation\ttarget"), table])
+def test_a_graph_from_disk_is_the_graph_from_memory(write, tmp_path, all_large, monkeypatch):
+    path = write(tmp_path / ("x.parquet" if write is table else "x.tsv"), rows())
+    said: list[str] = []
+    streamed = read_graph(path, tmp_path / "cache", said.append)
+    assert "piece by piece" in said[0]
+    assert streamed.origin.writer == "triples, out of core"
+    same(streamed, read_graph(path))
+    monkeypatch.undo()
+    same(streamed, read_graph(path))  # the columns of Runs, too, when they are sorted all at once
+
+
+def test_what_is_left_out_is_counted(tmp_path, all_large):
+    triples = [("a", "r", "b"), ("", "r", "b"), ("b", "r", "b"), ("b", "", "c")]
+    graph = read_graph(tsv(tmp_path / "x.tsv", triples), tmp_path / "cache")
+    assert len(graph.relations) == 3
+    assert [each.split(" (")[0] for each in graph.notes.lines()] == [
+        "1 relation left out because an endpoint does not exist",
+        "1 self-loops",
+    ]
+    assert list(graph.relations.types) == ["r", "r", "RELATED_TO"]
+    assert graph.relations.ids[0] == "relation 1"
+    assert list(graph.relations.ids) == ["relation 1", "relation 2", "relation 3"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from tiny_graph_rag.graph import large
+import tiny_graph_rag.formats.graphs as graphs, tiny_graph_rag.graph.cache as cache
+large.LARGE_FROM_ROWS = graphs.STREAMED_FROM_BYTES = cache.CACHED_FROM_BYTES = 1
+
+def say(text):
+    print(text, flush=True)
+    if sys.argv[3] in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+print(len(graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]), say).relations))
+"""
+
+
+def test_a_load_that_was_killed_goes_on_behind_its_last_stage(tmp_path):
+    path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
+
+    def load(until: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", KILLED, str(path), str(cache), until]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    for stage in ("entities and", "the order", "neighbours", "writing"):
+        assert load(stage).returncode == -signal.SIGKILL
+        assert not list(cache.glob("graphs/*/graph.arrays"))
+    done = load("nothing")
+    assert done.stdout.count("done before") == 3
+    assert not list(cache.glob("graphs/*/building"))
+    assert load("nothing").stdout.strip() == done.stdout.splitlines()[-1]  # from the cache, without a word
+
+
+def test_a_stage_whose_columns_were_cut_is_done_again(tmp_path, all_large):
+    path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
+    stop = RuntimeError("stop")
+
+    def until_the_end(text: str) -> None:
+        if text.startswith("writing"):
+            raise stop
+
+    with pytest.raises(RuntimeError):
+        read_graph(path, cache, until_the_end)
+    column = next(cache.glob("graphs/*/building/neighbours"))
+    column.write_bytes(column.read_bytes()[:-4])
+    said: list[str] = []
+    same(read_graph(path, cache, said.append), read_graph(path))
+    assert sum("done before" in each for each in said) == 2
+
+
+def test_more_rows_than_32_bits_count_are_refused(tmp_path, all_large, monkeypatch):
+    path = tsv(tmp_path / "x.tsv", rows())
+    monkeypatch.setattr(large, "MOST_ROWS", 300)
+    with pytest.raises(GraphError, match="at most 300 have a place"):
+        read_graph(path, tmp_path / "cache")
+    names = large.NameTable()
+    monkeypatch.setattr(large, "MOST_ROWS", 2)
+    with pytest.raises(GraphError, match="more than 2 entities"):
+        names.rows(pyarrow.array(["a", "b", "c"]), "")
+
+
+def test_a_disk_without_room_is_refused_before_the_work(tmp_path, all_large, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 100, 0))
+    with pytest.raises(GraphError, match="GB are needed for the graph's columns"):
+        read_graph(tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache")
+
+
+def test_ranges_hold_every_entity_once_and_a_hub_alone():
+    indptr = np.array([0, 2, 4, 104, 104, 105])
+    assert list(large.entity_ranges(indptr, 4)) == [(0, 2), (2, 3), (3, 5)]
+    assert list(large.entity_ranges(indptr, 1000)) == [(0, 5)]
+    assert list(large.entity_ranges(np.zeros(4, np.int64), 4)) == [(0, 3)]

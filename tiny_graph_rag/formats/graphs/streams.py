@@ -1,0 +1,124 @@
+"""Triples in a file that may be larger than memory: Parquet or TSV, read in pieces.
+
+A small one becomes the same graph in memory; a large one goes into the graph cache by graph/large.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.triples import RELATIONS, SOURCES, TARGETS, filled, triple_places
+from tiny_graph_rag.graph.large import Triples
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+if TYPE_CHECKING:
+    import pyarrow
+
+PARQUET_MAGIC = b"PAR1"
+BATCH_ROWS = 1 << 17
+BLOCK_BYTES = 1 << 24
+ENDS = ("source", "relation", "target")
+
+
+def _is_parquet(head: Head) -> bool:
+    return head.raw.startswith(PARQUET_MAGIC) and triples_of(head.path) is not None
+
+
+@graph_format(
+    "triples in Parquet",
+    "a Parquet file with columns source, relation, target",
+    _is_parquet,
+    suffixes=(".parquet",),
+)
+def read_parquet_triples(paths: Sequence[Path]) -> KnowledgeGraph:
+    triples = triples_of(paths[0])
+    if triples is None:
+        raise GraphError(f"{paths[0]}: no columns of triples (source, relation, target) in this Parquet file")
+    columns = [
+        [(text or "").strip() for piece in triples.column(end) for text in piece.to_pylist()] for end in ENDS
+    ]
+    rows = Rows(paths[0], "triples in Parquet")
+    return rows.finished(filled(rows, columns, dict(zip(ENDS, range(3), strict=True)), list(ENDS)))
+
+
+def triples_of(path: Path) -> Triples | None:
+    """The triples of a Parquet or TSV file; None where it is none or names columns that are no triples."""
+    with path.open("rb") as stream:
+        start = stream.read(1 << 16)
+    if start.startswith(PARQUET_MAGIC):
+        return _parquet(path)
+    line, _, rest = start.partition(b"\n")
+    fields = line.decode("utf-8", "replace").rstrip("\r").split("\t")
+    if len(fields) < 3 or b'"' in start or start[:2] == b"\x1f\x8b" or not rest:
+        return None
+    places = {end: place for end, place in triple_places(fields).items() if end in ENDS}
+    if not places and len(fields) != 3:
+        return None
+    rows = path.stat().st_size * start.count(b"\n") // len(start)
+    if places and len(places) < len(ENDS):
+        return None
+    names = fields if places else list(ENDS)
+    columns = {end: names[place] for end, place in places.items()} or dict(zip(ENDS, ENDS, strict=True))
+    return Triples(
+        path, rows, columns, [each for each in names if each not in columns.values()],
+        lambda end: _tsv_column(path, names, columns[end], has_header=bool(places)),
+    )  # fmt: skip
+
+
+def _parquet(path: Path) -> Triples | None:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError as error:
+        raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
+    with ParquetFile(path) as file:
+        named = {each.casefold(): each for each in file.schema_arrow.names}
+        rows = file.metadata.num_rows
+    columns: dict[str, str] = {}
+    for end, spellings in zip(ENDS, (SOURCES, RELATIONS, TARGETS), strict=True):
+        column = next((named[each] for each in spellings if each in named), None)
+        if column is None or column in columns.values():
+            return None
+        columns[end] = column
+    rest = [each for each in named.values() if each not in columns.values()]
+    return Triples(path, rows, columns, rest, lambda end: _parquet_column(path, columns[end]))
+
+
+def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:
+    from pyarrow import ArrowException
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        with ParquetFile(path) as file:
+            for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
+                yield batch.column(0)
+    except (OSError, ArrowException) as error:
+        raise GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}") from error
+
+
+def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool) -> Iterator[pyarrow.Array]:
+    try:
+        from pyarrow import ArrowException, csv, string
+    except ImportError as error:
+        raise MissingExtraError("reading a large TSV file", "pyarrow", "parquet") from error
+    options: dict[str, Any] = {
+        "read_options": csv.ReadOptions(
+            column_names=list(names), skip_rows=int(has_header), block_size=BLOCK_BYTES
+        ),
+        "parse_options": csv.ParseOptions(delimiter="\t", quote_char=False),
+        "convert_options": csv.ConvertOptions(
+            include_columns=[name], column_types={name: string()}, strings_can_be_null=False
+        ),
+    }
+    try:
+        with csv.open_csv(path, **options) as reader:
+            for batch in reader:
+                yield batch.column(0)
+    except (OSError, ArrowException) as error:
+        raise GraphError(
+            f"{path}: wanted {len(names)} fields in each line: {str(error).splitlines()[0]}"
+        ) from error
