@@ -66,7 +66,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="trec, jsonl, contest, json or table.",
+            help="What the run file is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -75,7 +75,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="jsonl, rag, contest, trec or table.",
+            help="What the gold set is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),

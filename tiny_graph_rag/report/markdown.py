@@ -10,7 +10,7 @@ from tiny_graph_rag.report.plain import markdown_text, three, verdict_words
 from tiny_graph_rag.report.reports import Files, report
 
 
-@report("md", "one Markdown file of everything, method by method where there are several")
+@report("md", "one Markdown file, method by method where several")
 def markdown_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
     yield f"{name}.md", markdown(documents).encode()

@@ -59,7 +59,7 @@ def _fits_json(head: Head) -> Fit:
     return Fit.SHAPE if _form(head) == "json" else Fit.NO
 
 
-@run_format("jsonl", "JSONL or JSON: a question and what was retrieved, an object each", _fits("jsonl"))
+@run_format("jsonl", "a question and what was retrieved, an object each", _fits("jsonl"))
 def read_jsonl(path: Path) -> WrittenRun:
     """Objects, one a line, in a list, or under `results` of one object: a question and what was retrieved.
 
