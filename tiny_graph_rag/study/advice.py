@@ -64,6 +64,10 @@ TRIED_IN_VAIN = (
     "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
     "{before} to {after}."
 )
+TRIED_FOR_OTHERS = (
+    "`{flag}` does not help the questions that lose references here ({n}), but lifts {measure} of all "
+    "questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
+)
 TRIED_AT_A_PRICE = (
     "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
     "costs the others more: over all questions it goes from {whole_before} to {whole_after}."
@@ -238,6 +242,8 @@ def of_trial(trial: Trial) -> Iterator[Recommendation]:
         said = TRIED_AT_A_PRICE
     elif helps:
         said = TRIED_ALL if whole else TRIED_SOME
+    elif whole and trial.gain >= WORTH_SAYING:
+        said = TRIED_FOR_OTHERS
     elif trial.flag.startswith("--hops"):
         said = TRIED_IN_VAIN
     else:
