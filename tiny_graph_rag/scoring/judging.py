@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.gold import GoldQuestion
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
@@ -172,7 +173,14 @@ def _on_graph(
             ],
         )
 
-    return _stretch(questions, run, rankings, judgments, label, facts)
+    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=_borne(judgments))
+
+
+def _borne(judgments: Judgments) -> NDArray[np.bool_]:
+    """(items,): whether any entity can fill the item."""
+    borne = np.zeros(len(judgments.grades), dtype=bool)
+    borne[judgments.pair_items] = True
+    return borne
 
 
 def _stretch(
