@@ -98,6 +98,20 @@ def read_bytes(path: Path) -> bytes:
         raise _unreadable(path, error) from error
 
 
+def read_start(path: Path, most: int) -> bytes:
+    """At most so many bytes from the file's start, unpacked when it is gzip. Raises InputError in words."""
+    try:
+        with path.open("rb") as stream:
+            if stream.read(2) == GZIP_MAGIC:
+                stream.seek(0)
+                with gzip.open(stream) as unpacked:
+                    return unpacked.read(most)
+            stream.seek(0)
+            return stream.read(most)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(path, error) from error
+
+
 def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
     """The file's content, unpacked when it is gzip: memory-mapped where it is large, else its bytes.
 

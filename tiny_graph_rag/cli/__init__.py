@@ -113,6 +113,7 @@ COMMANDS = (
     "query",
     "report",
     "stats",
+    "convert",
     "visualize",
     "measures",
     "mcp",

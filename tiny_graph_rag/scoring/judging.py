@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.gold import GoldQuestion
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
@@ -18,7 +19,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.measures.facts import Facts, RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import Facts, RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Run
 from tiny_graph_rag.scoring.stretches import Stretch, counted
@@ -152,7 +154,14 @@ def _on_graph(
             ],
         )
 
-    return _stretch(questions, run, rankings, judgments, label, facts)
+    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=_borne(judgments))
+
+
+def _borne(judgments: Judgments) -> NDArray[np.bool_]:
+    """(items,): whether any entity can fill the item."""
+    borne = np.zeros(len(judgments.grades), dtype=bool)
+    borne[judgments.pair_items] = True
+    return borne
 
 
 def _stretch(

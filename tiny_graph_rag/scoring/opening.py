@@ -49,6 +49,7 @@ class Opened:
     stretches: Iterable[Stretch]
     gold_name: str
     run_format: str
+    gold_format: str = "trec"
     selection: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
@@ -117,6 +118,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         stretches(questions, run, graph, match),
         gold.name,
         run.format,
+        gold.format,
         selection,
         _usage(run),
         lambda: notes(run, questions, selected=selection is not None),

@@ -193,6 +193,18 @@ def detail_text(details: Mapping[str, Any] | None) -> str:
     return json.dumps(details, ensure_ascii=False, default=str) if details else ""
 
 
+def unfolded(rest: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Details with those taken out that `convert` packed under the one column `details`."""
+    packed = (rest or {}).get("details")
+    if rest is None or not isinstance(packed, str) or packed[:1] != "{":
+        return rest
+    try:
+        inner = json.loads(packed)
+    except ValueError:
+        return rest
+    return {**{key: value for key, value in rest.items() if key != "details"}, **inner} or None
+
+
 def split_roles(row: Mapping[str, Any], roles: Roles) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """A record's values by role, and those that no role takes.
 
