@@ -23,6 +23,7 @@ def test_every_guide_is_there_in_both_languages() -> None:
     assert {name.replace(".md", ".ko.md") for name in names if ".ko." not in name} <= names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda each: each.name)
 def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder: Path, guide: Path) -> None:
     shutil.copytree(ROOT / "data", own_folder / "data", ignore=shutil.ignore_patterns("results"))
