@@ -20,12 +20,12 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.measures.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]
 DEFINED_WITHOUT_GOLD = {"contest_map", "no_answer_accuracy", "source_diversity", "type_coverage"}
-NO_BEST_LIST = {"source_diversity", "no_answer_accuracy", "relation_precision"}
 
 
 @pytest.fixture
@@ -98,18 +98,32 @@ def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
         assert np.isnan(measure.compute(replace(judged, facts=None))).all()
 
 
-@pytest.mark.parametrize("measure", [each for each in EVERY if each.name not in NO_BEST_LIST], ids=str)
+@pytest.mark.parametrize(
+    "measure",
+    [each for each in EVERY if math.isfinite(each.kind.best) and not each.kind.scores_no_gold],
+    ids=str,
+)
 def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, measure: Measure) -> None:
     gold, bad = {1: 2, 2: 1, 3: 1}, (9, 10, 11)
-    best, worst = (
-        float(measure.compute(judged_of(graph, [ranking], [gold], [bad]))[0])
-        for ranking in ([1, 2, 3], [9, 10, 11])
-    )
-    ends = (measure.kind.high, measure.kind.low)
-    expected = ends if measure.kind.higher_is_better else ends[::-1]
+    first, last = (judged_of(graph, [ranking], [gold], [bad]) for ranking in ([1, 2, 3], [9, 10, 11]))
     if measure.name == "type_coverage":  # n09 to n11 are of both types
-        worst = float(measure.compute(judged_of(graph, [[]], [gold], [bad]))[0])
-    assert (best, worst) == pytest.approx(expected, abs=1e-12)
+        last = judged_of(graph, [[]], [gold], [bad])
+    reached = measure.ceiling(first)
+    best = measure.kind.best if reached is None else float(reached[0])
+    (worst,) = {measure.kind.high, measure.kind.low} - {measure.kind.best}
+    found = tuple(float(measure.compute(judged)[0]) for judged in (first, last))
+    assert found == pytest.approx((best, worst), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_no_list_is_better_than_the_ceiling(graph, measure: Measure) -> None:
+    for seed in range(20):
+        judged = judged_of(graph, *material(graph, random.Random(seed)))
+        ceiling = measure.ceiling(judged)
+        if ceiling is not None:
+            found = measure.compute(judged)
+            known = ~np.isnan(found)
+            assert (found[known] <= ceiling[known] + 1e-12).all()
 
 
 @pytest.mark.parametrize("measure", EVERY, ids=str)

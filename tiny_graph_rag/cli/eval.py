@@ -42,7 +42,7 @@ from tiny_graph_rag.cli.session import (
 )
 from tiny_graph_rag.config.sections import COMPACT, FULL
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
-from tiny_graph_rag.linking import LLM, make_linker
+from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.retrieval import is_own, make_retriever
 
 if TYPE_CHECKING:
@@ -143,12 +143,12 @@ def evaluate_command(
     )
     gates = floors.checked()
     kinds = _kinds(perturb)
-    if kinds and config.retrieval.linker == LLM:
+    if kinds and asks_model(config):
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
     check_measures(config, computed)
     examples = session.eval_set(dataset, chosen)
-    target = out.path(session, f"{examples.name}-results.json")
+    target = out.path(session, f"{examples.file_name}-results.json")
     saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
     if saved is not None:
         from tiny_graph_rag.formats.runs.writing import form_of, run_parts
@@ -170,7 +170,7 @@ def evaluate_command(
     )
     knowledge = session.graph(graph, examples)
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
-    if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
+    if generating.dry_run and asks_model(config) and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
         return

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures.base import (
     Column,
+    Parameter,
     added_up,
     defined,
     divided,
@@ -149,6 +150,27 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     found = divided(_precision_at_hits(relevant), relevant.sum(axis=1))
     values = np.where(judged.relevant > 0, found, (judged.retrieved == 0).astype(np.float64))
     return np.where(judged.answered, values, np.nan)
+
+
+def _best_rbp(judged: Judged, cutoff: int | None, p: float) -> Column:
+    return np.asarray(1 - p ** within_cutoff(judged, cutoff))
+
+
+@measure(
+    "rbp",
+    cutoff="optional",
+    source="Moffat & Zobel (2008)",
+    ceiling=_best_rbp,
+    parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
+)
+def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
+    """(1 − p) times the sum of p^(rank − 1) over the relevant ranks (within k): what a reader finds who goes
+    on to the next rank with probability p.
+
+    With n relevant entities no list exceeds 1 − p^n. Relevant is any grade above 0.
+    """
+    relevant = judged.grades[:, :cutoff] > 0
+    return defined(judged, (1 - p) * added_up(relevant * p ** np.arange(relevant.shape[1])))
 
 
 def _dcg(gains: NDArray[np.float64]) -> Column:

@@ -25,6 +25,7 @@ WIDER = 500  # thousandths by which the bound is raised at least: fewer passes, 
 MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OVERFLOW = -1
+OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 
 # States, records and an entity's marks lie in one block each, a row after another: what belongs to one lies
 # together in memory, and a compiled call hands over one array. A state or record is named by where its row
@@ -104,9 +105,11 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 mine = evidence[6][evidence[5][v]]
                 if evidence[3][v] == base:
                     mine |= evidence[4][v]
-            energy = left[mine] + (groups - 1) * price[OTHER_SEED]
-            if asks and (mine == 0 or (head and not mine & head)):
-                energy += price[OFF_FOCUS]
+            energy = 0
+            if asks != ONE_OF_SEEDS:
+                energy = left[mine] + (groups - 1) * price[OTHER_SEED]
+                if asks == OTHERS and (mine == 0 or (head and not mine & head)):
+                    energy += price[OFF_FOCUS]
             keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(masses[i], 1 << 16))
             chosen[count] = -1 - v
             count += 1

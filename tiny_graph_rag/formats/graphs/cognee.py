@@ -35,7 +35,7 @@ def _is_cognee(head: Head) -> bool:
     return is_export and all(f'"{mark}"' in head.text for mark in MARKS)
 
 
-@graph_format("Cognee", _is_cognee)
+@graph_format("Cognee", "what Cognee exports, GraphML or JSON", _is_cognee)
 def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "Cognee")

@@ -27,7 +27,7 @@ def _is_apoc(head: Head) -> bool:
     )
 
 
-@graph_format("Neo4j (APOC JSON lines)", _is_apoc)
+@graph_format("Neo4j (APOC JSON lines)", "what Neo4j's apoc.export.json writes", _is_apoc)
 def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line."""
     path = paths[0]
@@ -81,7 +81,11 @@ def _is_parquet_folder(head: Head) -> bool:
 
 
 @graph_format(
-    "neo4j-graphrag", _is_parquet_folder, within=("nodes/*.parquet", "relationships/*.parquet"), together=True
+    "neo4j-graphrag",
+    "neo4j-graphrag's Parquet: a file a label, a file a type",
+    _is_parquet_folder,
+    within=("nodes/*.parquet", "relationships/*.parquet"),
+    together=True,
 )
 def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     """What `ParquetWriter` wrote: a file a label under `nodes`, a file a type under `relationships`."""
