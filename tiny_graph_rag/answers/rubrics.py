@@ -117,7 +117,7 @@ def _flag(value: object) -> bool:
 
 @judge(
     "correctness",
-    "does the answer say what ground_truth says? 0, 0.5 or 1",
+    "does the answer say what ground_truth says?",
     scores=("correctness",),
     schema=strict_object(reason=_TEXT, grade=_whole(0, 1, 2)),
     needs_truth=True,
@@ -128,7 +128,7 @@ def _correctness(reply: Json) -> dict[str, float]:
 
 @judge(
     "faithfulness",
-    "share of the answer's claims that the graph context supports",
+    "share of its claims that the context supports",
     scores=("faithfulness",),
     schema=strict_object(claims=_list(claim=_TEXT, supported=_FLAG, reason=_TEXT)),
 )
@@ -140,7 +140,7 @@ def _faithfulness(reply: Json) -> dict[str, float]:
 
 @judge(
     "quality",
-    "coherence, relevance, fluency, consistency, readability, 1 to 5 each",
+    "coherence, relevance, fluency … from 1 to 5 each",
     scores=QUALITIES,
     schema=strict_object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
     worst=1.0,
@@ -151,7 +151,7 @@ def _quality(reply: Json) -> dict[str, float]:
 
 @judge(
     "retrieval",
-    "share of the retrieved entities that help; agreement with the gold set",
+    "share of the retrieved entities that help",
     scores=("judged_precision",),
     schema=strict_object(grades=_list(entity={"type": "integer"}, grade=_whole(0, 1, 2), reason=_TEXT)),
     needs_answer=False,
@@ -189,7 +189,7 @@ def _check_places(reply: Json, entities: int) -> None:
 
 @judge(
     "factuality",
-    "statement by statement against ground_truth: F1, and coverage of the truth",
+    "statement by statement against ground_truth: F1",
     scores=("factuality", "coverage"),
     schema=strict_object(
         answer=_list(statement=_TEXT, supported=_FLAG, reason=_TEXT),

@@ -75,7 +75,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     if options.max_cost is not None:
         tariff.require_prices(used)
     if session.to_stdout:
-        results = Path(config.storage.results_dir) / f"{examples.name}-results.json"
+        results = Path(config.storage.results_dir) / f"{examples.file_name}-results.json"
     chat = open_chat(
         config,
         tariff,

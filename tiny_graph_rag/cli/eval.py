@@ -148,7 +148,7 @@ def evaluate_command(
     computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
     check_measures(config, computed)
     examples = session.eval_set(dataset, chosen)
-    target = out.path(session, f"{examples.name}-results.json")
+    target = out.path(session, f"{examples.file_name}-results.json")
     saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
     if saved is not None:
         from tiny_graph_rag.formats.runs.writing import form_of, run_parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import UsageError, unknown
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.scoring.opening import Opened
 
 TIES = ("list", "trec")
+NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
 @command(app, "score", MEASURE)
@@ -66,7 +68,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="trec, jsonl, contest, json or table.",
+            help="What the run file is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -75,7 +77,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="jsonl, rag, contest, trec or table.",
+            help="What the gold set is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -136,6 +138,7 @@ def score(
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
+    from tiny_graph_rag.study.verdicts import Listed
 
     if ties not in TIES:
         raise unknown("--ties", ties, TIES)
@@ -153,7 +156,7 @@ def score(
     wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *gates.measures]))
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
-    target = out.path(session, f"{bare_name(run_path)}-results.json")
+    target = out.path(session, f"{selection(chosen).named(bare_name(run_path))}-results.json")
     read = (
         run_path,
         gold_path,
@@ -175,7 +178,7 @@ def score(
     )
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected = Collected(wanted, default_measures(cutoff))
+        collected, listed = Collected(wanted, default_measures(cutoff)), Listed(cutoff)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
@@ -186,6 +189,7 @@ def score(
             cutoff=cutoff,
             shown=config.evaluation.shown_ranks,
             usage=opened.usage,
+            listed=listed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -196,6 +200,16 @@ def score(
     for line in opened.notes():
         session.warn(f"{run_path.name}: {line}")
     print_summary(collected.found(), session.console)
+    steps, _ = listed.waterfalls(collected.tags)
+    if steps and not math.isnan(steps[0].recall):
+        from tiny_graph_rag.report.terminal.evaluation import waterfall_table
+
+        session.console.print(waterfall_table(steps, cutoff))
+    elif knowledge is None and match is None and opened.gold_format in NAMED:
+        session.say(
+            "names were compared as they are written; with a graph (-g) an alias counts as the entity that "
+            "it names"
+        )
     out.tell(session, results=target)
     outcomes = gates.hold(collected.found().overall.measures)
     gates.conclude(session, outcomes, "score")

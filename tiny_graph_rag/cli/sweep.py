@@ -168,7 +168,7 @@ def sweep_command(
         tolerance=tolerance,
     )
     examples = session.eval_set(dataset, chosen)
-    target = out.path(session, f"{examples.name}-sweep.json")
+    target = out.path(session, f"{examples.file_name}-sweep.json")
     table = target.with_suffix(".csv")
     if not out.to_stdout:
         check_writable(table)

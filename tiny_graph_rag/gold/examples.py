@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,6 +11,9 @@ from typing import Any
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.shown import short_repr
+
+LONGEST_LIST = 40  # characters of tags or ids in a file's name
+_NO_FILE_NAME = re.compile(r"[^\w.,-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,21 @@ class Selection:
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
 
+    def named(self, name: str) -> str:
+        """What files made from this part are called, so that a part never replaces the whole: `NAME-limit-5`,
+        `NAME-tags-a,b`; a long list is told by a hash."""
+        parts = [name]
+        if self.limit is not None:
+            parts.append(f"limit-{self.limit}")
+        for what, values in (("tags", self.tags), ("ids", self.ids)):
+            if values:
+                listed = _NO_FILE_NAME.sub("_", ",".join(values))
+                if len(listed) > LONGEST_LIST or listed != ",".join(values):
+                    digest = hashlib.sha256("\0".join(values).encode()).hexdigest()[:8]
+                    listed = f"{listed[:LONGEST_LIST]}~{digest}"
+                parts.append(f"{what}-{listed}")
+        return "-".join(parts)
+
     def __bool__(self) -> bool:
         return self.limit is not None or bool(self.tags) or bool(self.ids)
 
@@ -78,6 +98,11 @@ class EvalSet(Sequence[Example]):
     def tags(self) -> tuple[str, ...]:
         """Every tag once, in the order of first appearance."""
         return tuple(dict.fromkeys(tag for example in self.examples for tag in example.tags))
+
+    @property
+    def file_name(self) -> str:
+        """The gold set's name, and what was selected of it."""
+        return self.selection.named(self.name)
 
     def select(self, selection: Selection) -> EvalSet:
         """The questions that carry one of the tags and one of the ids, at most `limit`, in file order.

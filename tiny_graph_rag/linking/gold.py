@@ -13,7 +13,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed
 SHOWN = 5  # ids of questions without seeds that the message lists
 
 
-@linker("gold", "the gold set's seed_entities: retrieval judged apart from linking")
+@linker("gold", "the gold set's seed_entities: retrieval judged alone")
 class GoldLinker(Linker):
     """The entities of `seed_entities`. A name that the graph doesn't bear gives no seed."""
 

@@ -36,7 +36,7 @@ COMPARED = (
 )
 
 
-@report("csv", "a row a question, and a row a slice and measure; opens in Excel")
+@report("csv", "a row a question, and a row a slice and measure")
 def tables(documents: Sequence[Document]) -> Files:
     for each in documents:
         yield from csv_files(each)

@@ -36,7 +36,7 @@ RESULT_SCRIPTS = (
 )
 
 
-@report("html", "one page a result to look through in a browser, without a network")
+@report("html", "a page to look through in a browser, without a network")
 def pages(documents: Sequence[Document]) -> Files:
     """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
     or get their own where there is none."""

@@ -10,7 +10,7 @@ from tiny_graph_rag.report.plain import markdown_text, three, verdict_words
 from tiny_graph_rag.report.reports import Files, report
 
 
-@report("md", "one Markdown file of everything, method by method where there are several")
+@report("md", "one Markdown file, method by method where several")
 def markdown_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
     yield f"{name}.md", markdown(documents).encode()
@@ -188,7 +188,9 @@ def _waterfall(summary: Json, level: int) -> list[str]:
     steps = summary.get("waterfall") or []
     if not steps:
         return []
-    gold = {each["step"]: each["recall"] for each in summary.get("waterfall_gold_seeds") or []}
+    named = (summary.get("linking") or {}).get("questions", 0)
+    spoken = summary.get("waterfall_gold_seeds") or [] if 2 * named >= summary["scored"] else []
+    gold = {each["step"]: each["recall"] for each in spoken}
     rows = [
         [
             each["step"],
@@ -198,7 +200,7 @@ def _waterfall(summary: Json, level: int) -> list[str]:
         ]
         for each in steps
     ]
-    head = ["step", "recall", "points lost", *(["from gold seeds"] if gold else [])]
+    head = ["step", "recall", "points lost", *([f"from gold seeds (n {named:,})"] if gold else [])]
     return [titled("Where recall is lost", level), *table_of(head, rows)]
 
 

@@ -43,7 +43,11 @@ def three(value: float | None) -> str:
 def verdict_words(question: dict[str, Any]) -> str:
     """`hit 2`, `no seed 1 (Westphail, hid)`: how many of the question's references met which end; where
     nothing was found to start from, what was looked for."""
-    ends = [each.get("verdict") or "not judged" for each in question["references"]]
+    missed = set(question.get("fn") or ())
+    ends = [
+        each.get("verdict") or ("missed" if each["name"] in missed else "hit")
+        for each in question["references"]
+    ]
     counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
     tried = next((each["tried"] for each in question["references"] if each.get("tried")), ())
     sought = (

@@ -47,7 +47,7 @@ class PlainBfsRetriever(Retriever):
         return (deepest.where(deepest.hops <= each) for each in hops)
 
 
-@retriever("oracle", "the references first, as far as the hops reach: the ceiling of any ranking")
+@retriever("oracle", "the references first: the ceiling of any ranking")
 class OracleRetriever(Retriever):
     """The gold set's references first, highest grade first, then hop and name; all within the hops.
 
@@ -89,7 +89,7 @@ class OracleRetriever(Retriever):
 RANK_OFFSET = 60  # the constant of the paper; damps how much the very first ranks count
 
 
-@retriever("hybrid", "reciprocal rank fusion of others, as hybrid:bfs+bm25")
+@retriever("hybrid", "reciprocal rank fusion, as hybrid:bfs+bm25")
 class HybridRetriever(Retriever):
     """Reciprocal rank fusion: the sum of 1 / (60 + rank) over the retrievers that return an entity.
 
@@ -157,7 +157,7 @@ class HybridRetriever(Retriever):
         return replace(run, walks=walks)
 
 
-@retriever("run", "the ranking of a file that another program wrote, as run:FILE")
+@retriever("run", "what another program ranked, as run:FILE")
 class RunFileRetriever(Retriever):
     """A foreign run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
 

@@ -36,7 +36,7 @@ THREADED_FROM = 64  # questions; fewer are not worth a second thread
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
-@retriever("bfs", "walks from the seeds; an entity ranks by its cheapest explanation")
+@retriever("bfs", "walks from the seeds, ranked by the cheapest explanation")
 class BfsRetriever(Retriever):
     """Every entity within the hops by what its cheapest explanation costs: 1 / (1 + energy), in (0, 1]."""
 
@@ -234,8 +234,8 @@ def mentions_of(question: LinkedQuestion) -> list[Mention]:
         shares = spans.setdefault((seed.start, seed.end, seed.mention), {})
         shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
     return [
-        Mention(tuple(sorted(shares)), tuple(shares[each] / sum(shares.values()) for each in sorted(shares)))
-        for shares in spans.values()
+        Mention(tuple(sorted(shares)), tuple(shares[each] / total for each in sorted(shares)))
+        for shares, total in ((each, sum(each.values())) for each in spans.values())
     ]
 
 

@@ -17,7 +17,7 @@ from tiny_graph_rag.retrieval.text_index import MILLI, TextIndex, content_stem
 from tiny_graph_rag.run import Run
 
 
-@retriever("bm25", "text search over names, descriptions and relations; needs no seeds")
+@retriever("bm25", "text search over names, descriptions and relations")
 class Bm25Retriever(Retriever):
     """BM25F over what the graph says of an entity, by stems and without function words.
 

@@ -20,7 +20,7 @@ TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every 
 DIGITS = 6  # kept of a cosine: more would depend on how the machine splits a product
 
 
-@retriever("dense", "nearest by an API's embeddings; needs no seeds")
+@retriever("dense", "nearest by an API's embeddings")
 class DenseRetriever(Retriever):
     """Cosine between question and entity (name, aliases, type, description, relations in words).
 

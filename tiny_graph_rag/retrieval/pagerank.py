@@ -32,7 +32,7 @@ BLOCK = 16  # homes side by side: two cache lines of masses an entity
 Home = tuple[tuple[int, float], ...]  # seeds with their shares, which sum to 1; empty without seeds
 
 
-@retriever("pagerank", "personalised PageRank from the seeds (Haveliwala 2002)")
+@retriever("pagerank", "personalised PageRank from the seeds")
 class PageRankRetriever(Retriever):
     """Personalised PageRank on all relations that may be walked; entities within the hops are returned.
 

@@ -34,7 +34,8 @@ class Stretch:
 
     order: the place of each question in the gold set, where stretches come in another order.
     duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
-    entities that fill it, level, item) a reference. names: in place of labels and references.
+    entities that fill it, level, item) a reference. names: in place of labels and references. borne: (items,)
+    whether an entity of the graph bears the reference, None without a graph.
     """
 
     ids: Sequence[str]
@@ -48,6 +49,7 @@ class Stretch:
     order: NDArray[np.int64] | None = None
     duplicates: int = 0
     names: Names | None = None
+    borne: NDArray[np.bool_] | None = None
 
 
 class Collected:

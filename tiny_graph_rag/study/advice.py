@@ -31,6 +31,8 @@ REMEDY = {
     "past filters": "There filter options keep references out; loosen them.",
     "within hops": "There references lie farther than --hops.",
     "within depth": "There references were reached but not returned; raise --depth.",
+    "in run": "There the run does not list the references at all: whatever made it did not find them, or "
+    "cut its lists shorter.",
     "room in k": "There questions have more references than k; judge them at a larger --top-k.",
     "recall@k": "There references were retrieved but stand below k. Another --retriever or a vocabulary file "
     "may rank them higher, or a larger --top-k shows them.",
@@ -61,6 +63,10 @@ TRIED_SOME = (
 TRIED_IN_VAIN = (
     "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
     "{before} to {after}."
+)
+TRIED_FOR_OTHERS = (
+    "`{flag}` does not help the questions that lose references here ({n}), but lifts {measure} of all "
+    "questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
 )
 TRIED_AT_A_PRICE = (
     "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
@@ -236,6 +242,8 @@ def of_trial(trial: Trial) -> Iterator[Recommendation]:
         said = TRIED_AT_A_PRICE
     elif helps:
         said = TRIED_ALL if whole else TRIED_SOME
+    elif whole and trial.gain >= WORTH_SAYING:
+        said = TRIED_FOR_OTHERS
     elif trial.flag.startswith("--hops"):
         said = TRIED_IN_VAIN
     else:

@@ -52,7 +52,7 @@ def _fits(form: str) -> Callable[[Head], Fit]:
     return lambda head: Fit.SURE if _form(head) == form else Fit.NO
 
 
-@gold_format("jsonl", "JSONL of our own: query and reference_entities, an object a line", _fits("jsonl"))
+@gold_format("jsonl", "our own: query and reference_entities, an object a line", _fits("jsonl"))
 def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
     return [
@@ -117,9 +117,7 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     return questions
 
 
-@gold_format(
-    "evidence", "fast-graphrag's benchmark results: question, evidence, ground_truth", _fits("evidence")
-)
+@gold_format("evidence", "question, evidence, ground_truth (fast-graphrag)", _fits("evidence"))
 def read_evidence(path: Path, split: str | None) -> list[GoldQuestion]:
     """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
 

@@ -34,12 +34,12 @@ STYLE: dict[str, Any] = {
 }
 
 
-@report("png", "pictures for slides, 200 dots an inch (the extra plots)")
+@report("png", "pictures for slides (the extra plots)")
 def png(documents: Sequence[Document]) -> Files:
     return picture_files(documents, "png")
 
 
-@report("svg", "pictures for papers, as large as you like (the extra plots)")
+@report("svg", "pictures for papers (the extra plots)")
 def svg(documents: Sequence[Document]) -> Files:
     return picture_files(documents, "svg")
 
