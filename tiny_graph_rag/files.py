@@ -59,6 +59,8 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     hint = nearest(_composed(path.name), [_composed(each) for each in beside])
     if not hint and beside:
         hint = f"; there are: {', '.join(beside[:8])}{' …' if len(beside) > 8 else ''}"
+    if not beside:
+        hint = "; `init` writes one to begin with"
     looked = " and ".join(dict.fromkeys(str(place.parent) for place in places))
     raise InputError(f"{path.name}: no such {what} (looked in {looked}){hint}")
 

@@ -115,6 +115,12 @@ def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tupl
             yield number, fields, number == len(lines)
 
 
+def is_trec(line: str, fields: int) -> bool:
+    """Whether a file that begins so is TREC's: 4 fields of qrels, the last a grade, or 6 of a run."""
+    found = _TREC_FIELD.findall(line)
+    return len(found) == fields and "," not in line and (fields != 4 or whole_grade(found[3]) is not None)
+
+
 def whole_grade(text: str) -> int | None:
     """A grade of qrels, of at most nine digits; None for anything else that looks like a number."""
     return int(text) if _GRADE.fullmatch(text) else None

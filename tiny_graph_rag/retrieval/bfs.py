@@ -234,8 +234,8 @@ def mentions_of(question: LinkedQuestion) -> list[Mention]:
         shares = spans.setdefault((seed.start, seed.end, seed.mention), {})
         shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
     return [
-        Mention(tuple(sorted(shares)), tuple(shares[each] / sum(shares.values()) for each in sorted(shares)))
-        for shares in spans.values()
+        Mention(tuple(sorted(shares)), tuple(shares[each] / total for each in sorted(shares)))
+        for shares, total in ((each, sum(each.values())) for each in spans.values())
     ]
 
 

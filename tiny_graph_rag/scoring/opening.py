@@ -86,10 +86,13 @@ def _is_large_trec(request: Request) -> bool:
         return False
     if request.run.stat().st_size < LARGE_BYTES:
         return False
+    from tiny_graph_rag.formats.tables import is_trec  # small files need none of it here
+
     for path, fields in ((request.run, 6), (request.gold, 4)):
         with path.open("rb") as stream:
             line = stream.readline(1 << 16)
-        if len(line.split()) != fields or line[:1] in b"{[" or line.startswith(BOM_UTF8):
+        first = line.decode("utf-8", "replace")
+        if line[:1] in b"{[" or line.startswith(BOM_UTF8) or not is_trec(first, fields):
             return False
     return True
 

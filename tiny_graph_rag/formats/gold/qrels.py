@@ -11,6 +11,7 @@ from tiny_graph_rag.formats.tables import (
     DOCUMENT_NAMES,
     QUESTION_NAMES,
     decoded,
+    is_trec,
     one_of,
     read_table,
     trec_lines,
@@ -21,9 +22,7 @@ GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
 
 def _fits_trec(head: Head) -> Fit:
-    fields = head.line.split()
-    fits = len(fields) == 4 and fields[3].lstrip("-").isdigit() and "," not in head.line
-    return Fit.SURE if fits and not head.is_parquet and not head.is_json else Fit.NO
+    return Fit.SURE if is_trec(head.line, 4) and not head.is_parquet and not head.is_json else Fit.NO
 
 
 def _fits_table(head: Head) -> Fit:

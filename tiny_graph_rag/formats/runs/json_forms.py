@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -89,8 +90,11 @@ def read_jsonl(path: Path) -> WrittenRun:
         if query:
             queries[key] = query
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
-            if isinstance(row.get(name), int | float) and not isinstance(row[name], bool):
-                latency[key] = float(row[name]) / unit
+            waited = row.get(name)
+            if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
+                problems.append(f"{place}: {name!r} must be a number from 0 up, got {json_kind(waited)}")
+            elif waited is not None:
+                latency[key] = float(waited) / unit
         for name in ("usage", "token_usage"):
             if isinstance(row.get(name), dict):
                 usage[key] = row[name]
@@ -120,7 +124,7 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
             problems.append(f"{place}: {name!r} of an entity must be a string, got {json_kind(value[name])}")
             return None
     score = value.get("score")
-    if isinstance(score, bool) or not isinstance(score, int | float | None):
+    if score is not None and not is_score(score):
         problems.append(f"{place}: 'score' of an entity must be a number, got {json_kind(score)}")
         return None
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
@@ -184,7 +188,7 @@ def _pair(value: Any) -> Retrieved | None:
         return Retrieved(name="", id=str(value))
     if not isinstance(value, list) or len(value) != 2 or not _is_id(value[0]):
         return None
-    if isinstance(value[1], bool) or not isinstance(value[1], int | float):
+    if not is_score(value[1]):
         return None
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
@@ -228,6 +232,13 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
             yield place, row
         else:
             problems.append(f"{place}: wanted an object, got {json_kind(row)}")
+
+
+def is_score(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300
+    )
 
 
 def _is_id(value: Any) -> bool:

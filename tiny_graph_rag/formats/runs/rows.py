@@ -11,6 +11,7 @@ from tiny_graph_rag.formats.tables import (
     DOCUMENT_NAMES,
     QUESTION_NAMES,
     decoded,
+    is_trec,
     one_of,
     read_table,
     trec_lines,
@@ -20,8 +21,7 @@ SCORE_NAMES = ("score", "similarity")
 
 
 def _fits_trec(head: Head) -> Fit:
-    fits = len(head.line.split()) == 6 and "," not in head.line
-    return Fit.SURE if fits and not head.is_parquet and not head.is_json else Fit.NO
+    return Fit.SURE if is_trec(head.line, 6) and not head.is_parquet and not head.is_json else Fit.NO
 
 
 def _fits_table(head: Head) -> Fit:

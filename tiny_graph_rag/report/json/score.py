@@ -6,6 +6,7 @@ Questions come first and the summary last, because nothing but columns of scores
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -186,6 +187,7 @@ def question_rows(
         names = [name for _, name, _ in ranked[:cutoff]]
         filled = {item - first_item[place] for item in items[place] if item != NO_ITEM}
         references = stretch.references[place]
+        sharing = Counter(item for *_, item in references)
         seconds = stretch.latency_seconds.get(question)
         yield {
             "id": question,
@@ -204,7 +206,7 @@ def question_rows(
                     "entity_ids": ids,
                     "resolved_by": level,
                     "ambiguous": len(ids) > 1,
-                    "shares_entity": sum(other[4] == item for other in references) > 1,
+                    "shares_entity": sharing[item] > 1,
                     **({} if why is None else _verdict(why, first_item[place] + item)),
                 }
                 for name, grade, ids, level, item in references

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 GOLD_SHARE = 0.5  # of the scored questions that must name their seeds for a column beside all questions
 WORST_SHOWN = 5  # questions; the page lists them all
 REFERENCES_SHOWN = 3  # missed ones of a question
-BAR = 24  # characters of a full bar
+BAR = 18  # characters of a full bar: the whole table fits into a hundred columns
 FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
 
 MEANING = {
@@ -126,15 +126,15 @@ def waterfall_table(
     """gold_questions: over how many `gold` speaks, where that is not all.
 
     Where there is little room the bar goes first: it says what the figure beside it says."""
-    table = Table()
-    table.add_column(t("where recall is lost"))
-    table.add_column(t("points"), justify="right")
-    table.add_column(t("left"), justify="right")
+    table = Table(title=t("where recall is lost"))
+    table.add_column("", no_wrap=True)
+    table.add_column(t("points"), justify="right", no_wrap=True)
+    table.add_column(t("left"), justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, min_width=BAR, spare=2)
     if gold:
         n = "" if gold_questions is None else f" (n {gold_questions:,})"
         table.add_column(t("gold seeds") + n, justify="right")
-    table.add_column("", spare=1)
+    table.add_column("", no_wrap=True, spare=1)
     by_name = {step.name: step for step in gold}
     for step in steps:
         name = t(step.name).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
