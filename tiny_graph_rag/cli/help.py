@@ -1,9 +1,9 @@
 """How `--help` reads: plain lines in groups, what most people need first, what few need after it.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Groups whose name ends in DETAIL are the rare ones: they stand below all others. What an option chooses by name
-stands a line each, as its registry has it (none of it is imported for that): beside a rare option, and in a
-group of its own further down for a common one.
+Groups whose name ends in DETAIL are the rare ones: they stand below all others. What an option chooses by
+name stands a line each, as its registry has it (none of it is imported for that): below a rare option, and in
+a group of its own further down for a common one.
 """
 
 from __future__ import annotations
