@@ -205,7 +205,7 @@ def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(own_folder
 
 
 def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
-    """A title set (OSC), the cursor moved (CSI), C1, a reading direction turned: the letters stay, no more."""
+    """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
     import io
 
     from tiny_graph_rag.report.terminal import Table, escape, screen
