@@ -55,6 +55,7 @@ def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
     """
     if form == "parquet":
         folder = target if target.suffix != ".parquet" else target.parent
+        folder.mkdir(parents=True, exist_ok=True)
         for name, parts in (("entities", _entity_table(graph)), ("relationships", _relation_table(graph))):
             write_atomically(folder / f"{name}.parquet", parts)
         return []
