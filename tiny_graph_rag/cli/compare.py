@@ -105,7 +105,12 @@ def compare_command(
                 f"--max-drop: {missing[0]} is not in every results file; run eval with it in --measures"
             )
         differences = {each: rows[row] for each, rows in found.overall.items()}
-        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis)
+        base = found.systems[0].speed
+        without = [name for name in gates.speeds if name not in base or name not in system.speed]
+        if without:
+            raise UsageError(f"--max-drop: {without[0]} is not in every results file")
+        faster = {name: system.speed[name] - base[name] for name in gates.speeds}
+        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster)
     gates.conclude(session, outcomes, "compare")
 
 

@@ -126,18 +126,21 @@ def score(
     ] = None,
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
+    import numpy as np
+
     from tiny_graph_rag.files import (
         bare_name,
         find_input,
         sha256_meanwhile,
     )
     from tiny_graph_rag.measures import default_measures, parse_measures
-    from tiny_graph_rag.report.json.numbers import head
+    from tiny_graph_rag.report.json.numbers import head, latency_document
     from tiny_graph_rag.report.json.score import document_parts
     from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
+    from tiny_graph_rag.study.gates import speeds
     from tiny_graph_rag.study.verdicts import Listed
 
     if ties not in TIES:
@@ -211,7 +214,10 @@ def score(
             "it names"
         )
     out.tell(session, results=target)
-    outcomes = gates.hold(collected.found().overall.measures)
+    outcomes = gates.hold(
+        collected.found().overall.measures,
+        speeds(latency_document(np.array(collected.latencies, dtype=np.float64)), None),
+    )
     gates.conclude(session, outcomes, "score")
 
 
