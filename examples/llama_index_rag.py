@@ -17,7 +17,11 @@ DEPTH = int(os.environ.get("LLAMA_INDEX_DEPTH", "2"))
 
 @cache
 def retriever() -> Any:
+<<<<<<< HEAD
     """Synonyms from the model (Settings.llm), then the graph; add a VectorContextRetriever as you like."""
+=======
+    """Synonyms from the model (Settings.llm), then the graph; a VectorContextRetriever can stand by it."""
+>>>>>>> main
     storage = StorageContext.from_defaults(persist_dir=os.environ.get("LLAMA_INDEX_DIR", "storage"))
     index = load_index_from_storage(storage)
     store = index.property_graph_store

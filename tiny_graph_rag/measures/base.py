@@ -183,6 +183,10 @@ class Measure:
         kind = KINDS[name]
         parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
+            if cutoff.startswith("("):
+                raise UsageError(
+                    f"measure {shown!r}: its parameters want a closing bracket, as in rbp(p=0.8)"
+                )
             if cutoff:
                 raise UsageError(f"measure {shown!r}: wanted nothing or @ and a cutoff after the parameters")
             if kind.cutoff == "required":
@@ -219,7 +223,7 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
     )
 
 
-_SEVERAL_CUTOFFS = re.compile(r"([^,@{}()]+(?:\([^()]*\))?)@\{([0-9,\s]*)\}")
+_SEVERAL_CUTOFFS = re.compile(r"([^,@{}()]+(?:\([^()]*\))?)@\{([^{}]*)\}")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
