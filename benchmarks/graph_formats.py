@@ -4,12 +4,8 @@
 
 Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair,
 GraphML and node-link JSON, then loads each in a process of its own, without the graph cache: seconds,
-<<<<<<< HEAD
-megabytes a second, and how many times slower a byte is read than one of KG JSON.
-=======
 megabytes
 a second, and how many times slower a byte is read than one of KG JSON.
->>>>>>> main
 """
 
 from __future__ import annotations
@@ -54,15 +50,10 @@ def main() -> None:
         told = subprocess.run([sys.executable, "-c", LOAD, path], capture_output=True, text=True, check=True)
         seconds = float(told.stdout.split()[0])
         base = base or megabytes / seconds
-<<<<<<< HEAD
-        speed = megabytes / seconds
-        print(f"{name:14} {megabytes:7.1f} {seconds:9.2f} {speed:7.1f} {base / speed:7.2f}")
-=======
         print(
             f"{name:14} {megabytes:7.1f} {seconds:9.2f} {megabytes / seconds:7.1f} "
             f"{base / (megabytes / seconds):7.2f}"
         )
->>>>>>> main
 
 
 def write(folder: Path, entities: int, edges: int, wanted: list[str]) -> None:

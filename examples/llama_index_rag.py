@@ -17,15 +17,12 @@ DEPTH = int(os.environ.get("LLAMA_INDEX_DEPTH", "2"))
 
 @cache
 def retriever() -> Any:
-<<<<<<< HEAD
-    """Synonyms from the model (Settings.llm), then the graph; add a VectorContextRetriever as you like."""
-=======
     """Synonyms from the model (Settings.llm), then the graph; a VectorContextRetriever can stand by it."""
->>>>>>> main
     storage = StorageContext.from_defaults(persist_dir=os.environ.get("LLAMA_INDEX_DIR", "storage"))
     index = load_index_from_storage(storage)
-    store = index.property_graph_store
-    synonyms = LLMSynonymRetriever(store, llm=Settings.llm, include_text=False, path_depth=DEPTH)
+    synonyms = LLMSynonymRetriever(
+        index.property_graph_store, llm=Settings.llm, include_text=False, path_depth=DEPTH
+    )
     return index.as_retriever(sub_retrievers=[synonyms], include_text=False)
 
 
