@@ -30,7 +30,7 @@ from tiny_graph_rag.study.verdicts import Verdict
 MOST_ENTITIES = 20_000  # of a graph; on larger ones a trial takes seconds, and `sweep` is the place for it
 MOST_QUESTIONS = 200  # asked again in a trial; of more, a sample spread evenly
 FUZZY = 0.85  # as the option's help has it: one letter of seven
-RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+pagerank")  # nothing that takes long to load
+RETRIEVERS = ("bfs", "pagerank")  # what takes neither long to load nor to run
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 
 
