@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.trials import Trial
 
 
-BATCH = 512  # questions retrieved between two looks at the progress bar
-
 Progress = Callable[[int], None]
 
 
@@ -185,7 +183,7 @@ def _retrieved(
     alone = len(examples) <= timed
     if alone:
         retriever.retrieve(linker.link(examples.examples[:1]))  # what is made at first use is no latency
-    size = 1 if alone else BATCH
+    size = 1 if alone else retriever.batch
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
     moments = [time.perf_counter()]
