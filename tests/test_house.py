@@ -6,6 +6,8 @@ import ast
 import importlib
 import tomllib
 
+import networkx
+
 import tiny_graph_rag
 from tests.conftest import ROOT
 
@@ -28,7 +30,7 @@ FLOORS = (
     ("config",),
     ("run",),
     ("documents",),
-    ("files", "messages", "secret", "shown", "errors", "version"),
+    ("files", "messages", "registry", "secret", "shown", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
@@ -71,6 +73,18 @@ def test_imports_point_down() -> None:
         if FLOOR_OF[room(target)] < FLOOR_OF[room(module)]
     ]
     assert wrong == []
+
+
+def test_no_imports_go_in_a_circle_inside_a_room_either() -> None:
+    graph = imported()
+    circles = [
+        circle
+        for circle in networkx.strongly_connected_components(
+            networkx.DiGraph([(module, target) for module, targets in graph.items() for target in targets])
+        )
+        if len(circle) > 1
+    ]
+    assert circles == []
 
 
 def test_every_room_stands_on_a_floor() -> None:

@@ -3,6 +3,7 @@
     TinyGraphRagError          exit code 2 unless said otherwise
     ├── UsageError             an option or argument that can't be used
     ├── ConfigError            config.yaml or the environment
+    ├── RegistrationError      a name that is registered twice, a plug-in that registers nothing
     ├── InputError             a file that could not be used; may hold several problems
     │   ├── GraphError         a knowledge graph
     │   ├── DatasetError       a gold set
@@ -32,6 +33,10 @@ class UsageError(TinyGraphRagError):
 
 
 class ConfigError(TinyGraphRagError):
+    pass
+
+
+class RegistrationError(TinyGraphRagError):
     pass
 
 
@@ -93,6 +98,22 @@ def nearest(
     if spelled is not None:
         found = [spelled[each] for each in found]
     return f"; did you mean {' or '.join(repr(each) for each in found)}?" if found else ""
+
+
+def unknown(
+    what: str,
+    name: str,
+    known: Sequence[str],
+    *,
+    near: str | None = None,
+    spelled: Mapping[str, str] | None = None,
+) -> UsageError:
+    """`unknown measure 'mmr@5'; did you mean 'mrr@5'? Choices: …`, for whatever is chosen by name.
+
+    near: the part of the name to compare with the choices. spelled: how to say a choice.
+    """
+    hint = nearest(near or name, known, spelled=spelled) or "."
+    return UsageError(f"unknown {what} {name!r}{hint} Choices: {', '.join(known)}")
 
 
 def amount(number: int, one: str, many: str = "") -> str:

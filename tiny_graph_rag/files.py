@@ -59,6 +59,8 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     hint = nearest(_composed(path.name), [_composed(each) for each in beside])
     if not hint and beside:
         hint = f"; there are: {', '.join(beside[:8])}{' …' if len(beside) > 8 else ''}"
+    if not beside:
+        hint = "; `init` writes one to begin with"
     looked = " and ".join(dict.fromkeys(str(place.parent) for place in places))
     raise InputError(f"{path.name}: no such {what} (looked in {looked}){hint}")
 
@@ -95,6 +97,20 @@ def read_bytes(path: Path) -> bytes:
         _check_unpacked(path, len(content))
         return content
     except (EOFError, OSError, ValueError, zlib.error) as error:  # ValueError: a NUL in the name
+        raise _unreadable(path, error) from error
+
+
+def read_start(path: Path, most: int) -> bytes:
+    """At most so many bytes from the file's start, unpacked when it is gzip. Raises InputError in words."""
+    try:
+        with path.open("rb") as stream:
+            if stream.read(2) == GZIP_MAGIC:
+                stream.seek(0)
+                with gzip.open(stream) as unpacked:
+                    return unpacked.read(most)
+            stream.seek(0)
+            return stream.read(most)
+    except (EOFError, OSError, zlib.error) as error:
         raise _unreadable(path, error) from error
 
 
@@ -184,6 +200,24 @@ def _likely_encoding(raw: bytes) -> str:
     except UnicodeDecodeError:
         return "the encoding is unknown"
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Whether nobody else can put files there: true where it does not exist. One of ours that others may
+    write to is closed to them."""
+    try:
+        found = folder.stat()
+        if not hasattr(os, "geteuid"):
+            return True
+        if found.st_uid != os.geteuid():
+            return False
+        if found.st_mode & 0o022:
+            folder.chmod(0o700)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def sha256_of(path: Path) -> str:

@@ -11,12 +11,12 @@ import pytest
 from tests.conftest import write_gold, write_kg
 from tests.tools.chat_server import Action, ChatServer, Request, answer
 from tiny_graph_rag.answers.judge import kappa
-from tiny_graph_rag.answers.rubrics import QUALITIES, RUBRICS, parse_judges
+from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, parse_judges
 from tiny_graph_rag.errors import UsageError
 
 
 def value(judge: str, reply: dict) -> dict[str, float]:
-    rubric = RUBRICS[judge]
+    rubric = JUDGES[judge]
     return rubric.value(rubric.read(json.dumps(reply)))
 
 
@@ -74,16 +74,16 @@ def test_correctness_quality_and_retrieval_are_the_grades() -> None:
 )
 def test_a_reply_of_another_form_is_refused_in_words(judge: str, text: str) -> None:
     with pytest.raises(ValueError, match=r"wanted|form"):
-        RUBRICS[judge].read(text)
+        JUDGES[judge].read(text)
 
 
 def test_a_reply_in_a_code_fence_is_read() -> None:
-    assert RUBRICS["correctness"].read('```json\n{"reason": "", "grade": 2}\n```')["grade"] == 2
+    assert JUDGES["correctness"].read('```json\n{"reason": "", "grade": 2}\n```')["grade"] == 2
 
 
 def test_every_rubric_holds_its_places_and_shows_its_form() -> None:
     filled = dict.fromkeys(("question", "truth", "answer", "graph", "entities"), "{answer}")
-    for rubric in RUBRICS.values():
+    for rubric in dict(JUDGES.items()).values():
         system, user = rubric.messages(filled)
         assert "Reply with JSON" in system.content
         assert all(name in system.content for name in rubric.schema["properties"])
@@ -182,7 +182,7 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
 def test_a_grade_for_each_entity_that_was_sent_and_for_no_other(places, said) -> None:
     text = json.dumps({"grades": [{"entity": place, "grade": 1, "reason": ""} for place in places]})
     with pytest.raises(ValueError, match=said):
-        RUBRICS["retrieval"].read(text, entities=3)
+        JUDGES["retrieval"].read(text, entities=3)
 
 
 def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_cli, monkeypatch) -> None:

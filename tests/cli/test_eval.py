@@ -232,3 +232,53 @@ def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:
     done = run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--fail-under", "mrr>=0")
     assert done.exit_code == 1
     assert "undefined" in done.stderr
+
+
+def test_the_speed_of_a_run_can_be_a_gate(files, run_cli) -> None:
+    options = ("eval", "--dataset", "story-eval.jsonl", "--skip-generation", "-o", "./out.json")
+    assert run_cli(*options, "--fail-under", "latency.p95<100,throughput>0.001").exit_code == 0
+    done = run_cli(*options, "--fail-under", "latency.p95<0")
+    assert done.exit_code == 1
+    assert "gate latency.p95<0: seconds a question" in done.stderr
+    # Nothing timed is no speed, and no gate passes on it.
+    done = run_cli(*options, "--latency-sample", "0", "--fail-under", "latency.p95<100")
+    assert "undefined, FAILED" in done.stderr
+
+
+def test_the_four_means_stand_in_the_summary_whatever_was_asked_for(files, run_cli) -> None:
+    """Two questions: as in the run with the default measures."""
+    names = ("mean_precision_at_k", "mean_recall_at_k", "mean_mrr", "mean_ndcg_at_k")
+    found = []
+    for measures in ((), ("--measures", "hit@1")):
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--skip-generation", *measures, "-o", "-")
+        summary = json.loads(done.stdout)["summary"]
+        found.append([summary[name] for name in names])
+        assert summary["total_token_usage"] == 0
+    assert found[0] == found[1]
+
+
+def test_groups_are_offered_where_questions_look_like_variants(files, run_cli) -> None:
+    def asked(**more):
+        write_gold(
+            files / "data/eval/wordings-eval.jsonl",
+            *(
+                {"id": f"q{n // 3}-{'abc'[n % 3]}", "query": f"{n}?", "reference_entities": [f"E{n // 3}"]}
+                | {name: f"{value}{n // 3}" for name, value in more.items()}
+                for n in range(18)
+            ),
+        )
+        options = ("--dataset", "wordings-eval.jsonl", "-g", "story-KG.json", "--skip-generation")
+        done = run_cli("eval", *options, "-o", "./out.json")
+        assert done.exit_code == 0, done.stderr
+        return done.stdout + done.stderr, json.loads(Path("out.json").read_text("utf-8"))
+
+    said, found = asked()
+    assert "18 questions look like 6 in several wordings" in said
+    assert "groups" not in found["summary"]
+    said, found = asked(group="g")
+    assert "look like" not in said
+    assert "6 groups" in said
+    assert found["summary"]["groups"] == 6
+    assert found["results"][4]["group"] == "g1"
+    # No hit in six: Wilson's upper end is z² / (6 + z²), not that of eighteen.
+    assert found["summary"]["measures"]["recall@5"]["high"] == pytest.approx(0.3903, abs=1e-4)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,7 +47,7 @@ def test_a_report_spares_the_prompt_that_lies_beside_the_results(own_folder: Pat
 def test_a_report_that_fails_withholds_neither_the_others_nor_the_gates(
     own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tiny_graph_rag.report import reports
+    from tiny_graph_rag.report import markdown
 
     (own_folder / "gold.csv").write_text(GOLD_CSV)
     (own_folder / "run.trec").write_text(RUN)
@@ -53,7 +55,7 @@ def test_a_report_that_fails_withholds_neither_the_others_nor_the_gates(
     def broken(documents):
         raise ZeroDivisionError("no such glyph")
 
-    monkeypatch.setitem(reports.REPORTS, "md", broken)
+    monkeypatch.setattr(markdown, "markdown", broken)
     command = (
         "score",
         "--gold",
@@ -133,7 +135,6 @@ def test_a_packed_file_unpacks_to_no_more_than_the_setting_allows(own_folder: Pa
         ("g.qrels", "q1 0 e1 --1\n"),
         ("g.qrels", f"q1 0 e1 {2**70}\n"),
         ("g.qrels", "q1 0 e\0 1\n"),
-        ("g.csv", "query_id,doc_id\nq1," + "x" * 200_000 + "\n"),
         ("g.csv", "query_id,doc_id\nq1,\0\n"),
         ("g.csv", "query_id,doc_id,doc_id\nq1,a,b\n"),
         ("g.jsonl", '{"query": "a", "query": "b", "reference_entities": []}\n'),
@@ -157,3 +158,100 @@ def test_a_bare_carriage_return_in_a_csv_field_is_part_of_it(own_folder: Path, r
     (own_folder / "run.jsonl").write_text('{"id": "q1", "entities": [{"id": "a\\rb", "score": 1}]}\n')
     done = run_cli("score", "--gold", "./g.csv", "--run", "./run.jsonl", "-o", "-", "--measures", "recall@5")
     assert json.loads(done.stdout)["summary"]["measures"]["recall@5"]["mean"] == 1.0
+
+
+def peak_mib(*command: str) -> int:
+    """Of a command in a process of its own."""
+    code = (
+        "import resource, subprocess, sys\n"
+        "command = [sys.executable, '-m', 'tiny_graph_rag', *sys.argv[1:]]\n"
+        "done = subprocess.run(command, capture_output=True)\n"
+        "assert done.returncode == 0, done.stderr\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)"
+    )
+    told = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, text=True, check=True)
+    return int(told.stdout)
+
+
+@pytest.mark.parametrize("long_one", ["ranking", "references"])
+def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest(
+    long_one: str, own_folder: Path
+) -> None:
+    """2,000 questions times 50,000 ranks are 10⁸ cells, of 30 bytes in all: 3 GB; the files have 0.7 MB."""
+    many = [f"e{number}" for number in range(50_000)]
+    questions = [f"q{number}" for number in range(2000)]
+    gold = {each: ["e1"] for each in questions}
+    run = dict(gold)
+    (run if long_one == "ranking" else gold)["q0"] = many
+    (own_folder / "g.json").write_text(json.dumps(gold))
+    (own_folder / "run.json").write_text(json.dumps(run))
+    size = sum(each.stat().st_size for each in own_folder.glob("*.json")) >> 20
+    assert peak_mib("score", "--gold", "./g.json", "--run", "./run.json", "-o", "./o.json") < 20 * size + 200
+
+
+def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(own_folder: Path, run_cli) -> None:
+    (own_folder / "gold.csv").write_text(GOLD_CSV)
+    (own_folder / "run.trec").write_text(RUN)
+    assert run_cli("score", "--gold", "./gold.csv", "--run", "./run.trec", "-o", "./x.json").exit_code == 0
+    whole = json.loads((own_folder / "x.json").read_text())
+    for part in ("mean", "low", "high", "n"):
+        changed = json.loads(json.dumps(whole))
+        for each in changed["summary"]["measures"].values():
+            each[part] = ["x"]
+        (own_folder / "x.json").write_text(json.dumps(changed))
+        done = run_cli("report", "./x.json", "--report", "md,csv,html")
+        assert done.exit_code == 2, done.output
+        assert "was changed" in done.output
+
+
+def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
+    """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
+    import io
+
+    from tiny_graph_rag.report.terminal import Table, escape, screen
+
+    name = "An\x1b]0;owned\x07na\x1b[2J \x9b31m Ben\u202e nib"
+    stream = io.StringIO()
+    console = screen(stream, quiet=False)
+    table = Table(name)
+    table.add_column(escape(name))
+    table.add_row(escape(name))
+    console.print(table)
+    console.print(escape(name))
+    assert "An]0;ownedna[2J 31m Ben nib" in stream.getvalue()
+    assert not set("\x1b\x07\x9b\u202e") & set(stream.getvalue())
+
+
+def test_a_cache_folder_of_others_is_left_alone_and_an_open_one_closed(own_folder: Path) -> None:
+    import os
+
+    from tiny_graph_rag.config import NO_CACHE, cache_folder
+
+    mine = own_folder / "c" / "tiny-graph-rag"
+    mine.mkdir(parents=True)
+    mine.chmod(0o777)
+    assert cache_folder({"XDG_CACHE_HOME": str(own_folder / "c")}) == mine
+    assert mine.stat().st_mode & 0o777 == 0o700
+    if os.geteuid() == 0:
+        os.chown(mine, 12345, 12345)
+        assert cache_folder({"XDG_CACHE_HOME": str(own_folder / "c")}) == NO_CACHE
+
+
+def test_sigterm_leaves_no_temporary_file(own_folder: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "import tiny_graph_rag.cli as cli\n"
+        "from tiny_graph_rag.__main__ import main\n"
+        "from pathlib import Path\n"
+        "from tiny_graph_rag.files import write_atomically\n"
+        "def parts():\n"
+        "    yield b'half'\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    yield b'never'\n"
+        "cli.run = lambda: write_atomically(Path('x.json'), parts())\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=own_folder, capture_output=True, text=True)
+    assert done.returncode == 143, done.stderr
+    assert list(own_folder.glob("*")) == [], done.stderr
+    assert [each.name for each in own_folder.glob(".*.tmp")] == []

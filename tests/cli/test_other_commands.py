@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -89,5 +90,5 @@ def test_a_question_in_words_is_ranked_like_the_same_one_of_a_gold_set(own_folde
 
 def test_measures_lists_every_measure_on_a_line_of_its_own(run_cli) -> None:
     lines = run_cli("measures").stdout.splitlines()
-    named = [each.split()[0].split("@")[0].rstrip("[") for each in lines]
+    named = [re.match(r"\w+", each)[0] for each in lines]
     assert named == [*KINDS, "latency", "throughput"]

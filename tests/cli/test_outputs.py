@@ -153,3 +153,36 @@ def test_debug_shows_the_traceback_and_keeps_the_exit_code(files: Path, run_cli)
     missing = run_cli("eval", "--dataset", "nowhere.jsonl", "--debug")
     assert missing.exit_code == 2
     assert missing.stderr.splitlines()[-1].startswith("error: nowhere.jsonl: no such gold set")
+
+
+def test_a_part_never_replaces_the_whole(files, run_cli) -> None:
+    folder = files / "data/results"
+    assert run_cli(*EVAL).exit_code == 0
+    whole = (folder / "story-eval-results.json").read_bytes()
+    for options in (("--limit", "1"), ("--ids", "q2"), ("--ids", "q1,q2", "--limit", "2")):
+        assert run_cli(*EVAL, *options).exit_code == 0
+    assert run_cli(*EVAL, "--save-run", "run.jsonl").exit_code == 0
+    whole = (folder / "story-eval-results.json").read_bytes()
+    scored = ("score", "--run", "run.jsonl", "--gold", "story-eval.jsonl")
+    assert run_cli(*scored, "--limit", "1").exit_code == 0
+    assert {each.name for each in folder.glob("*-results.json")} == {
+        "story-eval-results.json",
+        "story-eval-limit-1-results.json",
+        "story-eval-ids-q2-results.json",
+        "story-eval-limit-2-ids-q1,q2-results.json",
+        "run-limit-1-results.json",
+    }
+    assert (folder / "story-eval-results.json").read_bytes() == whole
+    done = run_cli("compare", "story-eval-results.json", "run-limit-1-results.json", "--force")
+    assert done.exit_code == 0, done.stderr
+    assert (folder / "story-eval-vs-run-limit-1-comparison.json").is_file()
+
+
+def test_names_of_parts_are_names_of_files() -> None:
+    from tiny_graph_rag.gold.examples import Selection
+
+    assert Selection(tags=("../up", "a/b")).named("set") != Selection(tags=(".._up", "a_b")).named("set")
+    assert "/" not in Selection(tags=("../up",)).named("set")
+    long = Selection(ids=tuple(f"question-{n}" for n in range(500)))
+    assert len(long.named("set")) < 80
+    assert long.named("set") != Selection(ids=(*long.ids, "one-more")).named("set")

@@ -12,6 +12,7 @@ import pytest
 import pytrec_eval
 
 from tests.conftest import ROOT, write_gold, write_kg
+from tests.report.test_schema import SCHEMA
 
 MEASURES = "ndcg@5,recall@{1,5},mrr,map,bpref"
 # q1: d2 (grade 2), d1 (grade 1), d9 judged 0; q2: d3; q3 is not in the run.
@@ -344,3 +345,81 @@ def test_scores_decide_the_order_and_the_list_where_there_are_none(own_folder: P
     assert scored(run_cli, "--run", "run", "--gold", "gold")["results"][0]["metrics"]["mrr"] == 1
     (own_folder / "run").write_text('{"id": "q1", "entities": ["d5", "d1"]}\n')
     assert scored(run_cli, "--run", "run", "--gold", "gold")["results"][0]["metrics"]["mrr"] == 0.5
+
+
+def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: Path, run_cli) -> None:
+    """Five references: a hit, one at rank 3 (k 2), two that the run does not list, one that nobody bears.
+
+    By question: 1/2 hit, 1/2 below k; then of three two are not in the run and one not in the graph.
+    """
+    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben", "Cleo", "Dora", "Emil"], [])
+    write_gold(
+        own_folder / "data/eval/story-eval.jsonl",
+        {"id": "q1", "query": "?", "reference_entities": ["Anna", "Cleo"], "tags": ["easy"]},
+        {"id": "q2", "query": "?", "reference_entities": ["Ben", "Dora", "Nobody"]},
+    )
+    rows = [{"id": "q1", "entities": ["Anna", "Emil", "Cleo"]}, {"id": "q2", "entities": ["Emil"]}]
+    (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    files = ("--run", "./run.jsonl", "--gold", "story-eval.jsonl", "--top-k", "2", "-o", "./out.json")
+    done = run_cli("score", *files, "-g", "story-KG.json", "--report", "md")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads((own_folder / "out.json").read_text("utf-8"))
+    assert found["summary"]["verdicts"] == {
+        "hit": 1,
+        "not_in_graph": 1,
+        "not_in_run": 2,
+        "ranked_below_k": 1,
+    }
+    lost = {each["step"]: each["loss"] for each in found["summary"]["waterfall"]}
+    assert lost == {
+        "in graph": pytest.approx(1 / 6),
+        "in run": pytest.approx(2 / 6),
+        "room in k": 0,
+        "recall@k": 0.25,
+    }
+    assert found["summary"]["waterfall_by_tag"]["easy"][-1]["recall"] == 0.5
+    assert [each["verdict"] for each in found["results"][1]["references"]] == [
+        "not_in_run",
+        "not_in_run",
+        "not_in_graph",
+    ]
+    assert found["results"][0]["references"][1]["rank"] == 3
+    jsonschema.validate(found, SCHEMA)
+    assert "not listed by the run" in done.stdout
+    assert "--depth" not in done.stdout
+    assert "not in run" in (own_folder / "out.md").read_text("utf-8")
+    # Without the graph nobody knows what an alias is, and that is said; what was missed is called so.
+    done = run_cli("score", *files, "--report", "md")
+    assert "an alias counts as the entity" in done.stdout + done.stderr
+    assert "hit 1, missed 1" in (own_folder / "out.md").read_text("utf-8")
+
+
+def test_a_foreign_run_under_eval_is_not_told_to_raise_the_depth(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
+    write_gold(
+        own_folder / "data/eval/story-eval.jsonl",
+        {"id": "q1", "query": "Anna?", "reference_entities": ["Ben"]},
+    )
+    (own_folder / "run.jsonl").write_text('{"id": "q1", "entities": ["Anna"]}\n')
+    run = ("eval", "--dataset", "story-eval.jsonl", "--retriever", "run:./run.jsonl", "--skip-generation")
+    done = run_cli(*run, "-o", "./out.json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads((own_folder / "out.json").read_text("utf-8"))
+    assert found["results"][0]["references"][0]["verdict"] == "not_in_run"
+    assert "raise --depth" not in done.stdout
+    assert "the run does not list" in done.stdout
+
+
+def test_a_definition_by_which_missing_questions_raise_a_mean_is_named(own_folder: Path, run_cli) -> None:
+    """q2 is not in the run: recall@1 is 1/2 for it, the other two leave it out and stay at 1."""
+    (own_folder / "run").write_text("q1 Q0 d1 1 2 t\n")
+    (own_folder / "gold").write_text("q1 0 d1 1\nq2 0 d1 1\n")
+    files = ("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
+    done = run_cli(*files, "--measures", "recall@1,contest_map@1,micro_precision@1")
+    assert means(json.loads(Path("out.json").read_text("utf-8"))) == {
+        "recall@1": 0.5,
+        "contest_map@1": 1.0,
+        "micro_precision@1": 1.0,
+    }
+    assert "left out of contest_map@1, micro_precision@1 by definition" in done.stderr
+    assert "by definition" not in run_cli(*files, "--measures", "recall@1").stderr

@@ -16,16 +16,17 @@ import pytest
 
 from tests.conftest import ROOT, kg
 from tests.measures.test_judged import run_of
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.measures.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]
 DEFINED_WITHOUT_GOLD = {"contest_map", "no_answer_accuracy", "source_diversity", "type_coverage"}
-NO_BEST_LIST = {"source_diversity", "no_answer_accuracy", "relation_precision"}
 
 
 @pytest.fixture
@@ -98,18 +99,32 @@ def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
         assert np.isnan(measure.compute(replace(judged, facts=None))).all()
 
 
-@pytest.mark.parametrize("measure", [each for each in EVERY if each.name not in NO_BEST_LIST], ids=str)
+@pytest.mark.parametrize(
+    "measure",
+    [each for each in EVERY if math.isfinite(each.kind.best) and not each.kind.scores_no_gold],
+    ids=str,
+)
 def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, measure: Measure) -> None:
     gold, bad = {1: 2, 2: 1, 3: 1}, (9, 10, 11)
-    best, worst = (
-        float(measure.compute(judged_of(graph, [ranking], [gold], [bad]))[0])
-        for ranking in ([1, 2, 3], [9, 10, 11])
-    )
-    ends = (measure.kind.high, measure.kind.low)
-    expected = ends if measure.kind.higher_is_better else ends[::-1]
+    first, last = (judged_of(graph, [ranking], [gold], [bad]) for ranking in ([1, 2, 3], [9, 10, 11]))
     if measure.name == "type_coverage":  # n09 to n11 are of both types
-        worst = float(measure.compute(judged_of(graph, [[]], [gold], [bad]))[0])
-    assert (best, worst) == pytest.approx(expected, abs=1e-12)
+        last = judged_of(graph, [[]], [gold], [bad])
+    reached = measure.ceiling(first)
+    best = measure.kind.best if reached is None else float(reached[0])
+    (worst,) = {measure.kind.high, measure.kind.low} - {measure.kind.best}
+    found = tuple(float(measure.compute(judged)[0]) for judged in (first, last))
+    assert found == pytest.approx((best, worst), abs=1e-12)
+
+
+@pytest.mark.parametrize("measure", EVERY, ids=str)
+def test_no_list_is_better_than_the_ceiling(graph, measure: Measure) -> None:
+    for seed in range(20):
+        judged = judged_of(graph, *material(graph, random.Random(seed)))
+        ceiling = measure.ceiling(judged)
+        if ceiling is not None:
+            found = measure.compute(judged)
+            known = ~np.isnan(found)
+            assert (found[known] <= ceiling[known] + 1e-12).all()
 
 
 @pytest.mark.parametrize("measure", EVERY, ids=str)
@@ -141,6 +156,59 @@ def test_a_measure_parses_prints_and_compares() -> None:
         assert Measure.parse(str(measure)) == measure
         assert measure.kind.definition.endswith(".")
         assert measure.kind.source
+
+
+@pytest.mark.parametrize("measure", [each for each in EVERY if each.cutoff is not None], ids=str)
+def test_what_stands_below_the_cutoff_does_not_matter(graph, measure: Measure) -> None:
+    for seed in range(10):
+        rankings, golds, bad = material(graph, random.Random(seed))
+        whole = measure.compute(judged_of(graph, rankings, golds, bad))
+        for cut in (3, 4, 12):  # the cutoff is 3
+            first = measure.compute(judged_of(graph, [each[:cut] for each in rankings], golds, bad))
+            np.testing.assert_array_equal(first, whole)
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_a_cutoff_is_taken_where_the_kind_says_so(graph, name: str) -> None:
+    use = KINDS[name].cutoff
+    if use == "none":
+        with pytest.raises(UsageError, match="takes no cutoff"):
+            Measure.parse(f"{name}@3")
+    elif use == "required":
+        with pytest.raises(UsageError, match="needs a cutoff, such as"):
+            Measure.parse(name)
+    else:
+        judged = judged_of(graph, *material(graph, random.Random(1)))
+        np.testing.assert_array_equal(
+            Measure(name).compute(judged), Measure(name, 12).compute(judged), "12 is all there is"
+        )
+    for wrong in ("0", "-1", "1.5", "", "x"):
+        with pytest.raises(UsageError, match=name):
+            Measure.parse(f"{name}@{wrong}")
+
+
+PARAMETERS = [(name, parameter) for name, kind in KINDS.items() for parameter in kind.parameters]
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_a_parameter_has_a_default_and_bounds_that_are_held(graph, name: str, parameter: str) -> None:
+    kind = KINDS[name]
+    allowed = kind.parameters[parameter]
+    at = "" if kind.cutoff == "none" else "@3"
+    assert allowed.allows(allowed.default)
+    assert allowed.meaning
+    assert Measure.parse(f"{name}({parameter}={allowed.default}){at}") == Measure.parse(f"{name}{at}")
+    for wrong in (allowed.low - 0.001, allowed.high + 0.001, "nan", "inf", "x", ""):
+        with pytest.raises(UsageError, match=f"{parameter} must be a number"):
+            Measure.parse(f"{name}({parameter}={wrong}){at}")
+    judged = judged_of(graph, *material(graph, random.Random(2)))
+    near = [allowed.low + (allowed.high - allowed.low) * share for share in (0.01, 0.5, 0.99)]
+    for value in near:
+        measure = Measure.parse(f"{name}({parameter}={value}){at}")
+        assert Measure.parse(str(measure)) == measure
+        found = measure.compute(judged)
+        known = found[~np.isnan(found)]
+        assert ((known >= kind.low - 1e-12) & (known <= kind.high + 1e-12)).all()
 
 
 def test_context_measures_by_hand(graph) -> None:

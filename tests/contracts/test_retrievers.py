@@ -20,14 +20,13 @@ from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Seed
-from tiny_graph_rag.retrieval import BUILT_IN, make_retriever
+from tiny_graph_rag.retrieval import RETRIEVERS, make_retriever
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 ARGUMENTS = {"hybrid": ["hybrid:bfs+bm25", "hybrid:bm25+bfs-plain+pagerank"]}
 NEED_A_SERVICE_OR_FILE = {"dense", "run"}
-RETRIEVERS = [
-    each for name in BUILT_IN if name not in NEED_A_SERVICE_OR_FILE for each in ARGUMENTS.get(name, [name])
-]
+ALONE = [name for name in RETRIEVERS.built_in if name not in NEED_A_SERVICE_OR_FILE]
+EVERY = [each for name in ALONE for each in ARGUMENTS.get(name, [name])]
 KINDS = ("WRITTEN_BY", "KNOWS", "LIVES_IN")
 QUESTIONS = [(f"Who wrote what knows 이름 {number}?", number) for number in range(0, 40, 5)]
 
@@ -111,7 +110,7 @@ def graph(tmp_path: Path) -> KnowledgeGraph:
     return load(tmp_path / "a-KG.json", document())
 
 
-@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("depth", [3, 100])
 def test_rankings_are_in_house_order_without_repeats_and_no_deeper_than_asked(
     name: str, depth: int, graph: KnowledgeGraph, tmp_path: Path
@@ -135,7 +134,7 @@ def test_rankings_are_in_house_order_without_repeats_and_no_deeper_than_asked(
     ]
 
 
-@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("name", EVERY)
 def test_the_order_of_a_file_changes_nothing(name: str, graph: KnowledgeGraph, tmp_path: Path) -> None:
     wanted = in_words(graph, retrieved(graph, tmp_path, config(name, hops=3)), walks=False)
     for seed in range(3):
@@ -143,7 +142,7 @@ def test_the_order_of_a_file_changes_nothing(name: str, graph: KnowledgeGraph, t
         assert in_words(other, retrieved(other, tmp_path, config(name, hops=3)), walks=False) == wanted
 
 
-@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("name", EVERY)
 def test_threads_and_compiling_change_nothing(
     name: str, graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,7 +156,7 @@ def test_threads_and_compiling_change_nothing(
         assert in_words(graph, retrieved(graph, tmp_path, fast)) == wanted
 
 
-@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_walk_leads_from_a_seed_to_its_entity_in_as_many_relations_as_the_hop_says_or_more(
     name: str, graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
@@ -180,7 +179,7 @@ def test_a_walk_leads_from_a_seed_to_its_entity_in_as_many_relations_as_the_hop_
             assert at in {seed.entity for seed in linked.seeds}
 
 
-@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("name", EVERY)
 def test_filters_hold_what_they_promise(name: str, graph: KnowledgeGraph, tmp_path: Path) -> None:
     run = retrieved(graph, tmp_path, config(name, hops=2, types="PLACE", exclude_seeds=True))
     assert {graph.entities.types[row] for row in run.entities.tolist()} <= {"PLACE"}
@@ -188,7 +187,7 @@ def test_filters_hold_what_they_promise(name: str, graph: KnowledgeGraph, tmp_pa
         assert not set(run.entities[run.rows(question)].tolist()) & {seed.entity for seed in linked.seeds}
 
 
-@pytest.mark.parametrize("name", [each for each in RETRIEVERS if "bm25" not in each])
+@pytest.mark.parametrize("name", [each for each in EVERY if "bm25" not in each])
 def test_only_the_relations_that_may_be_walked_are_walked(
     name: str, graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
@@ -218,7 +217,7 @@ def test_only_the_relations_that_may_be_walked_are_walked(
     )
 
 
-@pytest.mark.parametrize("name", RETRIEVERS)
+@pytest.mark.parametrize("name", EVERY)
 def test_no_seed_and_no_known_word_retrieves_nothing(
     name: str, graph: KnowledgeGraph, tmp_path: Path
 ) -> None:

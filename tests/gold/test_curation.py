@@ -97,12 +97,12 @@ def test_what_two_see_differently_has_the_lower_grade_until_it_is_settled(tmp_pa
 
 
 def test_a_gold_set_that_is_looked_over_keeps_what_nobody_judged_anew(tmp_path: Path) -> None:
-    came = Example("q2", "Where?", ("Anna", "Ben"), tags=("x",), unknown={"group": "g"})
+    came = Example("q2", "Where?", ("Anna", "Ben"), tags=("x",), group="g")
     curation = opened(tmp_path, came)
     curation.decide({**judged("anna", "e2", 0), "question": "q2"}, 0)
     (made,), left, _ = curation.gold()
     assert (made.reference_entities, made.irrelevant_entities, left) == (("Anna",), ("Ben",), 1)
-    assert made.unknown["group"] == "g"
+    assert made.group == "g"
 
 
 @pytest.mark.parametrize(

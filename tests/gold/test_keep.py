@@ -69,7 +69,7 @@ def test_merging_keeps_each_id_once_and_refuses_two_meanings_of_one() -> None:
 
 def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
     rows = [
-        question(f"q{number}-{variant}", tags=("even" if number % 2 else "odd",), unknown={"group": number})
+        question(f"q{number}-{variant}", tags=("even" if number % 2 else "odd",), group=str(number))
         for number in range(80)
         for variant in range(1 + number % 3)
     ]
@@ -98,9 +98,7 @@ def test_questions_needed_are_those_of_the_textbook() -> None:
 
 
 def test_contents_hold_quotas_against_shares_and_count_groups_not_variants() -> None:
-    rows = [
-        question(f"q{n}", "A", tags=("x",) if n < 6 else ("y",), unknown={"group": n % 5}) for n in range(10)
-    ]
+    rows = [question(f"q{n}", "A", tags=("x",) if n < 6 else ("y",), group=str(n % 5)) for n in range(10)]
     found = contents(rows, {"x": 50, "z": 50})
     slices = {each.name: each for each in found.slices}
     assert (slices["x"].questions, slices["x"].groups, slices["x"].share, slices["x"].quota) == (
@@ -137,7 +135,8 @@ FULL = question(
     expected_types=("PERSON",),
     context=("Earlier.",),
     seed_entities=(),
-    unknown={"group": "g", "extra": {"kept": [1, 2]}},
+    group="g",
+    unknown={"extra": {"kept": [1, 2]}},
 )
 
 

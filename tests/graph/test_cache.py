@@ -21,7 +21,7 @@ from tiny_graph_rag.columns import stored as arrays_module
 from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.heads import FORMATS, GraphReader
+from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphReader
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph.cache import _arrays_of, _note_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -68,7 +68,8 @@ def kg_json_reader() -> GraphReader:
 
 
 def replace_reader(patch: pytest.MonkeyPatch, reader: GraphReader) -> None:
-    patch.setitem(FORMATS, "KG JSON", replace(FORMATS["KG JSON"], read=reader))
+    registered = replace(GRAPH_FORMATS["KG JSON"], read=reader)
+    patch.setitem(GRAPH_FORMATS._things, "KG JSON", (registered, GRAPH_FORMATS._things["KG JSON"][1]))
 
 
 def test_a_cached_graph_is_the_loaded_graph(

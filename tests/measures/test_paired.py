@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.coverage import false_positives
+from benchmarks.intervals import false_positives
 from tiny_graph_rag.measures.paired import holm, interval, randomisation_p, t_test_p
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchmarks.coverage import SIZES, cells, held
+from benchmarks.intervals import SIZES, cells, held
 from tiny_graph_rag.measures.statistics import interval, mean_of, means, percentiles, student, wilson
 
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import time
+from pathlib import Path
 
 import jsonschema
 import pytest
+from typer.testing import CliRunner
 
+from tests.conftest import write_gold, write_kg
 from tests.report.make_results import results
 from tests.report.test_schema import SCHEMA, written_by_eval
+from tiny_graph_rag.cli import app
 from tiny_graph_rag.report.html import results_page
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
@@ -304,3 +310,135 @@ def test_the_graph_page_opens_follows_a_choice_and_has_no_serious_violation(brow
         assert [each["id"] for each in violations if each["impact"] in ("serious", "critical")] == []
         assert found.complaints == []
         assert found.requests == [path.as_uri()]
+
+
+def two_results(browser, folder):
+    """A page of two systems on one gold set, one hop apart."""
+    names = [("a.json", "1"), ("b.json", "2")]
+    write_kg(
+        folder / "t-KG.json", ["Anna", "Bert", "Rex"], [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")]
+    )
+    write_gold(
+        folder / "t-eval.jsonl",
+        {
+            "id": "q 1&=ü",
+            "query": "=Whom does Anna know?",
+            "reference_entities": ["Bert"],
+            "context": ["Who is Anna?"],
+            "ground_truth": "She knows Bert.",
+        },
+        {"id": "q2", "query": "What does Anna dread?", "reference_entities": ["Rex"], "tags": ["far"]},
+    )
+    where = ("--dataset", str(folder / "t-eval.jsonl"), "-g", str(folder / "t-KG.json"), "--skip-generation")
+    for name, hops in names:
+        done = CliRunner().invoke(
+            app, ["eval", *where, "--hops", hops, "-o", str(folder / name), "--label", "mine"]
+        )
+        assert done.exit_code == 0, done.output
+    done = CliRunner().invoke(app, ["report", *(str(folder / name) for name, _ in names)])
+    assert done.exit_code == 0, done.output
+    return folder / "a.html"
+
+
+@pytest.fixture
+def beside(browser, tmp_path):
+    return two_results(browser, tmp_path)
+
+
+def test_a_link_opens_its_question_and_filters_stand_in_the_address(browser, beside):
+    with pages.opened(browser, beside) as found:
+        page = found.page
+        page.select_option("label:has-text('flipped') select", "won")
+        assert "flip=won" in page.evaluate("location.hash")
+        assert page.locator(".row").count() == 1
+        page.locator(".row").first.click()
+        address = page.url
+        assert not found.complaints
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_selector("main:not([aria-busy])")
+        assert page.locator("#query").inner_text() == "What does Anna dread?"
+        assert page.locator("label:has-text('flipped') select").input_value() == "won"
+        page.goto(address.split("#")[0] + "#q=q%201%26%3D%C3%BC")
+        page.wait_for_function("document.querySelector('#query').textContent.includes('Whom')")
+
+
+def test_a_filter_that_hides_the_open_question_closes_it(browser, beside):
+    with pages.opened(browser, beside) as found:
+        page = found.page
+        assert page.locator("article.question").count() == 1
+        page.select_option("label:has-text('tag') select", "far")
+        assert page.locator("article.question").count() == 0
+        page.select_option("label:has-text('tag') select", "")
+        assert page.locator(".open").inner_text() == "Choose a question."
+
+
+def test_two_results_stand_side_by_side_with_what_flipped(browser, beside):
+    with pages.opened(browser, beside) as found:
+        page = found.page
+        page.locator(".row", has_text="dread").click()
+        text = page.locator(".beside").inner_text()
+        assert "beyond the hops → " in " ".join(text.split())
+        assert "rank" in text
+        assert page.locator(".row", has_text="dread").locator(".flip.won").count() == 1
+        assert page.locator(".flip").count() == 1
+
+
+def test_settings_date_command_context_and_ground_truth_are_shown(browser, beside):
+    with pages.opened(browser, beside) as found:
+        page = found.page
+        page.locator(".made summary").click()
+        made = page.locator(".made").inner_text()
+        assert "tiny-graph-rag" in made
+        assert "hops 1" in " ".join(made.split())
+        assert "mine" in page.locator(".masthead").inner_text()
+        assert "UTC" in page.locator(".masthead").inner_text()
+        page.locator(".row").first.click()
+        asked = page.locator("dl.asked").inner_text()
+        assert "Who is Anna?" in asked
+        assert "She knows Bert." in asked
+
+
+def test_what_is_filtered_is_saved_as_csv_without_formulas(browser, beside):
+    with pages.opened(browser, beside) as found:
+        page = found.page
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        rows = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text("utf-8-sig"))))
+        assert [row["id"] for row in rows] == ["q 1&=ü", "q2"]
+        assert rows[0]["query"] == "'=Whom does Anna know?"
+        assert rows[1]["verdicts"] == "beyond_hops"
+        assert rows[1]["flip"] == "won"
+        page.select_option("label:has-text('tag') select", "far")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Save as CSV").click()
+        assert Path(download.value.path()).read_bytes().count(b"\r\n") == 2
+
+
+@pytest.mark.parametrize("width", [390, 768, 1280])
+def test_no_cell_breaks_letter_by_letter(browser, hardset, width):
+    """A cell that is one word stands in one line, however narrow the screen."""
+    with pages.opened(browser, hardset[0], viewport={"width": width, "height": 844}) as found:
+        broken = found.page.evaluate(
+            """() => [...document.querySelectorAll('td, th')].filter((cell) => {
+              const word = /^\\S{2,14}$/.test(cell.textContent);
+              if (!cell.offsetParent || cell.children.length || !word) return false;
+              const range = document.createRange();
+              range.selectNodeContents(cell);
+              return range.getClientRects().length > 1;
+            }).map((cell) => cell.textContent)"""
+        )
+        assert broken == []
+
+
+def test_the_page_speaks_korean(browser, tmp_path):
+    path = two_results(browser, tmp_path)
+    done = CliRunner().invoke(app, ["report", str(tmp_path / "a.json"), "--lang", "ko", "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    with pages.opened(browser, path) as found:
+        page = found.page
+        assert page.locator("html").get_attribute("lang") == "ko"
+        assert page.locator("#loss").inner_text() == "재현율을 잃는 곳"
+        assert page.locator("#questions").inner_text() == "질문"
+        assert not found.complaints

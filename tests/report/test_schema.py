@@ -100,3 +100,22 @@ def test_a_file_without_results_is_refused():
     del document["results"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, SCHEMA)
+
+
+def test_the_hop_beside_a_walk_is_the_walks(run_cli, tmp_path) -> None:
+    """`bfs` prefers a walk that explains more of the question, which may be longer than the nearest."""
+    files: tuple[object, ...] = ("--dataset", ROOT / "data/eval/conan-doyle-speckled-band-hardset.jsonl")
+    files += ("-g", ROOT / "data/kg/conan-doyle-speckled-band-KG.json")
+    done = run_cli("eval", *files, "--skip-generation", "--hops", "3", "--quiet", "-o", "./walks.json")
+    assert done.exit_code == 0, done.stderr
+    document = json.loads((tmp_path / "walks.json").read_text(encoding="utf-8"))
+    walked = 0
+    for question in document["results"]:
+        steps = {each["id"]: len(each["walk"]) for each in question["ranked"]}
+        assert [max(each["hop"], 0) for each in question["ranked"]] == list(steps.values())
+        for each in question["references"]:
+            shown = [steps[entity] for entity in each["entity_ids"] if entity in steps]
+            if each["rank"] and (shown or "path" in each):
+                assert (each["hop"] or 0) == (shown[0] if shown else len(each["path"])), question["id"]
+                walked += 1
+    assert walked > 20

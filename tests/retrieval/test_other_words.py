@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import write_kg
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
@@ -73,3 +74,17 @@ def test_books_that_are_told_to_stand_on_lists_tie_with_others(graph: KnowledgeG
     scores = dict(ranked(graph, "List what Jane Roe wrote"))
     assert scores["A"] == pytest.approx(scores["B"], abs=1e-3)
     assert scores["A"] == pytest.approx(scores["C"], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "question", ["Who wrote more, Jane Roe or 김유정?", "Jane Roe 아니면 김유정, 누가 집필했나?"]
+)
+def test_one_of_two_is_asked_for(graph: KnowledgeGraph, question: str) -> None:
+    assert {name for name, _ in ranked(graph, question)[:2]} == {"Jane Roe", "김유정"}
+
+
+@pytest.mark.parametrize("question", ["What did Zoe find?", "What did Zoë find?", "What did nautilus find?"])
+def test_accents_and_articles_may_be_missing(tmp_path: Path, question: str) -> None:
+    found = [("Zoë", "found", "Lamp"), ("The Nautilus", "found", "Lamp")]
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Zoë", "The Nautilus", "Lamp"], found))
+    assert ranked(graph, question)[0][0] == "Lamp"

@@ -1,4 +1,4 @@
-"""Retrievers by name: built in, from another package, and names that nobody knows."""
+"""Retrievers of another package, by name, from the command line."""
 
 from __future__ import annotations
 
@@ -10,51 +10,26 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag import retrieval
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.retrieval import RETRIEVERS, retriever
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 
 
+@retriever("from-outside", "nearest first, from another package")
 class PluggedIn(PlainBfsRetriever):
-    name = "from-outside"
-
-
-def plug_in(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
-    point = EntryPoint("from-outside", target, retrieval.ENTRY_POINTS)
-
-    def found(**wanted: str) -> EntryPoints:
-        return EntryPoints([point]).select(**wanted)
-
-    monkeypatch.setattr("importlib.metadata.entry_points", found)
+    """As bfs-plain."""
 
 
 def test_a_retriever_of_another_package_registers_by_entry_point(
     monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
 ) -> None:
-    plug_in(monkeypatch, f"{__name__}:PluggedIn")
+    point = EntryPoint("from-outside", f"{__name__}:PluggedIn", RETRIEVERS.group)
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda **wanted: EntryPoints([point]).select(**wanted)
+    )
+    monkeypatch.setattr(RETRIEVERS, "_plugged_in", None)
     write_kg(tmp_path / "a-KG.json", ["A", "B"], [("A", "OWNS", "B")])
     write_gold(tmp_path / "a-eval.jsonl", {"query": "What does A own?", "reference_entities": ["B"]})
-    found = run_cli(
-        "eval",
-        "--dataset",
-        "a-eval.jsonl",
-        "-g",
-        "a-KG.json",
-        "--retriever",
-        "from-outside",
-        "-o",
-        "./r.json",
-    )
+    asked = ("--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--retriever", "from-outside", "-o", "./r.json")
+    found = run_cli("eval", *asked)
     assert found.exit_code == 0, found.output
-    assert "from-outside" in retrieval.retriever_names()
-
-
-def test_a_plug_in_that_is_no_retriever_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    plug_in(monkeypatch, "json:dumps")
-    with pytest.raises(UsageError, match=r"'from-outside' \(json:dumps\) is no Retriever"):
-        retrieval.retriever_class("from-outside")
-
-
-def test_an_unknown_name_lists_the_choices() -> None:
-    with pytest.raises(UsageError, match=r"did you mean 'bfs-plain'.* Choices: bfs, bfs-plain"):
-        retrieval.retriever_class("bfs-plane")
+    assert RETRIEVERS.line("from-outside") == "nearest first, from another package"

@@ -67,3 +67,18 @@ def test_a_word_is_found_in_every_field_and_under_any_accent(tmp_path: Path) -> 
 @pytest.mark.parametrize("text", ["of the", "who is it", "그 것", ""])
 def test_function_words_say_nothing(text: str) -> None:
     assert content_stems(text) == []
+
+
+def test_names_that_are_nearly_one_are_joined(tmp_path: Path) -> None:
+    names = ["Tulsa", "Tulsa, Oklahoma", "Oklahoma", "Reno"]
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", names, [("Tulsa", "in", "Reno")]))
+    joins = TextIndex(graph).joins
+    row = {name: each for each, name in enumerate(graph.entities.names)}
+
+    def beside(name: str) -> set[str]:
+        place = slice(int(joins.indptr[row[name]]), int(joins.indptr[row[name] + 1]))
+        return {graph.entities.names[each] for each in joins.neighbours[place].tolist()}
+
+    assert beside("Tulsa") == {"Tulsa, Oklahoma"}
+    assert beside("Tulsa, Oklahoma") == {"Tulsa", "Oklahoma"}
+    assert beside("Reno") == set()

@@ -259,3 +259,51 @@ def test_gates_parse_and_print() -> None:
         "mrr>0.75",
         "recall@1<1",
     ]
+
+
+def with_speed(path, p95, per_second):
+    document = json.loads(path.read_text())
+    document["summary"] |= {"latency": {"mean": p95 / 2, "p50": p95 / 3, "p95": p95, "n": 4}}
+    document["summary"]["questions_per_second"] = per_second
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_speed_is_compared_and_gated(run_cli, tmp_path) -> None:
+    one = with_speed(write_results(tmp_path / "one.json", {"a": 1, "b": 0}), 0.2, 50)
+    two = with_speed(write_results(tmp_path / "two.json", {"a": 1, "b": 0}), 0.5, 80)
+    done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.4,throughput=0")
+    assert done.exit_code == 0, done.stderr
+    assert "questions a second" in done.stdout
+    speeds = [each["speed"] for each in json.loads((tmp_path / "c.json").read_text())["systems"]]
+    assert [(each["latency.p95"], each["throughput"]) for each in speeds] == [(0.2, 50), (0.5, 80)]
+    done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.1")
+    assert done.exit_code == 1
+    assert "latency.p95 may drop by 0.1: two has a drop of 0.3000, FAILED" in done.stderr
+    plain = write_results(tmp_path / "plain.json", {"a": 1, "b": 0})
+    done = run_cli("compare", one, plain, "-o", "./c.json", "--max-drop", "throughput=1")
+    assert done.exit_code == 2
+    assert "throughput is not in every results file" in done.stderr
+
+
+def test_what_looks_like_a_speed_is_named_right(run_cli) -> None:
+    with pytest.raises(UsageError, match=r"latency.mean, latency.p50, latency.p95, throughput"):
+        parse_floors("latency<1")
+    assert [str(each) for each in parse_floors("latency.p95<0.5,throughput>=10")] == [
+        "latency.p95<0.5",
+        "throughput>=10",
+    ]
+
+
+def test_an_interval_without_nought_beside_a_large_p_is_explained(run_cli, tmp_path) -> None:
+    """Four of 54 lose, none wins: p = 2/16 = .125, and Wilson's interval of 4 of 54 leaves out 0."""
+    one = write_results(tmp_path / "one.json", {f"q{row}": 1 for row in range(54)})
+    two = write_results(tmp_path / "two.json", {f"q{row}": int(row > 3) for row in range(54)})
+    done = run_cli("compare", one, two, "-o", "./c.json")
+    row = json.loads((tmp_path / "c.json").read_text())["measures"]["recall@5"][1]
+    assert row["p_randomisation"] == 0.125
+    assert row["high"] < 0
+    assert "all of them could go one way by chance" in done.stdout
+    assert "*" not in done.stdout
+    first = done.stdout.strip().splitlines()[0]
+    assert first.startswith("two can't be told apart from one: no measure differs by more than chance does")

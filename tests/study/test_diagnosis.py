@@ -186,7 +186,9 @@ def test_a_retriever_that_does_not_walk_has_no_steps_of_walking() -> None:
     run = Run(
         np.array([0, 2]), np.array([4, 3], np.int32), np.array([2.0, 1.0]), np.array([-1, -1], np.int32)
     )
-    found = diagnose(graph, linked([]), run, judgments, judge(run, judgments), Limits(False, None), 1)
+    found = diagnose(
+        graph, linked([]), run, judgments, judge(run, judgments), Limits(False, None, depth=2), 1
+    )
     assert [str(Verdict(each)) for each in found.verdicts] == [
         "hit",
         "ranked_below_k",

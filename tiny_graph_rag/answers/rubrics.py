@@ -1,4 +1,8 @@
-"""What each judge is told, must reply, and what its reply is worth."""
+"""What each judge is told, must reply, and what its reply is worth.
+
+To add one, write what its reply is worth under `@judge(…)` in a module of this folder, or in another package
+with an entry point in the group `tiny_graph_rag.judges`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 
-from tiny_graph_rag.errors import UsageError, json_kind, nearest
+from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.llm.base import Json, Message, read_object, strict_object
+from tiny_graph_rag.registry import Registry
 
 QUALITIES = ("coherence", "relevance", "fluency", "consistency", "readability")
 _PLACE = re.compile(r"\{(question|truth|answer|graph|entities)\}")
@@ -18,6 +23,8 @@ _PLACE = re.compile(r"\{(question|truth|answer|graph|entities)\}")
 def _list(**properties: Json) -> Json:
     return {"type": "array", "items": strict_object(**properties)}
 
+
+Value = Callable[[Json], dict[str, float]]
 
 _TEXT: Json = {"type": "string"}
 _FLAG: Json = {"type": "boolean"}
@@ -29,22 +36,30 @@ def _whole(*values: int) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """One judge. scores: the names of its scores. value: its reply → their values; raises ValueError for a
-    reply of another form. worst: what each score is where the reply can't be had or read. needs_truth: asked
-    only where there is a true answer; needs_answer: only where the question was answered."""
+    """One judge.
+
+    text: what the model is told, `---` between system and user message, with places: {question}, {truth},
+    {answer}, {graph} (the facts that the answer was given), {entities} (what was retrieved).
+    scores: the names of its scores. value: its reply → their values; raises ValueError for a reply of another
+    form. worst: what each score is where the reply can't be had or read. needs_truth: asked only where there
+    is a true answer; needs_answer: only where the question was answered.
+    """
 
     name: str
+    text: str
     scores: tuple[str, ...]
     schema: Json
-    value: Callable[[Json], dict[str, float]]
+    value: Value
     needs_truth: bool = False
     needs_answer: bool = True
     worst: float = 0.0
 
+    def has_place(self, name: str) -> bool:
+        return f"{{{name}}}" in self.text
+
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """Filled in one pass, so that no answer can pass for a place."""
-        text = resources.files(__package__).joinpath(f"rubrics/{self.name}.txt").read_text("utf-8")
-        system, _, user = text.partition("\n---\n")
+        system, _, user = self.text.partition("\n---\n")
         return (
             Message("system", system.strip()),
             Message("user", _PLACE.sub(lambda found: values[found[1]], user.strip())),
@@ -62,6 +77,36 @@ class Rubric:
         return reply
 
 
+JUDGES: Registry[Rubric] = Registry("judge", "tiny_graph_rag.answers")
+
+
+def judge(
+    name: str,
+    line: str,
+    *,
+    scores: tuple[str, ...],
+    schema: Json,
+    needs_truth: bool = False,
+    needs_answer: bool = True,
+    worst: float = 0.0,
+    text: str = "",
+) -> Callable[[Value], Value]:
+    """Register a judge by what its reply is worth; the rest as in Rubric.
+
+    line: what it asks, for `--help` and the docs. text: empty for `rubrics/NAME.txt` beside the module.
+    """
+
+    def register(value: Value) -> Value:
+        told = text
+        if not told:
+            package = value.__module__.rpartition(".")[0]
+            told = resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
+        JUDGES.add(name, Rubric(name, told, scores, schema, value, needs_truth, needs_answer, worst), value)
+        return value
+
+    return register
+
+
 def _grade(value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"wanted a whole number from {low} to {high}, got {json_kind(value)}")
@@ -74,20 +119,47 @@ def _flag(value: object) -> bool:
     return value
 
 
+@judge(
+    "correctness",
+    "does the answer say what ground_truth says?",
+    scores=("correctness",),
+    schema=strict_object(reason=_TEXT, grade=_whole(0, 1, 2)),
+    needs_truth=True,
+)
 def _correctness(reply: Json) -> dict[str, float]:
     return {"correctness": _grade(reply["grade"], 0, 2) / 2}
 
 
+@judge(
+    "faithfulness",
+    "share of its claims that the context supports",
+    scores=("faithfulness",),
+    schema=strict_object(claims=_list(claim=_TEXT, supported=_FLAG, reason=_TEXT)),
+)
 def _faithfulness(reply: Json) -> dict[str, float]:
     """Supported claims of all; undefined where an answer makes none."""
     flags = [_flag(each["supported"]) for each in reply["claims"]]
     return {"faithfulness": sum(flags) / len(flags) if flags else math.nan}
 
 
+@judge(
+    "quality",
+    "coherence, relevance, fluency … from 1 to 5 each",
+    scores=QUALITIES,
+    schema=strict_object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
+    worst=1.0,
+)
 def _quality(reply: Json) -> dict[str, float]:
     return {name: float(_grade(reply[name], 1, 5)) for name in QUALITIES}
 
 
+@judge(
+    "retrieval",
+    "share of the retrieved entities that help",
+    scores=("judged_precision",),
+    schema=strict_object(grades=_list(entity={"type": "integer"}, grade=_whole(0, 1, 2), reason=_TEXT)),
+    needs_answer=False,
+)
 def _retrieval(reply: Json) -> dict[str, float]:
     """The share of the graded entities that help (grade 1 or 2)."""
     grades = entity_grades(reply)
@@ -119,6 +191,16 @@ def _check_places(reply: Json, entities: int) -> None:
     raise ValueError(f"wanted one grade for each of {entities} entities, got {said}")
 
 
+@judge(
+    "factuality",
+    "statement by statement against ground_truth: F1",
+    scores=("factuality", "coverage"),
+    schema=strict_object(
+        answer=_list(statement=_TEXT, supported=_FLAG, reason=_TEXT),
+        truth=_list(statement=_TEXT, present=_FLAG, reason=_TEXT),
+    ),
+    needs_truth=True,
+)
 def _factuality(reply: Json) -> dict[str, float]:
     """F1 of statements (TP supported, FP unsupported, FN absent from the answer), and coverage of the truth.
 
@@ -132,55 +214,7 @@ def _factuality(reply: Json) -> dict[str, float]:
     return {"factuality": f1, "coverage": sum(present) / len(present) if present else math.nan}
 
 
-RUBRICS = {
-    each.name: each
-    for each in (
-        Rubric(
-            "correctness",
-            ("correctness",),
-            strict_object(reason=_TEXT, grade=_whole(0, 1, 2)),
-            _correctness,
-            needs_truth=True,
-        ),
-        Rubric(
-            "faithfulness",
-            ("faithfulness",),
-            strict_object(claims=_list(claim=_TEXT, supported=_FLAG, reason=_TEXT)),
-            _faithfulness,
-        ),
-        Rubric(
-            "quality",
-            QUALITIES,
-            strict_object(reason=_TEXT, **{name: _whole(1, 2, 3, 4, 5) for name in QUALITIES}),
-            _quality,
-            worst=1.0,
-        ),
-        Rubric(
-            "retrieval",
-            ("judged_precision",),
-            strict_object(grades=_list(entity={"type": "integer"}, grade=_whole(0, 1, 2), reason=_TEXT)),
-            _retrieval,
-            needs_answer=False,
-        ),
-        Rubric(
-            "factuality",
-            ("factuality", "coverage"),
-            strict_object(
-                answer=_list(statement=_TEXT, supported=_FLAG, reason=_TEXT),
-                truth=_list(statement=_TEXT, present=_FLAG, reason=_TEXT),
-            ),
-            _factuality,
-            needs_truth=True,
-        ),
-    )
-}
-
-
 def parse_judges(text: str) -> tuple[Rubric, ...]:
     """`correctness,quality` → rubrics in that order, each once. Raises UsageError for an unknown name."""
     names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in RUBRICS:
-            hint = nearest(name, tuple(RUBRICS)) or "."
-            raise UsageError(f"unknown judge {name!r}{hint} Choices: {', '.join(RUBRICS)}")
-    return tuple(RUBRICS[name] for name in dict.fromkeys(names))
+    return tuple(JUDGES[name] for name in dict.fromkeys(names))

@@ -34,9 +34,7 @@ def _show_version(wanted: bool) -> None:
         typer.echo(f"tiny-graph-rag {__version__} (Python {platform.python_version()})")
         typer.echo(f"extras: {', '.join(there) or 'none'}")
         if missing:
-            typer.echo(
-                f'not installed: {", ".join(missing)}; e.g. pip install "tiny-graph-rag[{missing[0]}]"'
-            )
+            typer.echo(f'not installed: {", ".join(missing)}; pip install "tiny-graph-rag[NAME]"')
         raise typer.Exit
 
 
@@ -113,6 +111,7 @@ COMMANDS = (
     "query",
     "report",
     "stats",
+    "convert",
     "visualize",
     "measures",
     "mcp",

@@ -18,7 +18,7 @@ from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError, UsageError
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.linking import LLM, LinkerMaker, make_linker
+from tiny_graph_rag.linking import LINKERS, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     Raises UsageError for options that contradict each other, for --generate and --linker llm without a key,
     for a cap without a price.
     """
-    links = session.config.retrieval.linker == LLM
+    links = asks_model(session.config)
     if options.max_cost is not None and math.isnan(options.max_cost):
         raise UsageError("--max-cost must be an amount of USD, got nan: nothing is ever above it")
     if options.skip_generation:
@@ -75,7 +75,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     if options.max_cost is not None:
         tariff.require_prices(used)
     if session.to_stdout:
-        results = Path(config.storage.results_dir) / f"{examples.name}-results.json"
+        results = Path(config.storage.results_dir) / f"{examples.file_name}-results.json"
     chat = open_chat(
         config,
         tariff,
@@ -101,7 +101,7 @@ class Answering:
     @contextmanager
     def linker_maker(self, questions: int) -> Iterator[LinkerMaker]:
         """For `evaluate`: `--linker llm` asks this run's model, with this run's journal and cap."""
-        if self.session.config.retrieval.linker != LLM:
+        if not asks_model(self.session.config):
             yield make_linker
             return
         with self._progress("linking", questions) as done:
@@ -124,10 +124,9 @@ class Answering:
         settings, asked = evaluation.config.openai, self._asked(evaluation)
         counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
         rows, facts = [], 0
-        if self.session.config.retrieval.linker == LLM:
-            from tiny_graph_rag.linking.llm import mention_call
-
-            calls = [mention_call(each, settings) for each in evaluation.examples]
+        config = self.session.config
+        if asks_model(config):
+            calls = LINKERS[config.retrieval.linker].calls(evaluation.examples.examples, config)
             found = forecast(calls, counter, map(self.chat.is_known, calls))
             rows.append(("linking", found, found.cost_usd(price)))
             facts = evaluation.config.generation.context_tokens

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +17,11 @@ from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.study.results_file import System
+
+LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 bytes, a Hangul sign takes three
 
 
 @command(app, "compare", MEASURE)
@@ -54,7 +61,7 @@ def compare_command(
             "-o",
             "--output",
             help="Comparison file; - for standard output.",
-            show_default="NAME-comparison.json",
+            show_default="BASELINE-vs-OTHER-comparison.json",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -84,7 +91,7 @@ def compare_command(
         wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
     else:
         wanted = []
-    target = out.path(session, f"{systems[0].name}-comparison.json")
+    target = out.path(session, f"{_named(systems)}-comparison.json")
     out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), *session.files_read))
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console, by_tag=by_tag)
@@ -98,5 +105,20 @@ def compare_command(
                 f"--max-drop: {missing[0]} is not in every results file; run eval with it in --measures"
             )
         differences = {each: rows[row] for each, rows in found.overall.items()}
-        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis)
+        base = found.systems[0].speed
+        without = [name for name in gates.speeds if name not in base or name not in system.speed]
+        if without:
+            raise UsageError(f"--max-drop: {without[0]} is not in every results file")
+        faster = {name: system.speed[name] - base[name] for name in gates.speeds}
+        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster)
     gates.conclude(session, outcomes, "compare")
+
+
+def _named(systems: Sequence[System]) -> str:
+    """Of all that is compared, shortened where the names are long or many."""
+    names = list(dict.fromkeys(each.name for each in systems))
+    whole = "-vs-".join(names if len(names) > 1 else [each.name for each in systems])
+    if len(whole) <= LONGEST_NAME:
+        return whole
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:8]
+    return f"{names[0][: LONGEST_NAME // 2]}-vs-{len(systems) - 1}-others~{digest}"

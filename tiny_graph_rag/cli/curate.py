@@ -11,12 +11,13 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, amount
 
 
-@command(app, "curate")
+@command(app, "curate", GOLD)
 def curate_command(
     dataset: Annotated[
         Path, typer.Option("--dataset", help="Draft of `recommend`, questions, or a gold set to look over.")

@@ -44,7 +44,7 @@ from tiny_graph_rag.cli.session import (
 )
 from tiny_graph_rag.config.sections import COMPACT, FULL
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
-from tiny_graph_rag.linking import LLM, make_linker
+from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.retrieval import is_own, make_retriever
 
 if TYPE_CHECKING:
@@ -117,10 +117,13 @@ def evaluate_command(
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.gold.examples import groups_offered
     from tiny_graph_rag.measures import default_measures, parse_measures
+    from tiny_graph_rag.report.json.numbers import latency_document
     from tiny_graph_rag.report.json.results import document_parts
     from tiny_graph_rag.report.terminal.evaluation import print_evaluation
     from tiny_graph_rag.study.evaluate import evaluate
+    from tiny_graph_rag.study.gates import speeds
     from tiny_graph_rag.study.trials import trials
 
     out = Output.of(output, reporting)
@@ -146,12 +149,12 @@ def evaluate_command(
     )
     gates = floors.checked()
     kinds = _kinds(perturb)
-    if kinds and config.retrieval.linker == LLM:
+    if kinds and asks_model(config):
         raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
     computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
     check_measures(config, computed)
     examples = session.eval_set(dataset, chosen)
-    target = out.path(session, f"{examples.name}-results.json")
+    target = out.path(session, f"{examples.file_name}-results.json")
     saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
     if saved is not None:
         from tiny_graph_rag.formats.runs.writing import form_of, run_parts
@@ -173,7 +176,7 @@ def evaluate_command(
     )
     knowledge = session.graph(graph, examples)
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
-    if generating.dry_run and config.retrieval.linker == LLM and answering is not None:
+    if generating.dry_run and asks_model(config) and answering is not None:
         unlinked = config.override(linker="none", latency_sample=0)
         answering.forecast(evaluate(knowledge, examples, unlinked, computed))
         return
@@ -201,6 +204,10 @@ def evaluate_command(
     evaluation = replace(evaluation, trials=trials(evaluation))
     shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
     print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
+    if not any(each.group for each in examples):
+        offered = groups_offered([(each.id, each.reference_entities) for each in examples])
+        if offered:
+            session.say(offered)
     for line in evaluation.notes:
         session.say(line)
     if kinds:
@@ -216,7 +223,10 @@ def evaluate_command(
         evaluation = answering.answered(evaluation)
     out.write(target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
-    outcomes = gates.hold(evaluation.summary.overall.measures)
+    outcomes = gates.hold(
+        evaluation.summary.overall.measures,
+        speeds(latency_document(evaluation.latency.seconds), evaluation.latency.questions_per_second),
+    )
     problems = []
     if answering is not None:
         from tiny_graph_rag.cli import answering as unanswered

@@ -40,7 +40,7 @@ class Floors:
 
     fail_under: Annotated[
         str | None,
-        typer.Option("--fail-under", help='Exit with 1 unless these hold: "recall@5>=0.65,mrr>=0.75".'),
+        typer.Option("--fail-under", help='Exit with 1 unless these hold: "recall@5>=0.65,latency.p95<0.5".'),
     ] = None
     gate_on: GateOn = "mean"
     junit: Junit = None
@@ -60,7 +60,10 @@ class Drops:
 
     max_drop: Annotated[
         str | None,
-        typer.Option("--max-drop", help='Exit with 1 where a system loses more than this: "ndcg@5=0.02".'),
+        typer.Option(
+            "--max-drop",
+            help='Exit with 1 where a system loses more than this: "ndcg@5=0.02,latency.p95=0.1".',
+        ),
     ] = None
     gate_on: GateOn = "mean"
     junit: Junit = None
@@ -91,12 +94,16 @@ class Gates:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        return tuple(gate.measure for gate in self.gates)
+        return tuple(gate.measure for gate in self.gates if not isinstance(gate.measure, str))
 
-    def hold(self, means: Mapping[Measure, HasMean]) -> list[Outcome]:
+    @property
+    def speeds(self) -> tuple[str, ...]:
+        return tuple(gate.measure for gate in self.gates if isinstance(gate.measure, str))
+
+    def hold(self, means: Mapping[Measure, HasMean], speed: Mapping[str, float]) -> list[Outcome]:
         from tiny_graph_rag.study.gates import hold_floors
 
-        return hold_floors(self.gates, means, self.basis)
+        return hold_floors(self.gates, means, self.basis, speed)
 
     def conclude(self, session: Session, outcomes: Sequence[Outcome], suite: str) -> None:
         """Say what passed, write the JUnit file. Raises FoundProblems with one line a gate that failed."""

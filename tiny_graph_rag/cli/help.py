@@ -1,15 +1,20 @@
 """How `--help` reads: plain lines in groups, what most people need first, what few need after it.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Groups whose name ends in DETAIL are the rare ones: they stand below all others.
+Groups whose name ends in DETAIL are the rare ones: they stand below all others. Below an option that chooses
+by name stand its choices, a line each, as their registry has them: none of them is imported for it.
 """
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
+
+from tiny_graph_rag.errors import RegistrationError
+from tiny_graph_rag.registry import Registry
 
 INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Input",
@@ -27,6 +32,16 @@ COMMAND_GROUPS = (BEGIN, MEASURE, LOOK, GOLD)
 NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
 
 Rows = list[tuple[str, str]]
+# Where the registry of what an option chooses stands.
+CHOOSING = {
+    "--retriever": "tiny_graph_rag.retrieval.base:RETRIEVERS",
+    "--linker": "tiny_graph_rag.linking.base:LINKERS",
+    "--report": "tiny_graph_rag.report.reports:REPORTS",
+    "--judge": "tiny_graph_rag.answers.rubrics:JUDGES",
+    "--gold-format": "tiny_graph_rag.formats.gold.base:GOLD_FORMATS",
+    "--run-format": "tiny_graph_rag.formats.runs.base:RUN_FORMATS",
+}
+A_FILE = ("history", "--report")  # of this command it names a file
 _DEFAULT = re.compile(r"\[default: \(?(.*?)\)?(?=\]|; )")
 
 
@@ -44,7 +59,8 @@ class Command(TyperCommand):
             if each.param_type_name == "argument":
                 arguments.append(row)
             else:
-                groups.setdefault(getattr(each, "rich_help_panel", None) or OPTIONS, []).append(row)
+                rows = groups.setdefault(getattr(each, "rich_help_panel", None) or OPTIONS, [])
+                rows += [row, *(() if (ctx.info_name, each.opts[0]) == A_FILE else _choices(each.opts[0]))]
         if arguments:
             groups = {"Arguments": arguments, **groups}
         common = [each for each in groups if not each.endswith(DETAIL)]
@@ -67,6 +83,24 @@ class Commands(TyperGroup):
             groups.setdefault(group, []).append((name, command.get_short_help_str(200)))
         for group in _ordered(list(groups), COMMAND_GROUPS):
             _write(formatter, group, groups[group])
+
+
+def registry_of(option: str) -> Registry[Any]:
+    module, _, name = CHOOSING[option].partition(":")
+    found: Registry[Any] = getattr(import_module(module), name)
+    return found
+
+
+def _choices(option: str) -> Rows:
+    """What an option can choose, other packages' things too."""
+    if option not in CHOOSING:
+        return []
+    registry = registry_of(option)
+    try:
+        choices = registry.choices()
+    except RegistrationError as error:
+        return [("  !", str(error))]
+    return [(f"  {name}", choice.line) for name, choice in choices.items()]
 
 
 def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:

@@ -51,7 +51,6 @@ def history_command(
     """Show how results came over time: a table and a line by measure and tag, oldest first."""
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.report.history import groups, history_document, read_past
-    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.terminal.history import print_history
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
@@ -95,8 +94,8 @@ def history_command(
         ]
     named = groups(past)
     print_history(named, wanted, tag or "", session.console)
-    document = head("history", session.made(), **history_document(named))
-    write_document(session, output, document)
+    document = history_document(named)
+    write_document(session, output, "history", **document)
     if page is not None:
         from tiny_graph_rag.report.html import history_page
 

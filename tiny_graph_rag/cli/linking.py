@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.linking import LLM, LinkedQuestion, LinkerMaker, make_linker
+from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
 
 if TYPE_CHECKING:
     from tiny_graph_rag.llm.chat import Chat
@@ -30,7 +30,7 @@ class Linking:
         Answers are cached but not journaled: there are no results that a journal could stand beside.
         """
         config = session.config
-        if config.retrieval.linker != LLM:
+        if not asks_model(config):
             return cls(session, make_linker)
         require_api(session)
         from tiny_graph_rag.llm.setup import Tariff, open_chat
@@ -46,11 +46,11 @@ class Linking:
 
 
 def require_api(session: Session) -> None:
-    """Raises UsageError where --linker llm has no model to ask."""
+    """Raises UsageError where the linker has no model to ask."""
     from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask
 
     if not can_ask(session.config):
-        raise UsageError(f"--linker llm needs an API: {HOW_TO_TURN_ON}")
+        raise UsageError(f"--linker {session.config.retrieval.linker} needs an API: {HOW_TO_TURN_ON}")
 
 
 def say_paid(session: Session, chat: Chat) -> None:

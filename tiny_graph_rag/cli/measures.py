@@ -16,13 +16,12 @@ from tiny_graph_rag.cli.session import Session
 def measures(common: Common, output: Written = None) -> None:
     """List every measure with its spelling, range, definition and source."""
     from tiny_graph_rag.measures.reference import listed
-    from tiny_graph_rag.report.json.numbers import head
 
     session = Session.open(common, to_stdout=output == STDOUT)
     rows = listed()
     fields = ("name", "range", "definition", "source")
     listing = [dict(zip(fields, row, strict=True)) for row in rows]
-    write_document(session, output, head("measures", session.made(), measures=listing))
+    write_document(session, output, "measures", measures=listing)
     if session.to_stdout:
         return
     if not sys.stdout.isatty():

@@ -17,6 +17,7 @@ from tiny_graph_rag.config import setting_field
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import LANGUAGES
 
+RETRIEVER_HELP = "how entities are found and ranked; also file.py:function, one of your own"
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
@@ -138,9 +139,12 @@ class Retrieving:
 
     hops: Annotated[int | None, from_config("--hops", panel=RETRIEVAL)] = None
     retriever: Annotated[
-        str | None, from_config("--retriever", panel=RETRIEVAL, help="how entities are found and ranked")
+        str | None,
+        from_config("--retriever", panel=RETRIEVAL, help=RETRIEVER_HELP),
     ] = None
-    linker: Annotated[str | None, from_config("--linker", panel=RETRIEVAL)] = None
+    linker: Annotated[
+        str | None, from_config("--linker", panel=RETRIEVAL, help="how a question's entities are found")
+    ] = None
     fuzzy: Annotated[float | None, from_config("--fuzzy", panel=RETRIEVAL)] = None
     exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds", panel=RETRIEVAL)] = None
     depth: Annotated[int | None, from_config("--depth")] = None
@@ -193,7 +197,7 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
     ] = False
-    judge: Annotated[str | None, from_config("--judge", panel=ANSWERS)] = None
+    judge: Annotated[str | None, from_config("--judge", help="what a model judges (a,b)")] = None
     accuracy_model: Annotated[str | None, from_config("--accuracy-model")] = None
     bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
@@ -257,7 +261,7 @@ class Reporting:
         str | None,
         typer.Option(
             "--report",
-            help="Reports to write beside the results: html, md, csv, png, svg.",
+            help="Reports to write beside the results (a,b).",
             show_default="none",
         ),
     ] = None

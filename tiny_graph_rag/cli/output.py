@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,14 +121,14 @@ Written = Annotated[
 ]
 
 
-def write_document(session: Session, given: str | None, document: Mapping[str, Any]) -> None:
-    """`-o` of a command that writes no file without it: `document` as JSON. Everything else that it prints
-    goes to standard error where `given` is -, if the session knows (`to_stdout`)."""
+def write_document(session: Session, given: str | None, kind: str, **fields: Any) -> None:
+    """`-o` of a command that writes no file without it: `fields` as JSON, below the head that every file has.
+    What else it prints goes to standard error where `given` is -, if the session knows (`to_stdout`)."""
     if given is None:
         return
-    from tiny_graph_rag.report.json.numbers import whole
+    from tiny_graph_rag.report.json.numbers import head, whole
 
     out = Output(given, ())
     path = out.path(session, given)
-    out.write(path, [whole(document)])
+    out.write(path, [whole(head(kind, session.made(), **fields))])
     out.tell(session, json=path)

@@ -45,7 +45,6 @@ def query(
     output: Written = None,
 ) -> None:
     """Show what one question links to, what is retrieved for it, and by which walk."""
-    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.spelled import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
 
@@ -74,8 +73,7 @@ def query(
     if explain:
         print_reasons(found["ranked"], session.console)
     known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
-    asked = {"graph": known, "config": session.config.as_dict(), "question": found}
-    write_document(session, output, head("query", session.made(), **asked))
+    write_document(session, output, "query", graph=known, config=session.config.as_dict(), question=found)
 
 
 def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from tiny_graph_rag.cli import app, load
+from tiny_graph_rag.cli.help import CHOOSING, registry_of
 
 
 def reference() -> str:
@@ -33,6 +34,10 @@ def reference() -> str:
             lines.append(
                 f"| {_spelled(each)} | {_cell(getattr(each, 'help', '') or '')} | {_default(each)} |"
             )
+    for option in CHOOSING:
+        registry = registry_of(option)
+        lines += ["", f"## What {option} chooses from", "", f"| {registry.kind} | what it is |", "|---|---|"]
+        lines += [f"| `{name}` | {_cell(each.line)} |" for name, each in registry.built_in.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -35,14 +35,21 @@ def report_command(
     ] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed anew."""
+    from tiny_graph_rag.errors import InputError
     from tiny_graph_rag.files import find_input, output_path
     from tiny_graph_rag.report.document import read_document
-    from tiny_graph_rag.report.reports import write_reports
+    from tiny_graph_rag.report.reports import ReportError, write_reports
 
     session = Session.open(common, folders)
     names = reporting.names() or ("html",)
     folder = Path(session.config.storage.results_dir)
     documents = [read_document(find_input(each, folder, "results file")) for each in results]
     target = output_path(output, folder) if output is not None else None
-    for path in write_reports(documents, names, target, read=(each.path for each in documents)):
+    failed: list[ReportError] = []
+    for path in write_reports(
+        documents, names, target, read=[each.path for each in documents], failed=failed
+    ):
         session.say(t("report: {path}", path=path))
+    if failed:
+        # The program writes no file that it can't show; this one was changed in a way that no check saw.
+        raise InputError(*(f"{documents[0].path}: was changed and can't be shown: {each}" for each in failed))

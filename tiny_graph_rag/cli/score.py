@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -25,12 +26,15 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.errors import UsageError, unknown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Opened
+
+TIES = ("list", "trec")
+NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
 @command(app, "score", MEASURE)
@@ -64,7 +68,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="trec, jsonl, contest, json or table.",
+            help="What the run file is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -73,7 +77,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="jsonl, rag, contest, trec or table.",
+            help="What the gold set is.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -122,21 +126,25 @@ def score(
     ] = None,
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
+    import numpy as np
+
     from tiny_graph_rag.files import (
         bare_name,
         find_input,
         sha256_meanwhile,
     )
     from tiny_graph_rag.measures import default_measures, parse_measures
-    from tiny_graph_rag.report.json.numbers import head
+    from tiny_graph_rag.report.json.numbers import head, latency_document
     from tiny_graph_rag.report.json.score import document_parts
     from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
-    from tiny_graph_rag.scoring.stretches import Collected
+    from tiny_graph_rag.scoring.stretches import Collected, rising
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
+    from tiny_graph_rag.study.gates import speeds
+    from tiny_graph_rag.study.verdicts import Listed
 
-    if ties not in ("list", "trec"):
-        raise UsageError(f"unknown --ties {ties!r}. Choices: list, trec")
+    if ties not in TIES:
+        raise unknown("--ties", ties, TIES)
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None
@@ -151,7 +159,7 @@ def score(
     wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *gates.measures]))
     run_path = find_input(run, Path(config.storage.results_dir), "run")
     gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
-    target = out.path(session, f"{bare_name(run_path)}-results.json")
+    target = out.path(session, f"{selection(chosen).named(bare_name(run_path))}-results.json")
     read = (
         run_path,
         gold_path,
@@ -173,7 +181,7 @@ def score(
     )
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
     for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected = Collected(wanted, default_measures(cutoff))
+        collected, listed = Collected(wanted, default_measures(cutoff)), Listed(cutoff)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
@@ -184,6 +192,7 @@ def score(
             cutoff=cutoff,
             shown=config.evaluation.shown_ranks,
             usage=opened.usage,
+            listed=listed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -191,11 +200,24 @@ def score(
         except AnotherWay:
             continue
         break
-    for line in opened.notes():
+    for line in [*opened.notes(), *rising(collected.missing, wanted)]:
         session.warn(f"{run_path.name}: {line}")
     print_summary(collected.found(), session.console)
+    steps, _ = listed.waterfalls(collected.tags)
+    if steps and not math.isnan(steps[0].recall):
+        from tiny_graph_rag.report.terminal.evaluation import waterfall_table
+
+        session.console.print(waterfall_table(steps, cutoff))
+    elif knowledge is None and match is None and opened.gold_format in NAMED:
+        session.say(
+            "names were compared as they are written; with a graph (-g) an alias counts as the entity that "
+            "it names"
+        )
     out.tell(session, results=target)
-    outcomes = gates.hold(collected.found().overall.measures)
+    outcomes = gates.hold(
+        collected.found().overall.measures,
+        speeds(latency_document(np.array(collected.latencies, dtype=np.float64)), None),
+    )
     gates.conclude(session, outcomes, "score")
 
 

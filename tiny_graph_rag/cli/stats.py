@@ -16,7 +16,6 @@ from tiny_graph_rag.cli.session import Session
 def stats(graph: Graph, folders: Folders, common: Common, output: Written = None) -> None:
     """Count a graph's entities, relations, types, degrees, components, aliases and flaws."""
     from tiny_graph_rag.graph.statistics import statistics
-    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.terminal.graph import print_statistics
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
@@ -25,4 +24,4 @@ def stats(graph: Graph, folders: Folders, common: Common, output: Written = None
     print_statistics(knowledge.name, found, session.console)
     known = {"name": knowledge.name, "sha256": knowledge.sha256}
     counts = {**asdict(found), "degrees": {str(quantile): each for quantile, each in found.degrees.items()}}
-    write_document(session, output, head("stats", session.made(), graph=known, statistics=counts))
+    write_document(session, output, "stats", graph=known, statistics=counts)

@@ -33,7 +33,7 @@ from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, de
 from tiny_graph_rag.config import Config, setting_value
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.linking import LLM
+from tiny_graph_rag.linking import LINKERS
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
@@ -131,6 +131,7 @@ def sweep_command(
     from tiny_graph_rag.study.sweep import Plan, sweep
 
     out = Output.of(output, reporting)
+    asking = (each for each in comma_list(linker) if LINKERS[each].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     session = Session.open(
         common,
@@ -140,7 +141,7 @@ def sweep_command(
             **flags(retrieving),
             "hops": max(limits),
             "latency_sample": 0,
-            "linker": LLM if LLM in comma_list(linker) else None,  # it needs a model to ask
+            "linker": next(asking, None),  # it needs a model to ask
         },
     )
     config = session.config
@@ -170,7 +171,7 @@ def sweep_command(
         tolerance=tolerance,
     )
     examples = session.eval_set(dataset, chosen)
-    target = out.path(session, f"{examples.name}-sweep.json")
+    target = out.path(session, f"{examples.file_name}-sweep.json")
     table = target.with_suffix(".csv")
     if not out.to_stdout:
         check_writable(table)

@@ -50,7 +50,6 @@ def validate_command(
     from tiny_graph_rag.gold.stamp import read_drift, write_stamp
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.results import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
     from tiny_graph_rag.report.terminal.validation import print_findings, print_validation
@@ -71,17 +70,18 @@ def validate_command(
     print_findings(found.findings, broken, all_, session.console)
     tags = _hop_tags(knowledge, examples, names, found)
     print_validation(found, broken, tags, drift, session.console)
-    write_document(
-        session,
-        output,
-        head(
+    if output is not None:
+        from tiny_graph_rag.report.json.results import dataset_json
+        from tiny_graph_rag.report.json.studies import validation_json
+
+        write_document(
+            session,
+            output,
             "validation",
-            session.made(),
             graph={"name": knowledge.name, "sha256": knowledge.sha256},
             dataset=dataset_json(examples),
             **validation_json(found, broken, tags, drift),
-        ),
-    )
+        )
     if fix_suggestions is not None:
         proposals = renames(found.missing_names)
         write_atomically(fix_suggestions, proposed_lines(path, proposals))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import types
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_type_hints
 
-from tiny_graph_rag.config import Config, section_names
 from tiny_graph_rag.config.sections import check_bounds
+from tiny_graph_rag.config.settings import Config, has_type, section_names, type_name
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 
@@ -47,8 +46,8 @@ def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path
         place = f"{file}: {section}.{key}"
         if key not in known:
             problems.append(f"{file}: unknown key '{section}.{key}'{_known(key, tuple(known))}")
-        elif not _fits(hints[key], value):
-            problems.append(f"{place} must be {_type_name(hints[key])}, got {json_kind(value)}")
+        elif not has_type(hints[key], value):
+            problems.append(f"{place} must be {type_name(hints[key])}, got {json_kind(value)}")
         else:
             try:
                 check_bounds(known[key], value, place)
@@ -60,36 +59,6 @@ def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path
 
 def _known(name: object, names: tuple[str, ...]) -> str:
     return nearest(str(name), names) or f"; choices: {', '.join(names)}"
-
-
-def fits(section: str, name: str, value: object) -> bool:
-    """Whether a setting can have this value, by its type."""
-    return _fits(get_type_hints(type(getattr(Config(), section)))[name], value)
-
-
-def _fits(hint: Any, value: object) -> bool:
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    for option in options:
-        if option is float and isinstance(value, int | float) and not isinstance(value, bool):
-            return True
-        if option is int and isinstance(value, bool):
-            continue
-        if isinstance(value, get_origin(option) or option):
-            return True
-    return False
-
-
-def _type_name(hint: Any) -> str:
-    names = {
-        str: "text",
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-        type(None): "null",
-        dict: "a mapping",
-    }
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    return " or ".join(names.get(get_origin(option) or option, str(option)) for option in options)
 
 
 def config_yaml(config: Config | None = None) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
-from tiny_graph_rag.errors import InputError, MissingExtraError, UsageError, nearest
+from tiny_graph_rag.errors import InputError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 
 PARQUET_MAGIC = b"PAR1"
@@ -89,13 +89,6 @@ def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
     raise InputError(f"{path}: no column {wanted[0]!r}; the file has: {', '.join(names)}")
 
 
-def check_format(name: str, kind: str, known: Collection[str]) -> None:
-    """Raises UsageError for a format that nothing reads. kind: of file, for the message."""
-    if name not in known:
-        hint = nearest(name, list(known)) or "."
-        raise UsageError(f"unknown {kind} format {name!r}{hint} Choices: {', '.join(known)}")
-
-
 def json_document(path: Path, failure: type[InputError]) -> Any:
     """The document. Raises `failure` with line and column for what is no JSON."""
     return json_file(path, failure)
@@ -120,6 +113,12 @@ def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tupl
         fields = _TREC_FIELD.findall(line)
         if fields:
             yield number, fields, number == len(lines)
+
+
+def is_trec(line: str, fields: int) -> bool:
+    """Whether a file that begins so is TREC's: 4 fields of qrels, the last a grade, or 6 of a run."""
+    found = _TREC_FIELD.findall(line)
+    return len(found) == fields and "," not in line and (fields != 4 or whole_grade(found[3]) is not None)
 
 
 def whole_grade(text: str) -> int | None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.shown import short_repr
+
+_LAST_PART = re.compile(r"[\W_]*(?:[0-9]+|[A-Za-z])$")  # of an id: `-a`, `_02`
+FEWER_GROUPS = 0.8  # of the questions: from here on they look like variants
+LONGEST_LIST = 40  # characters of tags or ids in a file's name
+_NO_FILE_NAME = re.compile(r"[^\w.,-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,26 @@ class Example:
     line: int = 0
 
 
+def likely_groups(questions: Iterable[tuple[str, Iterable[str]]]) -> int:
+    """How many groups these (id, references) fall into where ids share a stem (`q12-a`, `q12-b`) and
+    references are the same; 0 where nearly every question would stand for itself. A guess, to be offered."""
+    every = [(_LAST_PART.sub("", id), frozenset(references) or id) for id, references in questions]
+    groups = len(set(every))
+    return groups if groups <= FEWER_GROUPS * len(every) else 0
+
+
+def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
+    """`likely_groups` in words, for people to accept or not; "" where there is nothing to offer."""
+    groups = likely_groups(questions)
+    if not groups:
+        return ""
+    return (
+        f"{len(questions):,} questions look like {groups:,} in several wordings (ids alike, the same "
+        "references): if they are, give those of one the same 'group' in the gold set, so that intervals "
+        "and tests count them once"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Which questions of a gold set are asked; what is left empty keeps all."""
@@ -51,6 +78,21 @@ class Selection:
     limit: int | None = None
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+
+    def named(self, name: str) -> str:
+        """What files made from this part are called, so that a part never replaces the whole: `NAME-limit-5`,
+        `NAME-tags-a,b`; a long list is told by a hash."""
+        parts = [name]
+        if self.limit is not None:
+            parts.append(f"limit-{self.limit}")
+        for what, values in (("tags", self.tags), ("ids", self.ids)):
+            if values:
+                listed = _NO_FILE_NAME.sub("_", ",".join(values))
+                if len(listed) > LONGEST_LIST or listed != ",".join(values):
+                    digest = hashlib.sha256("\0".join(values).encode()).hexdigest()[:8]
+                    listed = f"{listed[:LONGEST_LIST]}~{digest}"
+                parts.append(f"{what}-{listed}")
+        return "-".join(parts)
 
     def __bool__(self) -> bool:
         return self.limit is not None or bool(self.tags) or bool(self.ids)
@@ -78,6 +120,11 @@ class EvalSet(Sequence[Example]):
     def tags(self) -> tuple[str, ...]:
         """Every tag once, in the order of first appearance."""
         return tuple(dict.fromkeys(tag for example in self.examples for tag in example.tags))
+
+    @property
+    def file_name(self) -> str:
+        """The gold set's name, and what was selected of it."""
+        return self.selection.named(self.name)
 
     def select(self, selection: Selection) -> EvalSet:
         """The questions that carry one of the tags and one of the ids, at most `limit`, in file order.

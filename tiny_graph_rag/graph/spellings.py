@@ -24,12 +24,13 @@ from tiny_graph_rag.language.characters import (
     keys_of_rows,
     running,
 )
-from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.folding import fold, without_accents
 
 CHUNK = 1 << 16  # names folded at once: 60 MB of columns, whatever the size of the graph
 FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
 TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
 AND = re.compile(r"\band\b", re.IGNORECASE)
+ARTICLE = re.compile(r"(?:[Tt]he|[Aa]n?)\s+(?=[A-Z]\w)")  # of a name: `the Nautilus` may lack it
 
 
 class Spellings:
@@ -87,6 +88,10 @@ class Spellings:
         for row, name in enumerate(chunk):
             if "&" in name:
                 self.variants.append((row + offset, name.replace("&", " and ")))
+            if ARTICLE.match(name):
+                self.variants.append((row + offset, ARTICLE.sub("", name)))
+            if not name.isascii() and (bare := without_accents(name)) != name:
+                self.variants.append((row + offset, bare))
 
     def word_counts(self) -> tuple[Keys, NDArray[np.int32]]:
         if not self.words:

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -205,7 +205,14 @@ def worth_walking(adjacency: Adjacency, questions: int, *, allowed: bool = True)
     return worth_compiling(questions * len(adjacency.neighbours) // NEIGHBOURS_A_STEP, allowed=allowed)
 
 
-def slots_of(adjacency: Adjacency, entities: NDArray[np.int32]) -> NDArray[np.int64]:
+class HasSlots(Protocol):
+    """An adjacency of any kind: from indptr[i] to indptr[i + 1] the slots of entity i."""
+
+    @property
+    def indptr(self) -> NDArray[np.int64]: ...
+
+
+def slots_of(adjacency: HasSlots, entities: NDArray[np.int32]) -> NDArray[np.int64]:
     """The slots of several entities, one entity after the other."""
     starts = adjacency.indptr[entities]
     counts = adjacency.indptr[entities + 1] - starts

@@ -25,3 +25,17 @@ def fold(text: str) -> str:
     composed = unicodedata.normalize("NFC", nfc(text).casefold())
     kept = composed if composed.isalnum() else "".join(c for c in composed if not is_dropped(c))
     return kept or "".join(composed.split())
+
+
+def without_accents(text: str) -> str:
+    """Letters without their marks, é → e; Hangul, kana and what bears no mark stay as they are."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", "".join(map(_bare, unicodedata.normalize("NFC", text))))
+
+
+@lru_cache(maxsize=4096)
+def _bare(letter: str) -> str:
+    parts = unicodedata.normalize("NFD", letter)
+    marked = len(parts) > 1 and parts[0].isalpha() and all(map(unicodedata.combining, parts[1:]))
+    return parts[0] if marked and not "\u3040" <= parts[0] <= "\u30ff" else letter

@@ -6,13 +6,16 @@ is no content word. `NameIndex` adds the function words that it finds in the nam
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def table(words: str) -> frozenset[str]:
     """Words parted by white space, as a set: how this program writes its tables of words."""
     return frozenset(words.split())
 
 
-# What asks for an answer and is no part of the question: rankings and links are the same with and without.
+# What asks for an answer and is no part of the question, at its start in English and at its end in Korean:
+# `List …`, `… 알려 줘`. Elsewhere it is a word like others: what did she find?
 REQUESTS = table("""
     name list give tell show find describe explain please let lets
     알려 알려줘 알려줘요 알려주세요 알려줄래 설명 설명해 설명해줘 설명해주세요 설명하라 말해 말해줘
@@ -39,7 +42,19 @@ KOREAN = table("""
     대해 대한 대하여 대해서 관한 관해 관하여
     """)
 
-FUNCTION_WORDS = ENGLISH | KOREAN | REQUESTS
+FUNCTION_WORDS = ENGLISH | KOREAN
+NAMELESS = FUNCTION_WORDS | REQUESTS  # what names nothing, wherever it stands
+
+
+def without_requests(words: Sequence[str]) -> Sequence[str]:
+    """A question's folded words without what asks for its answer at either end."""
+    start, end = 0, len(words)
+    while start < end and words[start] in REQUESTS:
+        start += 1
+    while end > start and words[end - 1] in REQUESTS and not words[end - 1].isascii():
+        end -= 1
+    return words[start:end]
+
 
 DETERMINERS = table("a an the this that these those my our your his her its their")
 

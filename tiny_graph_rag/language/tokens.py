@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS
+from tiny_graph_rag.language.function_words import NAMELESS
 
 MOST_TRIED = 20  # words of a question; who asks in more has other worries
 
@@ -24,7 +24,7 @@ def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
         for whole in _WORD.findall(text):
             word = _POSSESSIVE.sub("", whole)
             folded = nfc(word).casefold()
-            if folded not in FUNCTION_WORDS:
+            if folded not in NAMELESS:
                 found.setdefault(folded, word)
     return tuple(found.values())[:MOST_TRIED]
 

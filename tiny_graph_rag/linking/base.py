@@ -1,15 +1,25 @@
-"""What linking gives: the entities that a question speaks of."""
+"""What linking gives: the entities that a question speaks of.
+
+To add a linker, write a Linker under `@linker(…)` in a module of this folder, or in another package with an
+entry point in the group `tiny_graph_rag.linkers`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.registry import Registry
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.llm.base import Call, Outcome
+    from tiny_graph_rag.llm.chat import Chat
     from tiny_graph_rag.llm.cost import Spent
 
 
@@ -47,10 +57,37 @@ class LinkedQuestion:
     tried: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkerTask:
+    """What a linker may be made from.
+
+    chat: the model that it may ask, None where it `asks_model` not. done: is told each outcome of asking.
+    """
+
+    graph: KnowledgeGraph
+    names: NameIndex
+    config: Config
+    chat: Chat | None = None
+    done: Callable[[Outcome], None] = lambda outcome: None
+
+
 class Linker(ABC):
     """Finds seeds. Made once for a graph and its options."""
 
     name: ClassVar[str]
+    """Set by its registration."""
+    asks_model: ClassVar[bool] = False
+    """Whether it asks a language model, which has to be there, is paid and may fail."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, task: LinkerTask) -> Self:
+        """Make it. Raises UsageError for settings that it can't use."""
+
+    @classmethod
+    def calls(cls, examples: Sequence[Example], config: Config) -> Sequence[Call]:
+        """What linking these questions would ask a model, for `--dry-run`; nothing where it asks none."""
+        return ()
 
     def check(self, examples: Sequence[Example]) -> None:  # noqa: B027 - most linkers can link anything
         """Raise before anything is linked where the questions lack what this linker needs."""
@@ -61,6 +98,21 @@ class Linker(ABC):
     @abstractmethod
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         """One linked question an example, in order."""
+
+
+LINKERS: Registry[type[Linker]] = Registry("linker", "tiny_graph_rag.linking", first=("names",))
+L = TypeVar("L", bound=Linker)
+
+
+def linker(name: str, line: str) -> Callable[[type[L]], type[L]]:
+    """Register a Linker class. line: what it does, for `--help` and the docs."""
+
+    def register(made: type[L]) -> type[L]:
+        made.name = name
+        LINKERS.add(name, made, made)
+        return made
+
+    return register
 
 
 def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:

@@ -21,7 +21,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.characters import Keys, code_points, keys, running
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS
+from tiny_graph_rag.language.function_words import NAMELESS
 from tiny_graph_rag.language.particles import Fit, final_consonant, particles
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.grades import Grade, stem_of, stems_of_types
@@ -182,8 +182,8 @@ def _stretches(text: str, stems: set[str]) -> Iterator[_Stretch]:
         content = 0
         for last in range(first, min(first + MOST_WORDS, len(words))):
             begin, end, ending = words[last]
-            content += ending not in FUNCTION_WORDS and stem_of(ending) not in stems
-            if not content or word in FUNCTION_WORDS or ending in FUNCTION_WORDS:
+            content += ending not in NAMELESS and stem_of(ending) not in stems
+            if not content or word in NAMELESS or ending in NAMELESS:
                 continue
             hangul = final_consonant(text[end - 1]) is not None
             if capitals:

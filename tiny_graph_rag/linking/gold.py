@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Self
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 
 SHOWN = 5  # ids of questions without seeds that the message lists
 
 
+@linker("gold", "the gold set's seed_entities: retrieval judged alone")
 class GoldLinker(Linker):
     """The entities of `seed_entities`. A name that the graph doesn't bear gives no seed."""
 
-    name: ClassVar[str] = "gold"
-
     def __init__(self, names: NameIndex) -> None:
         self.names = names
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls(task.names)
 
     def check(self, examples: Sequence[Example]) -> None:
         """Raises UsageError with a count where questions have no 'seed_entities' (an empty list is one)."""
@@ -51,10 +54,13 @@ class GoldLinker(Linker):
         return linked
 
 
+@linker("none", "no seeds, for retrievers that need none")
 class NoLinker(Linker):
     """No seeds, for retrievers that need none."""
 
-    name: ClassVar[str] = "none"
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls()
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         return [LinkedQuestion(example.query, (), example.id) for example in examples]

@@ -29,7 +29,7 @@ from tiny_graph_rag.language.characters import (
     keys,
     keys_of,
 )
-from tiny_graph_rag.language.function_words import DETERMINERS, FUNCTION_WORDS
+from tiny_graph_rag.language.function_words import DETERMINERS, NAMELESS
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.spans import Readings, Text
 
@@ -237,13 +237,13 @@ class KnownWords:
 
     @classmethod
     def of(cls, names: NameIndex, types: Iterable[str]) -> KnownWords:
-        function, _ = distinct(np.concatenate([keys_of(FUNCTION_WORDS), names.function_words]))
+        function, _ = distinct(np.concatenate([keys_of(NAMELESS), names.function_words]))
         return cls(function, keys_of(DETERMINERS), keys_of(stems_of_types(types)))
 
 
 def stems_of_types(types: Iterable[str]) -> set[str]:
     """The stems of the content words in the names of relation and entity types."""
-    return {stem_of(word) for name in types for word in words_of_name(name) if word not in FUNCTION_WORDS}
+    return {stem_of(word) for name in types for word in words_of_name(name) if word not in NAMELESS}
 
 
 def stem_of(word: str) -> str:

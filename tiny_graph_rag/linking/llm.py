@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from importlib import resources
-from typing import ClassVar
+from typing import ClassVar, Self
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import OpenAI
-from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.errors import UsageError, json_kind
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, read_object, strict_object
@@ -26,13 +27,14 @@ _PLACE = re.compile(r"\{(earlier|question)\}")
 _FENCE = re.compile(r"<(?=\s*/?\s*(?:question|earlier)\b)", re.IGNORECASE)
 
 
+@linker("llm", "asks the model which names the question holds")
 class ModelLinker(Linker):
     """Asks `chat` once a question. A question whose call failed carries the error and has no seeds.
 
     done: is told each outcome, for a progress line.
     """
 
-    name: ClassVar[str] = "llm"
+    asks_model: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -46,6 +48,16 @@ class ModelLinker(Linker):
         self.finder = MentionFinder(graph, names)
         # A question that is linked again, to time it or for another setting, is not paid for again.
         self._known: dict[str, Outcome] = {}
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        if task.chat is None:
+            raise UsageError("--linker llm needs a model to ask, and there is none here; use --linker names")
+        return cls(task.graph, task.names, task.chat, task.config.openai, task.done)
+
+    @classmethod
+    def calls(cls, examples: Sequence[Example], config: Config) -> list[Call]:
+        return [mention_call(each, config.openai) for each in examples]
 
     def prepare(self, examples: Sequence[Example]) -> None:
         """Ask for all questions at once."""

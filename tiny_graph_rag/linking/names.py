@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Self
 
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.tokens import words_tried
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, Seed, in_text_order
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context, is_telling
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 
 
+@linker("names", "names, aliases, pronouns; near names with --fuzzy")
 class NameLinker(Linker):
     """Names in the question; pronouns and what is left unsaid from its context; then, if wanted, near names.
 
     fuzzy: how alike a misspelt name must be, in (0, 1]; None for exact names only.
     """
-
-    name: ClassVar[str] = "names"
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex, fuzzy: float | None = None) -> None:
         self.finder = MentionFinder(graph, names)
@@ -29,6 +28,10 @@ class NameLinker(Linker):
             from tiny_graph_rag.linking.fuzzy import NearNames
 
             self.near = NearNames(graph, names, fuzzy)
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls(task.graph, task.names, task.config.retrieval.fuzzy)
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         texts = [example.query for example in examples]

@@ -1,6 +1,5 @@
 """Measures: how well a run meets the judgments."""
 
-from tiny_graph_rag.measures import ranking, sets, coverage  # noqa: F401, I001 - listed in this order
 from tiny_graph_rag.measures.base import (
     KINDS,
     Measure,

@@ -1,36 +1,61 @@
 """A measure is a value: it parses from text, prints back, compares, and knows its definition.
 
-To add a measure, write one function under `@measure(…)` in a module that `measures/__init__.py` imports. The
-contract tests, the `measures` command and docs/measures.md pick it up from the registry.
+To add a measure, write one function under `@measure(…)` in a module of this folder, or in another package
+with an entry point in the group `tiny_graph_rag.measures`. The contract tests, the `measures` command and
+docs/measures.md pick it up.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.measures.judged import Judged
+from tiny_graph_rag.registry import Registry
 
 Column = NDArray[np.float64]
-Compute = Callable[[Judged, int | None], Column]
+Compute = Callable[..., Column]  # (judged, cutoff or None, parameters by name)
 CutoffUse = Literal["required", "optional", "none"]
 Need = Literal["", "types", "sources", "graph"]
 
 
 @dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that a measure takes beside its cutoff. low, high: its bounds, themselves not allowed where
+    `open`. meaning: for the documentation.
+    """
+
+    default: float
+    low: float
+    high: float
+    meaning: str
+    open: bool = False
+
+    def allows(self, value: float) -> bool:
+        return self.low < value < self.high if self.open else self.low <= value <= self.high
+
+    @property
+    def bounds(self) -> str:
+        between = f"{self.low:g} and {self.high:g}"
+        return f"strictly between {between}" if self.open else f"between {between}"
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureKind:
-    """A measure without its cutoff. compute: (judged, cutoff or None) → (questions,) float64.
+    """A measure without its cutoff. compute: (judged, cutoff or None, its parameters by name) → (questions,)
+    float64.
 
     low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
     needs: what it must know beyond ranks and grades, "" for nothing. ceiling: the best that each question
     allows, where that is less than `high`. scores_no_gold: whether it says something of questions without
-    gold.
+    gold. leaves_out_missing: whether its mean leaves out a question that the run lacks, and so may rise.
     """
 
     name: str
@@ -45,9 +70,15 @@ class MeasureKind:
     needs: Need = ""
     ceiling: Compute | None = None
     scores_no_gold: bool = False
+    leaves_out_missing: bool = False
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+
+    @property
+    def best(self) -> float:
+        return self.high if self.higher_is_better else self.low
 
 
-KINDS: dict[str, MeasureKind] = {}
+KINDS: Registry[MeasureKind] = Registry("measure", "tiny_graph_rag.measures", first=("ranking", "sets"))
 
 
 def measure(
@@ -62,12 +93,14 @@ def measure(
     needs: Need = "",
     ceiling: Compute | None = None,
     scores_no_gold: bool = False,
+    leaves_out_missing: bool = False,
+    parameters: Mapping[str, Parameter] | None = None,
 ) -> Callable[[Compute], Compute]:
     """Register a measure; its definition is the first paragraph of its docstring."""
 
     def register(compute: Compute) -> Compute:
         paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
-        KINDS[name] = MeasureKind(
+        kind = MeasureKind(
             name,
             compute,
             cutoff,
@@ -80,21 +113,33 @@ def measure(
             needs,
             ceiling,
             scores_no_gold,
+            leaves_out_missing,
+            parameters or {},
         )
+        KINDS.add(name, kind, compute)
         return compute
 
     return register
 
 
+_SPELLED = re.compile(r"(?P<name>[^@(]*)(?P<parameters>\(.*\))?(?P<at>@)?(?P<cutoff>.*)", re.S)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Measure:
-    """`ndcg@5`, `mrr`: a kind with its cutoff, if it takes one."""
+    """`ndcg@5`, `mrr`, `rbp(p=0.5)@10`: a kind with its cutoff, if it takes one, and its parameters.
+
+    parameters: (name, value) in the kind's order, without those at their default: `rbp(p=0.8)` is `rbp`.
+    """
 
     name: str
     cutoff: int | None = None
+    parameters: tuple[tuple[str, float], ...] = ()
 
     def __str__(self) -> str:
-        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+        given = ",".join(f"{name}={value!r}".removesuffix(".0") for name, value in self.parameters)
+        at = "" if self.cutoff is None else f"@{self.cutoff}"
+        return f"{self.name}({given}){at}" if given else f"{self.name}{at}"
 
     @property
     def kind(self) -> MeasureKind:
@@ -107,39 +152,89 @@ class Measure:
 
     def compute(self, judged: Judged) -> Column:
         """One value a question, NaN where the question has no reference and the measure is undefined."""
-        return self.kind.compute(judged, self.cutoff)
+        return self._of(self.kind.compute, judged)
+
+    def weight(self, judged: Judged) -> Column | None:
+        """How much each question weighs in a mean that pools counts, None where all weigh the same."""
+        return None if self.kind.weight is None else self._of(self.kind.weight, judged)
+
+    def ceiling(self, judged: Judged) -> Column | None:
+        """The best that each question allows, None where that is the end of the range."""
+        return None if self.kind.ceiling is None else self._of(self.kind.ceiling, judged)
+
+    def _of(self, compute: Compute, judged: Judged) -> Column:
+        kind = self.kind
+        if not kind.parameters:
+            return compute(judged, self.cutoff)
+        defaults = {name: each.default for name, each in kind.parameters.items()}
+        return compute(judged, self.cutoff, **(defaults | dict(self.parameters)))
 
     @classmethod
     def parse(cls, text: str) -> Measure:
-        """Raises UsageError for an unknown name (with the nearest) or a cutoff that doesn't fit."""
-        name, at, cutoff = text.strip().lower().partition("@")
-        kind = KINDS.get(name)
-        if kind is None:
-            choices = sorted(KINDS)
+        """Raises UsageError for an unknown name (and the nearest), a cutoff or parameter that doesn't fit."""
+        shown = text.strip()
+        parts = _SPELLED.fullmatch(shown.lower())
+        assert parts is not None  # every text has a name, if an empty one
+        name, at, cutoff = parts["name"].strip(), parts["at"] or "", parts["cutoff"]
+        if name not in KINDS:
+            choices = dict(sorted(KINDS.choices().items()))
             wanted = {
-                each: f"{each}{at}{cutoff}" if KINDS[each].cutoff != "none" else each for each in choices
+                each: each if choice.settings.get("cutoff") == "none" else f"{each}{at}{cutoff}"
+                for each, choice in choices.items()
             }
-            hint = nearest(name, choices, spelled=wanted) or "."
-            raise UsageError(f"unknown measure {text.strip()!r}{hint} Choices: {', '.join(choices)}")
+            raise unknown("measure", shown, list(choices), near=name, spelled=wanted)
+        kind = KINDS[name]
+        parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
+            if cutoff.startswith("("):
+                raise UsageError(
+                    f"measure {shown!r}: its parameters want a closing bracket, as in rbp(p=0.8)"
+                )
+            if cutoff:
+                raise UsageError(f"measure {shown!r}: wanted nothing or @ and a cutoff after the parameters")
             if kind.cutoff == "required":
-                raise UsageError(f"measure {name!r} needs a cutoff, such as {name}@5")
-            return cls(name)
+                raise UsageError(f"measure {shown!r} needs a cutoff, such as {shown}@5")
+            return cls(name, None, parameters)
         if kind.cutoff == "none":
-            raise UsageError(f"measure {name!r} takes no cutoff, got {text.strip()!r}")
+            raise UsageError(f"measure {name!r} takes no cutoff, got {shown!r}")
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
-            raise UsageError(f"the cutoff of {text.strip()!r} must be a whole number from 1 up")
-        return cls(name, int(cutoff))
+            raise UsageError(f"the cutoff of {shown!r} must be a whole number from 1 up")
+        return cls(name, int(cutoff), parameters)
+
+
+def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, float], ...]:
+    """`p=0.5` → those that differ from their default, in the kind's order. Raises UsageError."""
+    given: dict[str, float] = {}
+    for part in text.split(",") if text.strip() else ():
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name not in kind.parameters:
+            takes = ", ".join(f"{each}={it.default:g}" for each, it in kind.parameters.items()) or "none"
+            raise UsageError(f"measure {shown!r}: no parameter {name!r}; {kind.name} takes: {takes}")
+        if name in given:
+            raise UsageError(f"measure {shown!r} gives {name!r} twice")
+        allowed = kind.parameters[name]
+        try:
+            given[name] = float(value)
+        except ValueError:
+            given[name] = math.nan
+        if not (math.isfinite(given[name]) and allowed.allows(given[name])):
+            raise UsageError(f"measure {shown!r}: {name} must be a number {allowed.bounds}, got {value!r}")
+    return tuple(
+        (name, given[name])
+        for name, each in kind.parameters.items()
+        if name in given and given[name] != each.default
+    )
+
+
+_SEVERAL_CUTOFFS = re.compile(r"([^,@{}()]+(?:\([^()]*\))?)@\{([^{}]*)\}")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
-    """`"ndcg@5,recall@{1,3,5},mrr"` → measures in that order, each once."""
-    expanded = re.sub(
-        r"([a-z_]+)@\{([0-9,\s]*)\}",
-        lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")),
-        text.lower(),
+    """`"ndcg@5,f1@{1,3,5},rbp(p=0.5)@10,mrr"` → measures in that order, each once."""
+    expanded = _SEVERAL_CUTOFFS.sub(
+        lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")), text.lower()
     )
-    names = [name for name in expanded.split(",") if name.strip()]
+    names = [name for name in re.split(r",(?![^(]*\))", expanded) if name.strip()]
     if not names:
         raise UsageError("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr")
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
@@ -157,14 +252,14 @@ def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
 
 def ceilings(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """For the measures that a question may keep below their range: the best that each question allows."""
-    return {
-        each: each.kind.ceiling(judged, each.cutoff) for each in measures if each.kind.ceiling is not None
-    }
+    found = {each: each.ceiling(judged) for each in measures}
+    return {each: column for each, column in found.items() if column is not None}
 
 
 def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """For the measures whose mean pools counts, how much each question weighs in it."""
-    return {each: each.kind.weight(judged, each.cutoff) for each in measures if each.kind.weight is not None}
+    found = {each: each.weight(judged) for each in measures}
+    return {each: column for each, column in found.items() if column is not None}
 
 
 def defined(judged: Judged, values: NDArray[np.float64]) -> Column:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures.base import (
     Column,
+    Parameter,
     added_up,
     defined,
     divided,
@@ -140,7 +141,12 @@ def average_precision_over_hits(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(found, hits(judged, cutoff)))
 
 
-@measure("contest_map", source="science-QA contest's rule (its cutoff is 3)", scores_no_gold=True)
+@measure(
+    "contest_map",
+    source="science-QA contest's rule (its cutoff is 3)",
+    scores_no_gold=True,
+    leaves_out_missing=True,
+)
 def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     """Average precision over the hits in the first k of the list as submitted, duplicates and all; a question
     without gold scores 1 where nothing was retrieved, else 0; one without a prediction is left out.
@@ -149,6 +155,27 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     found = divided(_precision_at_hits(relevant), relevant.sum(axis=1))
     values = np.where(judged.relevant > 0, found, (judged.retrieved == 0).astype(np.float64))
     return np.where(judged.answered, values, np.nan)
+
+
+def _best_rbp(judged: Judged, cutoff: int | None, p: float) -> Column:
+    return np.asarray(1 - p ** within_cutoff(judged, cutoff))
+
+
+@measure(
+    "rbp",
+    cutoff="optional",
+    source="Moffat & Zobel (2008)",
+    ceiling=_best_rbp,
+    parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
+)
+def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
+    """(1 − p) times the sum of p^(rank − 1) over the relevant ranks (within k): what a reader finds who goes
+    on to the next rank with probability p.
+
+    With n relevant entities no list exceeds 1 − p^n. Relevant is any grade above 0.
+    """
+    relevant = judged.grades[:, :cutoff] > 0
+    return defined(judged, (1 - p) * added_up(relevant * p ** np.arange(relevant.shape[1])))
 
 
 def _dcg(gains: NDArray[np.float64]) -> Column:

@@ -18,17 +18,25 @@ BESIDE = (
     ),
     ("throughput", "0–∞", "Questions a second of the whole batch (questions_per_second).", "always reported"),
 )
+CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
 
 
 def listed() -> list[tuple[str, str, str, str]]:
     """(spelling, range, definition, source) of every measure, then of what is reported beside them."""
-    kinds = [(spelling(each), span(each), each.definition, each.source) for each in KINDS.values()]
+    kinds = [(spelling(each), span(each), defined(each), each.source) for _, each in KINDS.items()]
     return [*kinds, *BESIDE]
 
 
 def spelling(kind: MeasureKind) -> str:
-    """`ndcg@k`, `mrr[@k]` where the cutoff may be left out, `rprec` where there is none."""
-    return kind.name + {"required": "@k", "optional": "[@k]", "none": ""}[kind.cutoff]
+    """`ndcg@k`, `mrr[@k]` where the cutoff may be left out, `rprec` where there is none, `rbp[(p=0.8)]…`."""
+    given = ",".join(f"{name}={each.default:g}" for name, each in kind.parameters.items())
+    return kind.name + (f"[({given})]" if given else "") + CUTOFFS[kind.cutoff]
+
+
+def defined(kind: MeasureKind) -> str:
+    """The definition, then its parameters."""
+    more = (f"{name}: {each.meaning}, {each.bounds}." for name, each in kind.parameters.items())
+    return " ".join((kind.definition, *more))
 
 
 def span(kind: MeasureKind) -> str:
@@ -43,7 +51,8 @@ def reference() -> str:
         "# Measures",
         "",
         "Made from the registry by `uv run python -m tiny_graph_rag.measures.reference`; `measures` lists",
-        'the same, `--measures "ndcg@5,recall@{1,3,5,10},mrr"` chooses. [@k] may be left out.',
+        'the same, `--measures "ndcg@5,recall@{1,3,5,10},mrr"` chooses. What stands in square',
+        "brackets may be left out.",
         "",
         "A question without gold is undefined (null in files, in no mean) unless the definition says else;",
         "one that retrieved nothing scores 0. Every mean has the number of questions behind it and a 95 %",

@@ -8,7 +8,7 @@ the further the sample is from two values. A sample of one value says nothing of
 points are the value and the ends of the measure's range, as Wilson has it for ten hits of ten.
 
 Why not the bootstrap: where nearly every question scores the same, most resamples hold no other question and
-the interval has hardly any width. benchmarks/coverage.py measures both. Sources: Wilson, Probable Inference
+the interval has hardly any width. benchmarks/intervals.py measures both. Sources: Wilson, Probable Inference
 (1927); the two-point match is the first step of Gauss-Christoffel quadrature (Golub & Welsch 1969).
 
 Pooled (micro) means are linearised: each question's influence is weight · (value − mean) / mean weight.
@@ -42,7 +42,7 @@ class Mean:
     values cannot tell (none, or one value of a measure without bounds). n: the questions behind it.
 
     method: `wilson` (at most two values), `matched` (more), `none`. reliable: whether the interval held the
-    truth in at least 93 % of simulated samples of this size and shape (benchmarks/coverage.py).
+    truth in at least 93 % of simulated samples of this size and shape (benchmarks/intervals.py).
     """
 
     mean: float

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.tokens import tokens
 
@@ -26,8 +26,7 @@ class TextMatch:
 
     def __post_init__(self) -> None:
         if self.kind not in MATCHES:
-            hint = nearest(self.kind, MATCHES) or "."
-            raise UsageError(f"unknown --match {self.kind!r}{hint} Choices: {', '.join(MATCHES)}")
+            raise unknown("--match", self.kind, MATCHES)
         if not 0 < self.threshold <= 1:
             raise UsageError(f"--rouge-threshold must be above 0 and at most 1, got {self.threshold}")
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import csv_text
+from tiny_graph_rag.report.reports import Files, report
 
 Json = dict[str, Any]
 Row = dict[str, Any]
@@ -35,7 +36,13 @@ COMPARED = (
 )
 
 
-def csv_files(document: Document) -> Iterator[tuple[str, bytes]]:
+@report("csv", "a row a question, and a row a slice and measure")
+def tables(documents: Sequence[Document]) -> Files:
+    for each in documents:
+        yield from csv_files(each)
+
+
+def csv_files(document: Document) -> Files:
     content = document.content
     if document.has_questions:
         yield f"{document.name}-questions.csv", _written(*_questions(content))

@@ -9,13 +9,15 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from string import Template
 from typing import Any
 
 from tiny_graph_rag.messages import catalogue, spoken
+from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.page_packing import page_data, script_json
+from tiny_graph_rag.report.reports import Files, report
 
 Json = dict[str, Any]
 
@@ -32,6 +34,23 @@ RESULT_SCRIPTS = (
     "list.js",
     "main.js",
 )
+
+
+@report("html", "a page to look through in a browser, without a network")
+def pages(documents: Sequence[Document]) -> Files:
+    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
+    or get their own where there is none."""
+    results = [each for each in documents if each.has_questions]
+    studies = [each for each in documents if not each.has_questions]
+    for each in results or studies:
+        others = [other.content for other in studies] if results else []
+        peers = {
+            other.name: other.content
+            for other in results
+            if other is not each
+            and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
+        }
+        yield f"{each.name}.html", results_page(each.content, others, peers).encode()
 
 
 def results_page(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import markdown_text, three, verdict_words
+from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.study.gates import SPEEDS, speeds
+
+
+@report("md", "one Markdown file, method by method where several")
+def markdown_file(documents: Sequence[Document]) -> Files:
+    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
+    yield f"{name}.md", markdown(documents).encode()
 
 
 def markdown(documents: Sequence[Document]) -> str:
@@ -32,8 +41,13 @@ def _methods(results: Sequence[Document]) -> list[str]:
         for each in results[0].content["summary"]["measures"]
         if all(each in other.content["summary"]["measures"] for other in results)
     ]
-    rows = [[markdown_text(each.name), *cells(each.content["summary"], measures)] for each in results]
-    lines = ["# Method by method", "", *table_of(["results", *measures], rows)]
+    speed = [_speed_of(each.content["summary"]) for each in results]
+    names = [name for name in SPEEDS if any(name in each for each in speed)]
+    rows = [
+        [markdown_text(each.name), *cells(each.content["summary"], measures), *_speed_cells(mine, names)]
+        for each, mine in zip(results, speed, strict=True)
+    ]
+    lines = ["# Method by method", "", *table_of(["results", *measures, *names], rows)]
     shas = {each.content["dataset"]["sha256"] for each in results}
     if len(shas) > 1:
         lines += ["These results come from different gold sets: their means can't be compared.", ""]
@@ -47,6 +61,10 @@ def _methods(results: Sequence[Document]) -> list[str]:
     ]
     note = "By the mean alone; `compare` says which differences are more than chance."
     return [*lines, "## Best per slice", "", *table_of(["slice", *measures], best), note, ""]
+
+
+def _speed_of(summary: Json) -> dict[str, float]:
+    return speeds(summary.get("latency") or {}, summary.get("questions_per_second"))
 
 
 def _best(results: Sequence[Document], parts: Sequence[Json | None], measure: str) -> str:
@@ -98,7 +116,7 @@ SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty",
 def result(document: Document, level: int) -> list[str]:
     content, summary = document.content, document.content["summary"]
     title = content["dataset"]["name"] if level == 1 else document.name
-    lines = [titled(title, level), _facts(content), ""]
+    lines = [titled(title, level), _facts(content), "", *_made(content)]
     measures = list(summary["measures"])
     rows = [[each, *mean_cells(mean)] for each, mean in summary["measures"].items()]
     lines += table_of(["measure", "mean", "95 % interval", "n"], rows)
@@ -112,6 +130,22 @@ def result(document: Document, level: int) -> list[str]:
     lines += _verdicts(summary, level + 1)
     lines += _recommendations(summary, level + 1)
     return lines + _worst(content, level + 1)
+
+
+def _made(content: Json) -> list[str]:
+    """When and by which command a file was made, and the settings that are not the default."""
+    made = content.get("made") or {}
+    foreign = content["kind"] == "score"  # a foreign run was not made by these settings
+    settings = {} if foreign else changed_settings(content.get("config") or {})
+    changed = [f"{name} = {value}" for name, value in settings.items()]
+    parts = [
+        f"Made {markdown_text(str(made['at']))}" if made.get("at") else "",
+        f"by {markdown_text(str(made['command']), 600)}" if made.get("command") else "",
+    ]
+    lines = [" ".join(part for part in parts if part)]
+    if changed:
+        lines.append(f"Settings that are not the default: {markdown_text('; '.join(changed), 900)}")
+    return [line for each in lines if each for line in (each, "")]
 
 
 def _facts(content: Json) -> str:
@@ -181,7 +215,9 @@ def _waterfall(summary: Json, level: int) -> list[str]:
     steps = summary.get("waterfall") or []
     if not steps:
         return []
-    gold = {each["step"]: each["recall"] for each in summary.get("waterfall_gold_seeds") or []}
+    named = (summary.get("linking") or {}).get("questions", 0)
+    spoken = summary.get("waterfall_gold_seeds") or [] if 2 * named >= summary["scored"] else []
+    gold = {each["step"]: each["recall"] for each in spoken}
     rows = [
         [
             each["step"],
@@ -191,7 +227,7 @@ def _waterfall(summary: Json, level: int) -> list[str]:
         ]
         for each in steps
     ]
-    head = ["step", "recall", "points lost", *(["from gold seeds"] if gold else [])]
+    head = ["step", "recall", "points lost", *([f"from gold seeds (n {named:,})"] if gold else [])]
     return [titled("Where recall is lost", level), *table_of(head, rows)]
 
 
@@ -266,6 +302,19 @@ def sweep(document: Document) -> list[str]:
     return lines
 
 
+def _speeds(systems: Sequence[Json]) -> list[str]:
+    """Seconds a question and questions a second, of the systems that say."""
+    names = [name for name in SPEEDS if any(name in (each.get("speed") or ()) for each in systems)]
+    if not names:
+        return []
+    rows = [[markdown_text(each["name"]), *_speed_cells(each.get("speed") or {}, names)] for each in systems]
+    return table_of(["system", *names], rows)
+
+
+def _speed_cells(speed: Mapping[str, float], names: Iterable[str]) -> list[str]:
+    return [f"{speed[name]:.3g}" if name in speed else "–" for name in names]
+
+
 def _mark(row: Json) -> str:
     return " ?" if row.get("reliable") is False else ""
 
@@ -280,6 +329,7 @@ def comparison(document: Document) -> list[str]:
     ]
     if differs:
         lines += table_of(["differs", *names], differs)
+    lines += _speeds(document.content["systems"])
     for measure, rows in document.content["measures"].items():
         table = []
         for row in rows:

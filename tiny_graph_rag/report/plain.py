@@ -12,6 +12,20 @@ TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
+def without_controls(text: str) -> str:
+    """`text` less what a terminal would obey or hide: control signs (but line ends and tabs), C1, bidi marks.
+
+    Names from graphs and answers pass through here on their way to any terminal, pipe or log.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        sign
+        for sign in text
+        if sign in "\n\t" or sign in _KEPT_INVISIBLE or unicodedata.category(sign) not in ("Cc", "Cf", "Cs")
+    )
+
+
 def one_line(text: str, most: int = 200) -> str:
     """`text` in one line without control signs, terminal commands or marks that turn its direction.
 
@@ -43,7 +57,11 @@ def three(value: float | None) -> str:
 def verdict_words(question: dict[str, Any]) -> str:
     """`hit 2`, `no seed 1 (Westphail, hid)`: how many of the question's references met which end; where
     nothing was found to start from, what was looked for."""
-    ends = [each.get("verdict") or "not judged" for each in question["references"]]
+    missed = set(question.get("fn") or ())
+    ends = [
+        each.get("verdict") or ("missed" if each["name"] in missed else "hit")
+        for each in question["references"]
+    ]
     counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
     tried = next((each["tried"] for each in question["references"] if each.get("tried")), ())
     sought = (

@@ -1,7 +1,8 @@
 """Reports by name: what `--report html,md,csv,png,svg` writes.
 
-A report takes documents and gives files, (path, content) each; it computes nothing. To add one, write a
-function of the same kind and name it in REPORTS.
+A report takes documents and gives files, (path, content) each; it computes nothing. To add one, write such a
+function under `@report(…)` in a module of this folder, or in another package with an entry point in the group
+`tiny_graph_rag.reports`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
-from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import check_writable, write_atomically
+from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.document import Document
 
 
@@ -24,66 +27,27 @@ class ReportError(TinyGraphRagError):
 Files = Iterator[tuple[str, bytes]]
 Report = Callable[[Sequence[Document]], Files]
 
-
-def _html(documents: Sequence[Document]) -> Files:
-    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
-    or get their own where there is none."""
-    from tiny_graph_rag.report.html import results_page
-
-    results = [each for each in documents if each.has_questions]
-    studies = [each for each in documents if not each.has_questions]
-    for each in results or studies:
-        others = [other.content for other in studies] if results else []
-        peers = {
-            other.name: other.content
-            for other in results
-            if other is not each
-            and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
-        }
-        yield f"{each.name}.html", results_page(each.content, others, peers).encode()
+REPORTS: Registry[Report] = Registry(
+    "report", "tiny_graph_rag.report", first=("html", "markdown", "csv_files")
+)
+R = TypeVar("R", bound=Report)
 
 
-def _markdown(documents: Sequence[Document]) -> Files:
-    """One file, method by method where there are several."""
-    from tiny_graph_rag.report.markdown import markdown
+def report(name: str, line: str) -> Callable[[R], R]:
+    """Register a report. line: what it writes, for `--help` and the docs."""
 
-    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
-    yield f"{name}.md", markdown(documents).encode()
+    def register(write: R) -> R:
+        REPORTS.add(name, write, write)
+        return write
 
-
-def _csv(documents: Sequence[Document]) -> Files:
-    from tiny_graph_rag.report.csv_files import csv_files
-
-    for each in documents:
-        yield from csv_files(each)
-
-
-def _png(documents: Sequence[Document]) -> Files:
-    from tiny_graph_rag.report.plots import picture_files
-
-    return picture_files(documents, "png")
-
-
-def _svg(documents: Sequence[Document]) -> Files:
-    from tiny_graph_rag.report.plots import picture_files
-
-    return picture_files(documents, "svg")
-
-
-REPORTS: dict[str, Report] = {"html": _html, "md": _markdown, "csv": _csv, "png": _png, "svg": _svg}
-
-
-_ENDINGS = ", ".join(f".{each}" for each in REPORTS)
+    return register
 
 
 def check_reports(names: Sequence[str]) -> None:
     """Refuse an unknown report before any work. Raises UsageError."""
     for each in names:
         if each not in REPORTS:
-            known = tuple(REPORTS)
-            raise UsageError(
-                f"unknown report {each!r}{nearest(each, known) or '.'} Choices: {', '.join(known)}"
-            )
+            raise REPORTS.unknown(each)
 
 
 def write_reports(
@@ -104,9 +68,8 @@ def write_reports(
     names = list(dict.fromkeys(names))
     as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
     if target is not None and not as_file and target.is_file():
-        raise UsageError(
-            f"{target}: wanted a folder for the reports, or a file that ends as one ({_ENDINGS})"
-        )
+        endings = ", ".join(f".{each}" for each in REPORTS)
+        raise UsageError(f"{target}: wanted a folder for the reports, or a file that ends as one ({endings})")
     if as_file and target is not None and target.suffix[1:] not in names:
         raise UsageError(
             f"{target}: --report {','.join(names)} does not write this; add --report {target.suffix[1:]}"

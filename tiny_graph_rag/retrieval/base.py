@@ -2,6 +2,8 @@
 
 A retriever takes linked questions and returns a Run: for each question a ranked list of entities. Ours and
 foreign ones return the same Run, so everything after it (measures, diagnosis, reports) works for all.
+To add one, write a Retriever under `@retriever(…)` in a module of this folder, or in another package with an
+entry point in the group `tiny_graph_rag.retrievers`.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Run
 
 if TYPE_CHECKING:
@@ -76,6 +79,7 @@ class Retriever(ABC):
     """Ranks the entities of one graph. Made once for a task, asked with many questions."""
 
     name: ClassVar[str]
+    """Set by its registration."""
     argument: ClassVar[str] = ""
     """How the argument is shown where retrievers are listed; "" where it takes none."""
     batch: ClassVar[int] = 512
@@ -116,3 +120,18 @@ class Retriever(ABC):
         there is nothing to share: the caller then makes a retriever for each limit.
         """
         return None
+
+
+RETRIEVERS: Registry[type[Retriever]] = Registry("retriever", "tiny_graph_rag.retrieval", first=("bfs",))
+R = TypeVar("R", bound=Retriever)
+
+
+def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
+    """Register a Retriever class. line: what it does, for `--help` and the docs."""
+
+    def register(made: type[R]) -> type[R]:
+        made.name = name
+        RETRIEVERS.add(name, made, made)
+        return made
+
+    return register

@@ -16,15 +16,14 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 
+@retriever("bfs-plain", "walks from the seeds; nearest first, then by name")
 class PlainBfsRetriever(Retriever):
     """Hop, then name. The score is 1 / (1 + hop), in (0, 1]."""
-
-    name: ClassVar[str] = "bfs-plain"
 
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
@@ -48,6 +47,7 @@ class PlainBfsRetriever(Retriever):
         return (deepest.where(deepest.hops <= each) for each in hops)
 
 
+@retriever("oracle", "the references first: the ceiling of any ranking")
 class OracleRetriever(Retriever):
     """The gold set's references first, highest grade first, then hop and name; all within the hops.
 
@@ -55,8 +55,6 @@ class OracleRetriever(Retriever):
     no `seed_entities`, its linked ones) it walks from the seeds that the gold set names. The score is
     (1 + grade) / (1 + highest grade), for the others 1 / (1 + highest grade) / (1 + hop).
     """
-
-    name: ClassVar[str] = "oracle"
 
     def __init__(self, task: Task, examples: EvalSet, judgments: Judgments) -> None:
         self.candidates = Candidates(task)
@@ -91,6 +89,7 @@ class OracleRetriever(Retriever):
 RANK_OFFSET = 60  # the constant of the paper; damps how much the very first ranks count
 
 
+@retriever("hybrid", "reciprocal rank fusion, as hybrid:bfs+bm25")
 class HybridRetriever(Retriever):
     """Reciprocal rank fusion: the sum of 1 / (60 + rank) over the retrievers that return an entity.
 
@@ -99,7 +98,6 @@ class HybridRetriever(Retriever):
     Source: Cormack, Clarke & Büttcher, Reciprocal rank fusion (SIGIR 2009).
     """
 
-    name: ClassVar[str] = "hybrid"
     argument: ClassVar[str] = "NAME+NAME"
 
     def __init__(self, task: Task, parts: Sequence[Retriever]) -> None:
@@ -159,6 +157,7 @@ class HybridRetriever(Retriever):
         return replace(run, walks=walks)
 
 
+@retriever("run", "what another program ranked, as run:FILE")
 class RunFileRetriever(Retriever):
     """A foreign run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
 
@@ -166,7 +165,6 @@ class RunFileRetriever(Retriever):
     graph does not have are refused, for leaving them out would move the others up; `score` counts them.
     """
 
-    name: ClassVar[str] = "run"
     argument: ClassVar[str] = "FILE"
     walks: ClassVar[bool] = False
 

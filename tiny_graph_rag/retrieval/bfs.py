@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from os import cpu_count
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
-from tiny_graph_rag.retrieval.base import Reason, Retriever, Task
+from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import LAST_HOP, Candidates
 from tiny_graph_rag.retrieval.cheapest import Mention, Ranked, Walker
 from tiny_graph_rag.retrieval.filters import Filters
@@ -36,10 +36,9 @@ THREADED_FROM = 64  # questions; fewer are not worth a second thread
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
+@retriever("bfs", "walks from the seeds, ranked by the cheapest explanation")
 class BfsRetriever(Retriever):
     """Every entity within the hops by what its cheapest explanation costs: 1 / (1 + energy), in (0, 1]."""
-
-    name: ClassVar[str] = "bfs"
 
     def __init__(self, task: Task) -> None:
         graph, config = task.graph, task.config
@@ -235,8 +234,8 @@ def mentions_of(question: LinkedQuestion) -> list[Mention]:
         shares = spans.setdefault((seed.start, seed.end, seed.mention), {})
         shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
     return [
-        Mention(tuple(sorted(shares)), tuple(shares[each] / sum(shares.values()) for each in sorted(shares)))
-        for shares in spans.values()
+        Mention(tuple(sorted(shares)), tuple(shares[each] / total for each in sorted(shares)))
+        for shares, total in ((each, sum(each.values())) for each in spans.values())
     ]
 
 

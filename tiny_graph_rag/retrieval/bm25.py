@@ -10,12 +10,14 @@ import numpy as np
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.retrieval.text_index import MILLI, TextIndex, content_stems
+from tiny_graph_rag.retrieval.reading import tokens
+from tiny_graph_rag.retrieval.text_index import MILLI, TextIndex, content_stem
 from tiny_graph_rag.run import Run
 
 
+@retriever("bm25", "text search over names, descriptions and relations")
 class Bm25Retriever(Retriever):
     """BM25F over what the graph says of an entity, by stems and without function words.
 
@@ -24,7 +26,6 @@ class Bm25Retriever(Retriever):
     The probabilistic relevance framework: BM25 and beyond (2009).
     """
 
-    name: ClassVar[str] = "bm25"
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task) -> None:
@@ -39,7 +40,9 @@ class Bm25Retriever(Retriever):
 
     def _ranked(self, question: LinkedQuestion) -> Run:
         bits = np.zeros(len(self.candidates.graph), dtype=np.int64)
-        for stem in set(content_stems(question.text)):  # whole numbers: in any order
+        words, _ = tokens(question.text)
+        stems = {stem for word in words.values() if (stem := content_stem(word)) is not None}
+        for stem in stems:  # whole numbers: in any order
             found = self.index.bits(stem)
             bits[found.entities] += found.bits
         entities = np.flatnonzero(bits).astype(np.int32)

@@ -120,7 +120,7 @@ class Walker:
             if rows == kernel.OVERFLOW:
                 self._room(4 * self._capacity)
         self._unmark(reading)
-        prepared.ended(self._clock[6] - others)
+        prepared.ended(self._clock[kernel.THETA] - others)
         entities, hops, keys, masks, walks = self._found
         return Ranked(
             np.array(entities[:rows], dtype=np.int32),
@@ -148,13 +148,15 @@ class Walker:
 
     def _mark(self, reading: Reading) -> None:
         """Write the slots that types, relations and entities fill where the kernel reads them."""
-        clock = self._clock
-        if max(clock[0], clock[1], clock[5]) > LAST_TICK:
-            for marks in (self._marks, *self._evidence[1:5]):
+        clock, counts = self._clock, (kernel.BASE, kernel.SEARCH, kernel.TICK)
+        if max(clock[each] for each in counts) > LAST_TICK:
+            first, last = kernel.RELATION_MARK, kernel.ENTITY_SLOTS
+            for marks in (self._marks, *self._evidence[first : last + 1]):
                 marks[:] = self._zeros(len(marks), np.int32)
-            clock[0] = clock[1] = clock[5] = 0
-        clock[0] += 1
-        base = clock[0]
+            for each in counts:
+                clock[each] = 0
+        clock[kernel.BASE] += 1
+        base = clock[kernel.BASE]
         types, relation_mark, relation_slots, entity_mark, entity_slots, _, entity_types = self._evidence
         for place, slot in enumerate(reading.slots):
             bit = 1 << place
@@ -168,9 +170,9 @@ class Walker:
     def _unmark(self, reading: Reading) -> None:
         for slot in reading.slots:
             for each in slot.types:
-                self._evidence[0][each] = 0
+                self._evidence[kernel.TYPE_SLOTS][each] = 0
             for each in slot.found.entity_types:
-                self._evidence[6][each] = 0
+                self._evidence[kernel.ENTITY_TYPE_SLOTS][each] = 0
 
     def _room(self, states: int) -> None:
         self._capacity = states

@@ -11,7 +11,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
-from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import Run
@@ -20,6 +20,7 @@ TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every 
 DIGITS = 6  # kept of a cosine: more would depend on how the machine splits a product
 
 
+@retriever("dense", "nearest by an API's embeddings")
 class DenseRetriever(Retriever):
     """Cosine between question and entity (name, aliases, type, description, relations in words).
 
@@ -27,7 +28,6 @@ class DenseRetriever(Retriever):
     score is the cosine, in [-1, 1], to six digits.
     """
 
-    name: ClassVar[str] = "dense"
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task, embedder: Embedder) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tiny_graph_rag.config.sections import Ranking
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.reading import Reading, Slot
+from tiny_graph_rag.retrieval.reading import ONE_OF_SEEDS, OTHERS, Reading, Slot
 from tiny_graph_rag.retrieval.word_claims import milli
 from tiny_graph_rag.run import NO_STEP
 
@@ -56,9 +56,11 @@ def reasons(
         on_head = reading.head == 0 or bool(told & reading.head)
         mask |= low | new
         last = kind
+    if not steps and reading.asks == ONE_OF_SEEDS:
+        return [Reason("one of those that the question offers", (), 0.0)]
     if not steps:
         mask = sum(1 << each for each, slot in enumerate(reading.slots) if _tells(graph, slot, None, entity))
-        if reading.asks and not (mask & reading.head if reading.head else mask):
+        if reading.asks == OTHERS and not (mask & reading.head if reading.head else mask):
             parts.append(
                 Reason("named in the question, which asks for something else", (), ranking.off_focus)
             )

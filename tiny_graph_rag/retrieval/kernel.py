@@ -25,6 +25,7 @@ WIDER = 500  # thousandths by which the bound is raised at least: fewer passes, 
 MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OVERFLOW = -1
+OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 
 # States, records and an entity's marks lie in one block each, a row after another: what belongs to one lies
 # together in memory, and a compiled call hands over one array. A state or record is named by where its row
@@ -38,6 +39,13 @@ R_ENT, R_ENERGY, R_MASS, R_FROM, R_EDGE, R_COST, R_MASK, R_FOC, R_LEN, R_GROUP, 
 M_ROW = 8  # marks of an entity; what a tick marks is of the search that has this tick
 SEEN_TICK, SEEN_HEAD, BEST_TICK, BEST_HEAD, SEED_MARK, LEVEL_TICK, LEVEL, QUEUE = range(M_ROW)
 
+# The clock counts across calls. BASE: questions; SEARCH: passes with one bound; TICK: layers. Of the pass at
+# hand: where states and records end, the smallest bound that was cut (CUT), and where theta ended.
+BASE, SEARCH, STATES_END, RECORDS_END, CUT, TICK, THETA = range(7)
+# Evidence: slots that a type fills; whether a relation and an entity are marked for this question (BASE) and
+# the slots that their texts fill; entities' types and the slots that these fill.
+TYPE_SLOTS, RELATION_MARK, RELATION_SLOTS, ENTITY_MARK, ENTITY_SLOTS = range(5)
+ENTITY_TYPE, ENTITY_TYPE_SLOTS = 5, 6
 STEP, AGAINST, UNEXPLAINED, AGAIN, EARLY, OFF_FOCUS, OFF_HEAD, OTHER_SEED = range(8)  # places in `price`
 
 
@@ -46,7 +54,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
 
     theta: the energy up to which explanations are looked for first. It is raised until `depth` entities have
     one, so far hubs are only searched where nearer things don't suffice; the result is the same for any
-    theta. Where it ended stands in clock[6].
+    theta. Where it ended stands in clock[THETA].
     """
     (pointers, seeds, masses, slots) = question
     (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
@@ -54,7 +62,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     (keys, chosen, rest) = out[5:]
     strength = graph[5]
     groups = len(pointers) - 1
-    base = clock[0]
+    base = clock[BASE]
     for i in range(len(seeds)):
         marks[seeds[i] * M_ROW + SEED_MARK] = base
     wanted = depth
@@ -62,17 +70,17 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     if groups > 1:
         slack = left[0] + price[OFF_FOCUS] + price[OFF_HEAD]
     while True:
-        clock[1] += 1
-        clock[2] = 0  # where the states end
-        clock[3] = 0  # where the records end
-        clock[4] = FAR  # the smallest bound that was cut
+        clock[SEARCH] += 1
+        clock[STATES_END] = 0
+        clock[RECORDS_END] = 0
+        clock[CUT] = FAR
         for group in range(groups):
             spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops,
                    theta, slack)  # fmt: skip
-            if clock[4] == OVERFLOW:
+            if clock[CUT] == OVERFLOW:
                 return OVERFLOW
         count = 0
-        for z in range(0, clock[3], R_ROW):
+        for z in range(0, clock[RECORDS_END], R_ROW):
             if marks[records[z + R_ENT] * M_ROW + BEST_HEAD] != z:
                 continue  # a record of an entity that a later mention reached too
             energy, mass, best = settle(z, groups, left, focus, price, records)
@@ -83,11 +91,11 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 chosen[count] = best
                 count += 1
             else:
-                clock[4] = min(clock[4], energy)
-        if count >= wanted or clock[4] >= FAR:
+                clock[CUT] = min(clock[CUT], energy)
+        if count >= wanted or clock[CUT] >= FAR:
             break
-        theta = max(theta + WIDER, clock[4])
-    clock[6] = theta
+        theta = max(theta + WIDER, clock[CUT])
+    clock[THETA] = theta
     if not exclude_seeds:
         for i in range(len(seeds)):
             v = seeds[i]
@@ -101,12 +109,14 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
                 continue
             mine = 0
             if has_words:
-                mine = evidence[6][evidence[5][v]]
-                if evidence[3][v] == base:
-                    mine |= evidence[4][v]
-            energy = left[mine] + (groups - 1) * price[OTHER_SEED]
-            if asks and (mine == 0 or (head and not mine & head)):
-                energy += price[OFF_FOCUS]
+                mine = evidence[ENTITY_TYPE_SLOTS][evidence[ENTITY_TYPE][v]]
+                if evidence[ENTITY_MARK][v] == base:
+                    mine |= evidence[ENTITY_SLOTS][v]
+            energy = 0
+            if asks != ONE_OF_SEEDS:
+                energy = left[mine] + (groups - 1) * price[OTHER_SEED]
+                if asks == OTHERS and (mine == 0 or (head and not mine & head)):
+                    energy += price[OFF_FOCUS]
             keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(masses[i], 1 << 16))
             chosen[count] = -1 - v
             count += 1
@@ -144,43 +154,25 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     )
     (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
     (states, records, marks, temp, clock) = scratch
-    (t_mask, t_cost, t_from, a_mask, a_cost, a_mass, a_from) = temp
-    base = clock[0]
-    search = clock[1]
-    n_states = clock[2]
-    n_records = clock[3]
-    cut = clock[4]
+    (t_mask, t_cost, t_from, a_mask, a_cost, a_mass, a_from) = temp  # ways to leave by a run; arrivals
+    base = clock[BASE]
+    search = clock[SEARCH]
+    n_states = clock[STATES_END]
+    n_records = clock[RECORDS_END]
+    cut = clock[CUT]
     width = len(left)
     off_focus = price[OFF_FOCUS]
     off_head = price[OFF_HEAD]
     unexplained = price[UNEXPLAINED]
-    clock[5] += 1
-    first_tick = clock[5]
+    clock[TICK] += 1
+    first_tick = clock[TICK]
     tick = first_tick
     layer = n_states
-    for i in range(pointers[group], pointers[group + 1]):
-        v = seeds[i]
-        if marks[v * M_ROW + SEEN_TICK] == tick:
-            continue
-        if n_states >= len(states):
-            clock[4] = OVERFLOW
-            clock[5] = tick  # marks of this try must look old to the next
-            return
-        z = n_states
-        n_states += S_ROW
-        states[z + S_ENT] = v
-        states[z + S_MASK] = 0
-        states[z + S_C1] = 0
-        states[z + S_P1] = -1
-        states[z + S_E1] = -1
-        states[z + S_K1] = -2
-        states[z + S_M1] = masses[i]
-        states[z + S_C2] = FAR
-        states[z + S_CHAIN] = -1
-        states[z + S_LEAD] = 1
-        states[z + S_OLDER] = -1
-        marks[v * M_ROW + SEEN_TICK] = tick
-        marks[v * M_ROW + SEEN_HEAD] = z
+    n_states = start(pointers[group], pointers[group + 1], seeds, masses, n_states, states, marks, tick)
+    if n_states == OVERFLOW:
+        clock[CUT] = OVERFLOW
+        clock[TICK] = tick  # marks of this try must look old to the next
+        return
     for length in range(1, hops + 1):
         layer_end = n_states
         tick += 1
@@ -210,20 +202,8 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             last = states[s + S_K2]
                             if cost >= FAR:
                                 continue
-                        free = speaks & ~mask
-                        if last != kind ^ 1:
-                            free &= ~back
-                        low = free & -free
-                        cost += price[STEP]
-                        if speaks == 0:
-                            cost += unexplained
-                        else:
-                            if kind & 1:
-                                cost += price[AGAINST]
-                            if free == 0:
-                                cost += price[AGAIN]
-                            elif (mask & (low - 1)) != low - 1:
-                                cost += price[EARLY]
+                        low = filled_by(kind, speaks, mask, last, back)
+                        cost += step_price(kind, speaks, mask, low, price)
                         mask |= low
                         bound = cost + least_left[more * width + mask] - slack
                         if more == 0 and not on_focus:
@@ -309,35 +289,13 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             continue
                         mass = a_mass[p] * units[e] // strength[u]
                         if answers:
-                            z = -1
-                            if marks[at + BEST_TICK] == search:
-                                z = marks[at + BEST_HEAD]
-                            fresh = z < 0 or records[z + R_GROUP] != group
-                            better = fresh
-                            if fresh:
-                                if n_records >= len(records):
-                                    clock[4] = OVERFLOW
-                                    clock[5] = tick  # marks of this try must look old to the next
-                                    return
-                                records[n_records + R_NEXT] = z
-                                z = n_records
-                                n_records += R_ROW
-                                marks[at + BEST_HEAD] = z
-                                marks[at + BEST_TICK] = search
-                                records[z + R_ENT] = v
-                                records[z + R_GROUP] = group
-                                records[z + R_MASS] = mass
-                            elif energy < records[z + R_ENERGY]:
-                                better = True
-                                records[z + R_MASS] = mass
-                            elif energy == records[z + R_ENERGY]:
-                                records[z + R_MASS] += mass
-                                better = length < records[z + R_LEN]
-                                if length == records[z + R_LEN]:
-                                    a = name_rank[u]
-                                    b = name_rank[states[(records[z + R_FROM] >> 1) + S_ENT]]
-                                    better = a < b or (a == b and mask < records[z + R_MASK])
-                            if better:
+                            z = record_of(v, group, search, n_records, mass, energy, records, marks)
+                            if z == OVERFLOW:
+                                clock[CUT] = OVERFLOW
+                                clock[TICK] = tick
+                                return
+                            n_records = max(n_records, z + R_ROW)
+                            if improves(z, energy, mass, length, u, mask, states, records, name_rank):
                                 records[z + R_ENERGY] = energy
                                 records[z + R_FROM] = source
                                 records[z + R_EDGE] = e
@@ -347,47 +305,140 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                                 records[z + R_LEN] = length
                         if not goes_on:
                             continue
-                        last = -1
-                        z = -1
-                        if marks[at + SEEN_TICK] == tick:
-                            z = marks[at + SEEN_HEAD]
-                        while z >= 0 and states[z + S_MASK] != mask:
-                            last = z
-                            z = states[z + S_CHAIN]
-                        if z < 0:
-                            if n_states >= len(states):
-                                clock[4] = OVERFLOW
-                                clock[5] = tick  # marks of this try must look old to the next
-                                return
-                            z = n_states
+                        z = state_of(v, mask, tick, first_tick, n_states, states, marks)
+                        if z == OVERFLOW:
+                            clock[CUT] = OVERFLOW
+                            clock[TICK] = tick
+                            return
+                        if z < n_states:
+                            merge(z, cost, source, e, kind, mass, u, states, name_rank)
+                        else:
                             n_states += S_ROW
-                            states[z + S_ENT] = v
-                            states[z + S_MASK] = mask
                             states[z + S_C1] = cost
                             states[z + S_P1] = source
                             states[z + S_E1] = e
                             states[z + S_K1] = kind
                             states[z + S_M1] = mass
                             states[z + S_C2] = FAR
-                            states[z + S_CHAIN] = -1
-                            states[z + S_LEAD] = last < 0
-                            if last < 0:
-                                states[z + S_OLDER] = (
-                                    marks[at + SEEN_HEAD] if marks[at + SEEN_TICK] >= first_tick else -1
-                                )
-                                marks[at + SEEN_HEAD] = z
-                                marks[at + SEEN_TICK] = tick
-                            else:
-                                states[last + S_CHAIN] = z
-                        else:
-                            merge(z, cost, source, e, kind, mass, u, states, name_rank)
         layer = layer_end
         if n_states == layer_end:
             break
-    clock[2] = n_states
-    clock[3] = n_records
-    clock[4] = cut
-    clock[5] = tick
+    clock[STATES_END] = n_states
+    clock[RECORDS_END] = n_records
+    clock[CUT] = cut
+    clock[TICK] = tick
+
+
+def start(first, last, seeds, masses, n_states, states, marks, tick):
+    """A state for each seed from `first` to `last`, nothing filled; -> where the states end, or OVERFLOW."""
+    for i in range(first, last):
+        v = seeds[i]
+        if marks[v * M_ROW + SEEN_TICK] == tick:
+            continue
+        z = state_of(v, 0, tick, tick, n_states, states, marks)
+        if z == OVERFLOW:
+            return OVERFLOW
+        n_states += S_ROW
+        states[z + S_C1] = 0
+        states[z + S_P1] = -1
+        states[z + S_E1] = -1
+        states[z + S_K1] = -2
+        states[z + S_M1] = masses[i]
+        states[z + S_C2] = FAR
+    return n_states
+
+
+def filled_by(kind, speaks, mask, last, back):
+    """The slot that a step of this kind fills: of those it speaks for, the first empty one; 0 where none is.
+
+    last: the kind of the step before; slots of `back` are only filled by its return.
+    """
+    free = speaks & ~mask
+    if last != kind ^ 1:
+        free &= ~back
+    return free & -free
+
+
+def step_price(kind, speaks, mask, low, price):
+    """What a step costs that fills `low`, before what texts explain of it."""
+    if speaks == 0:
+        return price[STEP] + price[UNEXPLAINED]
+    cost = price[STEP]
+    if kind & 1:
+        cost += price[AGAINST]
+    if low == 0:
+        cost += price[AGAIN]
+    elif (mask & (low - 1)) != low - 1:
+        cost += price[EARLY]
+    return cost
+
+
+def record_of(v, group, search, n_records, mass, energy, records, marks):
+    """The record of v from this mention, a new one behind the last where there is none yet; or OVERFLOW.
+
+    A new one has an energy above `energy`, which `improves` then replaces.
+    """
+    at = v * M_ROW
+    z = -1
+    if marks[at + BEST_TICK] == search:
+        z = marks[at + BEST_HEAD]
+    if z >= 0 and records[z + R_GROUP] == group:
+        return z
+    if n_records >= len(records):
+        return OVERFLOW
+    records[n_records + R_NEXT] = z
+    z = n_records
+    marks[at + BEST_HEAD] = z
+    marks[at + BEST_TICK] = search
+    records[z + R_ENT] = v
+    records[z + R_GROUP] = group
+    records[z + R_MASS] = mass
+    records[z + R_ENERGY] = energy + 1
+    return z
+
+
+def improves(z, energy, mass, length, u, mask, states, records, name_rank):
+    """Count a walk's mass in record z; -> whether the walk is to be shown: it is cheaper, or as cheap and
+    shorter, or comes by the entity first in the house order, or fills the smaller mask."""
+    if energy < records[z + R_ENERGY]:
+        records[z + R_MASS] = mass
+        return True
+    if energy > records[z + R_ENERGY]:
+        return False
+    records[z + R_MASS] += mass
+    if length != records[z + R_LEN]:
+        return length < records[z + R_LEN]
+    a = name_rank[u]
+    b = name_rank[states[(records[z + R_FROM] >> 1) + S_ENT]]
+    return a < b or (a == b and mask < records[z + R_MASK])
+
+
+def state_of(v, mask, tick, first_tick, n_states, states, marks):
+    """The state (v, mask) of this layer, a new one at `n_states` where there is none yet; or OVERFLOW."""
+    at = v * M_ROW
+    last = -1
+    z = -1
+    if marks[at + SEEN_TICK] == tick:
+        z = marks[at + SEEN_HEAD]
+    while z >= 0 and states[z + S_MASK] != mask:
+        last = z
+        z = states[z + S_CHAIN]
+    if z >= 0:
+        return z
+    if n_states >= len(states):
+        return OVERFLOW
+    z = n_states
+    states[z + S_ENT] = v
+    states[z + S_MASK] = mask
+    states[z + S_CHAIN] = -1
+    states[z + S_LEAD] = last < 0
+    if last < 0:
+        states[z + S_OLDER] = marks[at + SEEN_HEAD] if marks[at + SEEN_TICK] >= first_tick else -1
+        marks[at + SEEN_HEAD] = z
+        marks[at + SEEN_TICK] = tick
+    else:
+        states[last + S_CHAIN] = z
+    return z
 
 
 def live(first, states):
@@ -595,7 +646,7 @@ def sort(keys, rest, chosen, count):
 def levels(graph, flags, seeds, longest, marks, clock):
     """Mark the entities so near to a seed that `hop_of` finds every other's hop by a look at its slots."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
-    base = clock[0]
+    base = clock[BASE]
     count = 0
     for i in range(len(seeds)):
         v = seeds[i]
@@ -624,7 +675,7 @@ def levels(graph, flags, seeds, longest, marks, clock):
 def hop_of(graph, flags, v, length, longest, marks, clock):
     """Fewest steps from a seed to v, which a walk of `length` steps reaches."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
-    base = clock[0]
+    base = clock[BASE]
     if marks[v * M_ROW + LEVEL_TICK] == base:
         return marks[v * M_ROW + LEVEL]
     near = longest - 2 if longest > 2 else 0
@@ -668,4 +719,7 @@ def write(rows, hops, entities, states, records, keys, chosen, rest, out):
                 source = states[s + S_P1]
 
 
-CALLED = (spread, live, merge, settle, damped, border, sort, levels, hop_of, write)
+CALLED = (
+    state_of, start, filled_by, step_price, record_of, improves, spread, live, merge, settle, damped, border,
+    sort, levels, hop_of, write,
+)  # fmt: skip

@@ -7,14 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from os import cpu_count
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.retrieval.base import Retriever, Task
+from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import Run
 
@@ -32,6 +32,7 @@ BLOCK = 16  # homes side by side: two cache lines of masses an entity
 Home = tuple[tuple[int, float], ...]  # seeds with their shares, which sum to 1; empty without seeds
 
 
+@retriever("pagerank", "personalised PageRank from the seeds")
 class PageRankRetriever(Retriever):
     """Personalised PageRank on all relations that may be walked; entities within the hops are returned.
 
@@ -39,8 +40,6 @@ class PageRankRetriever(Retriever):
     entity without relations always. Relations are followed by their weights. The scores of the whole graph
     sum to 1. Source: Haveliwala, Topic-sensitive PageRank (2002).
     """
-
-    name: ClassVar[str] = "pagerank"
 
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)

@@ -8,13 +8,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config.sections import Ranking
-from tiny_graph_rag.language.function_words import REQUESTS
+from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.words import (
     NOUN_FOLLOWS,
     is_function_word,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 
 ADJACENT = 1
+ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
 
@@ -51,15 +53,15 @@ class Slot:
 class Reading:
     """slots: in the order in which a walk from the seed should fill them. focus, head: bits of slots.
 
-    unexplained: price of a step that nothing speaks for. asks: whether something other than the seeds is
-    asked for.
+    unexplained: price of a step that nothing speaks for. asks: for what: ANYTHING, OTHERS than the seeds, or
+    ONE_OF_SEEDS (`A or B?`).
     """
 
     slots: tuple[Slot, ...] = ()
     focus: int = 0
     head: int = 0
     unexplained: int = 0
-    asks: bool = False
+    asks: int = ANYTHING
 
 
 @dataclass(slots=True)
@@ -121,9 +123,10 @@ class Reader:
             0, len(content) - self.ranking.short_question
         )
         unexplained = max(milli(self.ranking.unexplained_least), price)
-        return Reading(
-            tuple(slots), bits, head, unexplained, bool(slots) and (focus is not None or asking is not None)
-        )
+        asks = OTHERS if slots and (focus is not None or asking is not None) else ANYTHING
+        if EITHER.search(masked):
+            asks = ONE_OF_SEEDS
+        return Reading(tuple(slots), bits, head, unexplained, asks)
 
     def _mentions(self, words: dict[int, str]) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered, then of compactness."""
@@ -230,6 +233,8 @@ def _stand_apart(places: Sequence[int]) -> bool:
 
 
 SEED = "\x00"  # stands for a seed's words while the rest of the question is read
+# `A or B?` asks for one of the seeds.
+EITHER = re.compile(rf"{SEED}\W*\b(?:or|혹은|또는|아니면)\b\W*(?:(?:the|an?)\W+)?{SEED}", re.IGNORECASE)
 NOUN_WORDS = 3  # words of an English noun phrase after which/what: "which frightened young woman"
 
 
@@ -262,12 +267,9 @@ def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
         [(word.start, word.text) for word in words_of(masked)]
         + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
     )
-    while marks and marks[0][1] in REQUESTS:
-        del marks[0]
-    while marks and marks[-1][1] in REQUESTS:
-        del marks[-1]
-    words = {place: text for place, (_, text) in enumerate(marks) if text != SEED}
-    return words, [place for place, (_, text) in enumerate(marks) if text == SEED]
+    texts = without_requests([text for _, text in marks])
+    words = {place: text for place, text in enumerate(texts) if text != SEED}
+    return words, [place for place, text in enumerate(texts) if text == SEED]
 
 
 def question_word(words: dict[int, str], seeds: list[int]) -> int | None:

@@ -3,8 +3,9 @@
 Three sources, in thousandths of bits, so that threads and compilation change nothing:
 told, the words of the question outside its mentions that no relation type claims, by BM25F; named, each
 mention as one unit, by the rarity of the entities whose texts hold all its words; visited, walkers from the
-seeds, who prefer relations that the question speaks of. The more of the question the best explanation leaves
-unexplained, the more bits count: E' = E + price × U × (most bits − bits).
+seeds, who prefer relations that the question speaks of and step over between entities of nearly one name.
+The more of the question the best explanation leaves unexplained, the more bits count:
+E' = E + price × U × (most bits − bits).
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.reading import SEED, Reading, without_seeds
+from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
 
-STEPS = 3  # of the walkers, whatever --hops: what they visit orders, it decides nothing
+STEPS = 4  # of the walkers, whatever --hops: what they visit orders, it decides nothing
 WALKERS = 1 << 30  # in all, whole numbers; a step divides them by whole weights
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
@@ -110,14 +111,19 @@ class TextEvidence:
 
     def _step(self, at: NDArray[np.int32], mass: Column, guide: _Guide) -> tuple[NDArray[np.int32], Column]:
         """Half of the walkers go on, by the weights of the relations; the others go home."""
-        slots = slots_of(self.adjacency, at)
-        if not len(slots) or len(slots) > MOST_SLOTS:
+        joins = self.index.joins
+        slots, beside = slots_of(self.adjacency, at), slots_of(joins, at)
+        if not 0 < len(slots) + len(beside) <= MOST_SLOTS:
             return at[:0], mass[:0]
-        owner = np.repeat(np.arange(len(at)), self.adjacency.degrees[at])
-        weight = guide.weights(self.adjacency.relations[slots])
+        rows = np.arange(len(at))
+        owner = np.concatenate(
+            [np.repeat(rows, np.diff(every.indptr)[at]) for every in (self.adjacency, joins)]
+        )
+        weight = np.concatenate([guide.weights(self.adjacency.relations[slots]), joins.weights[beside]])
         out = np.bincount(owner, weight, len(at)).astype(np.int64)
         flow = (mass[owner] >> 1) * weight // out[owner]
-        arrived = np.bincount(self.adjacency.neighbours[slots], flow)  # whole numbers below 2^53: exact
+        reached = np.concatenate([self.adjacency.neighbours[slots], joins.neighbours[beside]])
+        arrived = np.bincount(reached, flow)  # whole numbers below 2^53: exact
         at = np.flatnonzero(arrived).astype(np.int32)
         return at, arrived[at].astype(np.int64)
 
@@ -162,7 +168,8 @@ class _Guide:
 
 def _stems_outside(question: LinkedQuestion) -> list[str]:
     """Of the question's words outside its mentions, those of content."""
-    return content_stems(without_seeds(question).replace(SEED, " "))
+    words, _ = tokens(without_seeds(question))
+    return [stem for word in words.values() if (stem := content_stem(word)) is not None]
 
 
 def _mentions(question: LinkedQuestion) -> list[list[str]]:

@@ -9,11 +9,11 @@ words not at all.
 from __future__ import annotations
 
 import math
-import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,12 @@ from tiny_graph_rag.columns.arrays import counted
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.traversal import slots_of
+from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
     WORD,
     folded_word,
     is_function_word,
-    is_korean,
     is_question_word,
     keys,
     words_of_name,
@@ -39,6 +39,9 @@ K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations h
 # our sets: own texts at two gain where they are all there is and lose where names are.
 OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
+LONGEST_NAME = 10  # stems; what is longer is a sentence
+MOST_BEARERS = 10  # of one name; more of them are no one thing
+JOINED_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
@@ -50,11 +53,8 @@ def content_stem(written: str) -> str | None:
     word = POSSESSIVE.sub("", folded_word(written))
     if is_function_word(word) or is_question_word(word):
         return None
-    if not word.isascii() and not is_korean(word):
-        word = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
-        if is_function_word(word):
-            return None
-    return keys(word)[-1]
+    word = without_accents(word)
+    return None if is_function_word(word) else keys(word)[-1]
 
 
 def content_stems(text: str) -> list[str]:
@@ -87,6 +87,16 @@ class Bits:
         return int(self.bits[place]) if entity in self.entities[place : place + 1] else 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Joins:
+    """Entities whose names are nearly one: from indptr[i] to indptr[i + 1] those beside entity i, and how
+    much of the longer name's bits is the shorter one's, in thousandths."""
+
+    indptr: Counts
+    neighbours: NDArray[np.int32]
+    weights: Counts
+
+
 NOTHING = Bits(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
 
 
@@ -104,6 +114,7 @@ class TextIndex:
             Postings(kept[f"{name}.offsets"], kept[f"{name}.rows"], kept[f"{name}.counts"])
             for name in ("own", "told", "named")
         )
+        self.joins = Joins(kept["joins.indptr"], kept["joins.neighbours"], kept["joins.weights"])
         lengths = kept["lengths"]
         average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
         self._norm = 1 - B + B * lengths / (average or 1.0)
@@ -238,6 +249,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         "stems.data": stems.data,
         "stems.offsets": stems.offsets,
         "lengths": lengths,
+        **_joins(names, len(graph)),
         **_postings("own", own, range(len(own)), place),
         **_postings("told", told, told_rows, place),
         **_postings("named", names, range(len(names)), place),
@@ -257,4 +269,42 @@ def _postings(
         f"{name}.offsets": np.searchsorted(pairs // width, np.arange(len(place) + 1)).astype(np.int32),
         f"{name}.rows": (pairs % width).astype(np.int32),
         f"{name}.counts": np.minimum(counts, np.iinfo(np.uint16).max).astype(np.uint16),
+    }
+
+
+def _joins(names: Sequence[Sequence[int]], entities: int) -> dict[str, NDArray[Any]]:
+    """Columns of Joins: `Tulsa` and `Tulsa, Oklahoma`, where the shorter name's stems stand together in the
+    longer one and hold a good part of its bits."""
+    bearers: dict[tuple[int, ...], list[int]] = {}
+    often: dict[int, int] = {}
+    for row, stems in enumerate(names):
+        if stems:
+            bearers.setdefault(tuple(stems), []).append(row)
+        for stem in set(stems):
+            often[stem] = often.get(stem, 0) + 1
+    bits = {stem: math.log2(1 + len(names) / count) for stem, count in often.items()}
+    shares: dict[tuple[int, int], int] = {}
+    for row, stems in enumerate(names):
+        if not 0 < len(stems) <= LONGEST_NAME:
+            continue
+        whole = sum(bits[stem] for stem in stems)
+        for start, end in combinations(range(len(stems) + 1), 2):
+            part = tuple(stems[start:end])
+            others = bearers.get(part, ())
+            if not others or len(others) > MOST_BEARERS:
+                continue
+            share = round(MILLI * sum(bits[stem] for stem in part) / whole)
+            if share >= JOINED_FROM:
+                for other in others:
+                    pair = (row, other) if row < other else (other, row)
+                    if other != row:
+                        shares[pair] = max(share, shares.get(pair, 0))
+    pairs = np.array(sorted(shares), dtype=np.int64).reshape(-1, 2)
+    weights = np.array([shares[one, other] for one, other in pairs.tolist()], dtype=np.int64)
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    return {
+        "joins.indptr": np.searchsorted(ends[order, 0], np.arange(entities + 1)),
+        "joins.neighbours": ends[order, 1].astype(np.int32),
+        "joins.weights": np.concatenate([weights, weights])[order],
     }

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.gold import GoldQuestion
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
@@ -18,10 +19,14 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.measures.facts import Facts, RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import Facts, RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Run
 from tiny_graph_rag.scoring.stretches import Stretch, counted
+
+AT_ONCE = 4096  # questions
+CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
 
 
 def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool = False) -> list[str]:
@@ -43,7 +48,7 @@ def stretches(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
-    at_once: int = 4096,
+    at_once: int = AT_ONCE,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
 
@@ -52,12 +57,28 @@ def stretches(
     """
     index = NameIndex.of(graph) if graph is not None else None
     rows = {key: row for row, key in enumerate(graph.entities.ids)} if graph is not None else {}
-    for start in range(0, len(questions), at_once):
-        part = questions[start : start + at_once]
+    for part in _parts(questions, run, at_once):
         if graph is not None and index is not None:
             yield _on_graph(part, run, graph, index, rows)
         else:
             yield _as_strings(part, run, match)
+
+
+def _parts(
+    questions: Sequence[GoldQuestion], run: WrittenRun, at_once: int
+) -> Iterator[Sequence[GoldQuestion]]:
+    """In order; judging takes a table of questions times the longest list, so one with a very long list gets
+    a part of its own, and of a few questions where that is not needed."""
+    start, longest = 0, 0
+    for place, each in enumerate(questions):
+        width = max(len(run.rankings.get(each.id, ())), len(each.grades), len(each.texts), 1)
+        widest = max(longest, width)
+        if place > start and (place - start >= at_once or (place - start + 1) * widest > CELLS_AT_ONCE):
+            yield questions[start:place]
+            start, widest = place, width
+        longest = widest
+    if start < len(questions):
+        yield questions[start:]
 
 
 def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextMatch | None) -> Stretch:
@@ -152,7 +173,14 @@ def _on_graph(
             ],
         )
 
-    return _stretch(questions, run, rankings, judgments, label, facts)
+    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=_borne(judgments))
+
+
+def _borne(judgments: Judgments) -> NDArray[np.bool_]:
+    """(items,): whether any entity can fill the item."""
+    borne = np.zeros(len(judgments.grades), dtype=bool)
+    borne[judgments.pair_items] = True
+    return borne
 
 
 def _stretch(

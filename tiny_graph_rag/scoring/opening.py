@@ -49,6 +49,7 @@ class Opened:
     stretches: Iterable[Stretch]
     gold_name: str
     run_format: str
+    gold_format: str = "trec"
     selection: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
@@ -85,10 +86,13 @@ def _is_large_trec(request: Request) -> bool:
         return False
     if request.run.stat().st_size < LARGE_BYTES:
         return False
+    from tiny_graph_rag.formats.tables import is_trec  # small files need none of it here
+
     for path, fields in ((request.run, 6), (request.gold, 4)):
         with path.open("rb") as stream:
             line = stream.readline(1 << 16)
-        if len(line.split()) != fields or line[:1] in b"{[" or line.startswith(BOM_UTF8):
+        first = line.decode("utf-8", "replace")
+        if line[:1] in b"{[" or line.startswith(BOM_UTF8) or not is_trec(first, fields):
             return False
     return True
 
@@ -117,6 +121,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         stretches(questions, run, graph, match),
         gold.name,
         run.format,
+        gold.format,
         selection,
         _usage(run),
         lambda: notes(run, questions, selected=selection is not None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -34,7 +34,8 @@ class Stretch:
 
     order: the place of each question in the gold set, where stretches come in another order.
     duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
-    entities that fill it, level, item) a reference. names: in place of labels and references.
+    entities that fill it, level, item) a reference. names: in place of labels and references. borne: (items,)
+    whether an entity of the graph bears the reference, None without a graph.
     """
 
     ids: Sequence[str]
@@ -48,6 +49,7 @@ class Stretch:
     order: NDArray[np.int64] | None = None
     duplicates: int = 0
     names: Names | None = None
+    borne: NDArray[np.bool_] | None = None
 
 
 class Collected:
@@ -67,6 +69,7 @@ class Collected:
         self._relevant: list[NDArray[np.int64]] = []
         self._retrieved: list[NDArray[np.int64]] = []
         self._order: list[NDArray[np.int64]] = []
+        self.missing = 0  # questions that the run lacks
         self._summary: Summary | None = None
 
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
@@ -81,6 +84,7 @@ class Collected:
         self._retrieved.append(stretch.judged.retrieved)
         self.tags.extend(stretch.tags or [()] * len(stretch.ids))
         self.groups.extend(stretch.groups or [None] * len(stretch.ids))
+        self.missing += int((~stretch.judged.answered).sum())
         self.latencies.extend(stretch.latency_seconds.values())
         return columns
 
@@ -108,6 +112,14 @@ class Collected:
             )
         beside = Beside(relevant, retrieved, weighing, best, numbered(self.groups))
         return slices(columns, beside, self.tags)
+
+
+def rising(missing: int, measures: Iterable[Measure]) -> list[str]:
+    """A warning where questions that the run lacks raise a mean, by the measure's own definition."""
+    raised = [str(each) for each in measures if each.kind.leaves_out_missing]
+    if not missing or not raised:
+        return []
+    return [f"what the run lacks is left out of {', '.join(raised)} by definition, which may raise the mean"]
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:

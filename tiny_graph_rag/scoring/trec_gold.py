@@ -59,9 +59,10 @@ class GoldTable:
         block = split(raw, 4)
         if block is None or not len(block):
             raise AnotherWay
-        grades = block.column(3).numbers()
-        if not ((grades >= 0) & (grades < 1000) & (grades == np.floor(grades))).all():
+        written = block.column(3)
+        if not _three_digits(written):
             raise AnotherWay
+        grades = written.numbers()
         column, names = block.column(0), block.column(2)
         starts = np.flatnonzero(np.append(True, column.changes()))  # where a question's lines begin (anew)
         heads = column.at(starts)
@@ -97,6 +98,15 @@ class GoldTable:
             np.where(grade > 0, items, NO_ITEM),
             slots,
         )
+
+
+def _three_digits(column: Column) -> bool:
+    """Whether each field is a number of at most three digits, without sign or point."""
+    longest = int(column.lengths.max(initial=0))
+    if longest > 3 or not int(column.lengths.min(initial=1)):
+        return False
+    signs = (column.data[column.starts + np.minimum(at, column.lengths - 1)] for at in range(longest))
+    return all(bool(((each >= ord("0")) & (each <= ord("9"))).all()) for each in signs)
 
 
 def _grouped(hashes: Words) -> tuple[Words, Ints, Ints]:

@@ -10,16 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.verdicts import Verdict
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.trials import Trial
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -35,6 +31,8 @@ REMEDY = {
     "past filters": "There filter options keep references out; loosen them.",
     "within hops": "There references lie farther than --hops.",
     "within depth": "There references were reached but not returned; raise --depth.",
+    "in run": "There the run does not list the references at all: whatever made it did not find them, or "
+    "cut its lists shorter.",
     "room in k": "There questions have more references than k; judge them at a larger --top-k.",
     "recall@k": "There references were retrieved but stand below k. Another --retriever or a vocabulary file "
     "may rank them higher, or a larger --top-k shows them.",
@@ -66,10 +64,43 @@ TRIED_IN_VAIN = (
     "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
     "{before} to {after}."
 )
+TRIED_FOR_OTHERS = (
+    "`{flag}` does not help the questions that lose references here ({n}), but lifts {measure} of all "
+    "questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
+)
 TRIED_AT_A_PRICE = (
     "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
     "costs the others more: over all questions it goes from {whole_before} to {whole_after}."
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One flag tried. verdict: the loss that it was tried against.
+
+    losers: questions that lose references to it. questions: that were asked again, the losers among them.
+    before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
+    the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
+    """
+
+    flag: str
+    verdict: str
+    measure: str
+    losers: int
+    questions: int
+    before: float
+    after: float
+    whole_before: float | None
+    whole_after: float | None
+    won: int
+    lost: int
+
+    @property
+    def gain(self) -> float:
+        """Over the whole gold set where it was asked, else over those asked."""
+        if self.whole_before is not None and self.whole_after is not None:
+            return self.whole_after - self.whole_before
+        return self.after - self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +242,8 @@ def of_trial(trial: Trial) -> Iterator[Recommendation]:
         said = TRIED_AT_A_PRICE
     elif helps:
         said = TRIED_ALL if whole else TRIED_SOME
+    elif whole and trial.gain >= WORTH_SAYING:
+        said = TRIED_FOR_OTHERS
     elif trial.flag.startswith("--hops"):
         said = TRIED_IN_VAIN
     else:

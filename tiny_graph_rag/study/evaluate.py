@@ -18,7 +18,8 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.facts import RelationReference, graph_facts
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
@@ -27,10 +28,8 @@ from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.answer_scores import Answered
-    from tiny_graph_rag.study.perturb import Perturbed
-    from tiny_graph_rag.study.trials import Trial
-
 
 Progress = Callable[[int], None]
 
@@ -46,6 +45,29 @@ class Latency:
     questions_per_second: float
 
     __repr__ = short_repr
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
+    its 95 % paired interval. n: questions that define the measure."""
+
+    mean: float
+    drop: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Perturbed:
+    """altered: questions whose text the kind changed at all. broken: (id, altered text) of those that found
+    less within k. measures: those that are means over questions; pooled ones have no paired interval."""
+
+    kind: str
+    altered: int
+    measures: dict[Measure, Drop]
+    broken: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -66,6 +66,7 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
         returnable=filters.returned,
         excludes_seeds=settings.exclude_seeds,
         scores_cut=settings.min_score > 0,
+        depth=settings.depth,
     )
 
 

@@ -19,6 +19,21 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    unit: str
+    higher_is_better: bool
+
+
+SPEEDS = {
+    "latency.mean": Speed("seconds a question", False),
+    "latency.p50": Speed("seconds a question", False),
+    "latency.p95": Speed("seconds a question", False),
+    "throughput": Speed("questions a second", True),
+}
+LIKE_SPEED = ("latency", "latency.p90", "latency.p99", "questions_per_second")
 _FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
 _DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -48,9 +63,10 @@ class HasDifference(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`recall@5>=0.65`: the measure, how its figure must stand to `limit`."""
+    """`recall@5>=0.65`, `latency.p95<0.5`: the measure or the name of a speed, how its figure must stand to
+    `limit`."""
 
-    measure: Measure
+    measure: Measure | str
     sign: str
     limit: float
 
@@ -86,14 +102,30 @@ def check_basis(basis: str) -> str:
     return basis
 
 
-def hold_floors(gates: Iterable[Gate], means: Mapping[Measure, HasMean], basis: str) -> list[Outcome]:
-    """basis: `mean`, or `interval` for its end on the failing side. An undefined figure fails."""
+def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
+    """The figures of SPEEDS that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
+    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
+    figures["throughput"] = questions_per_second
+    return {name: value for name, value in figures.items() if value is not None}
+
+
+def hold_floors(
+    gates: Iterable[Gate],
+    means: Mapping[Measure, HasMean],
+    basis: str,
+    speed: Mapping[str, float] | None = None,
+) -> list[Outcome]:
+    """basis: `mean`, or `interval` for its end on the failing side; a speed has no interval. An undefined
+    figure fails."""
     outcomes = []
     for gate in gates:
-        found = means[gate.measure]
-        ends = {">": found.low, "<": found.high}
-        figure = found.mean if basis == MEAN else ends[gate.sign[0]]
-        said = "mean" if basis == MEAN else "end of the 95 % interval"
+        if isinstance(gate.measure, str):
+            figure, said = (speed or {}).get(gate.measure, math.nan), SPEEDS[gate.measure].unit
+        else:
+            found = means[gate.measure]
+            ends = {">": found.low, "<": found.high}
+            figure = found.mean if basis == MEAN else ends[gate.sign[0]]
+            said = "mean" if basis == MEAN else "end of the 95 % interval"
         passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
         outcomes.append(
             Outcome(str(gate), passed, f"gate {gate}: {said} {_said(figure)}, {_verdict(passed)}")
@@ -102,18 +134,27 @@ def hold_floors(gates: Iterable[Gate], means: Mapping[Measure, HasMean], basis: 
 
 
 def hold_drops(
-    gates: Iterable[Gate], system: str, differences: Mapping[str, HasDifference], basis: str
+    gates: Iterable[Gate],
+    system: str,
+    differences: Mapping[str, HasDifference],
+    basis: str,
+    faster: Mapping[str, float] | None = None,
 ) -> list[Outcome]:
-    """differences: measure as spelled → system - baseline. A drop is a change for the worse."""
+    """differences: measure as spelled → system - baseline; faster: the same of SPEEDS. A drop is a change for
+    the worse."""
     outcomes = []
     for gate in gates:
-        found = differences[str(gate.measure)]
-        higher = gate.measure.kind.higher_is_better
-        worst = found.low if higher else found.high
-        change = found.difference if basis == MEAN else worst
+        if isinstance(gate.measure, str):
+            speed = SPEEDS[gate.measure]
+            change, higher, said = (faster or {}).get(gate.measure, math.nan), speed.higher_is_better, "drop"
+        else:
+            found = differences[str(gate.measure)]
+            higher = gate.measure.kind.higher_is_better
+            worst = found.low if higher else found.high
+            change = found.difference if basis == MEAN else worst
+            said = "mean drop" if basis == MEAN else "drop at the end of the 95 % interval"
         drop = -change if higher else change
         passed = not math.isnan(drop) and drop <= gate.limit
-        said = "mean drop" if basis == MEAN else "drop at the end of the 95 % interval"
         outcomes.append(
             Outcome(
                 f"{system}: {gate.measure}={gate.limit:g}",
@@ -158,7 +199,11 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
         limit = math.nan
     if not math.isfinite(limit):
         raise UsageError(f"{option}: {found['number'].strip()!r} in {part!r} is no number")
-    return Gate(Measure.parse(found["measure"]), found.groupdict().get("sign") or "=", limit)
+    name = found["measure"].strip().lower()
+    if name in LIKE_SPEED:
+        raise UsageError(f"{option}: wanted one of {', '.join(SPEEDS)} with a speed, got {name!r}")
+    measure = name if name in SPEEDS else Measure.parse(found["measure"])
+    return Gate(measure, found.groupdict().get("sign") or "=", limit)
 
 
 def _said(figure: float) -> str:

@@ -5,53 +5,25 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
-from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.errors import unknown
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.summary import numbered
 from tiny_graph_rag.retrieval import make_retriever
-from tiny_graph_rag.study.evaluate import judge_on_graph
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.evaluate import Evaluation
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
-    its 95 % paired interval. n: questions that define the measure."""
-
-    mean: float
-    drop: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Perturbed:
-    """altered: questions whose text the kind changed at all. broken: (id, altered text) of those that found
-    less within k. measures: those that are means over questions; pooled ones have no paired interval."""
-
-    kind: str
-    altered: int
-    measures: dict[Measure, Drop]
-    broken: tuple[tuple[str, str], ...]
+from tiny_graph_rag.study.evaluate import Drop, Evaluation, Perturbed, judge_on_graph
 
 
 def parse_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Raises UsageError for an unknown kind."""
     for each in names:
         if each not in KINDS:
-            hint = nearest(each, list(KINDS)) or "."
-            raise UsageError(f"--perturb: unknown kind {each!r}{hint} Choices: {', '.join(KINDS)}")
+            raise unknown("--perturb", each, list(KINDS))
     return tuple(dict.fromkeys(names))
 
 

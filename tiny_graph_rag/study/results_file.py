@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.study.gates import speeds
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 DECIDING = ("retrieval", "generation", "openai")  # sections of the settings that change figures
@@ -122,7 +123,7 @@ def read_system(path: Path) -> System:
             {each.name: each.verdict for each in row.references if each.verdict} for row in found.results
         ),
         settings=_settings(found),
-        speed=_speed(found.summary),
+        speed=speeds(found.summary.latency, found.summary.questions_per_second),
         groups=tuple(row.group for row in found.results),
     )
 
@@ -136,12 +137,6 @@ def _settings(found: _Document) -> dict[str, Any]:
         for section in DECIDING
         for name, value in (found.config.get(section) or {}).items()
     } | {"graph": found.graph.name if found.graph else None}
-
-
-def _speed(summary: _Summary) -> dict[str, float]:
-    figures = {f"latency.{name}": summary.latency.get(name) for name in ("mean", "p50", "p95")}
-    figures["throughput"] = summary.questions_per_second
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _column(rows: list[_Question], measure: str) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ asked as a whole, so that what a flag wins on the losers is seen beside what it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,12 @@ from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LLM, make_linker
+from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.retrieval import is_own, make_retriever
-from tiny_graph_rag.study.advice import hops_wanted
+from tiny_graph_rag.study.advice import Trial, hops_wanted
 from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph
 from tiny_graph_rag.study.verdicts import Verdict
 
@@ -34,45 +34,12 @@ RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+pagerank")  # nothing that takes lo
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One flag tried. verdict: the loss that it was tried against.
-
-    losers: questions that lose references to it. questions: that were asked again, the losers among them.
-    before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
-    the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
-    """
-
-    flag: str
-    verdict: str
-    measure: str
-    losers: int
-    questions: int
-    before: float
-    after: float
-    whole_before: float | None
-    whole_after: float | None
-    won: int
-    lost: int
-
-    @property
-    def gain(self) -> float:
-        """Over the whole gold set where it was asked, else over those asked."""
-        if self.whole_before is not None and self.whole_after is not None:
-            return self.whole_after - self.whole_before
-        return self.after - self.before
-
-
 def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
     """Every flag that could help against a loss that occurs, tried; the best retriever of several."""
     config = evaluation.config.retrieval
-    asks = config.linker == LLM or config.retriever.partition(":")[0] in PAYING or "dense" in config.retriever
-    if (
-        asks
-        or is_own(config.retriever)
-        or config.relation_similarity != "words"
-        or len(evaluation.graph) > MOST_ENTITIES
-    ):
+    name = config.retriever
+    asks = asks_model(evaluation.config) or name.partition(":")[0] in PAYING or "dense" in name
+    if asks or is_own(name) or config.relation_similarity != "words" or len(evaluation.graph) > MOST_ENTITIES:
         return ()
     found: dict[str, Trial] = {}
     for verdict, settings in _candidates(evaluation):

@@ -7,9 +7,10 @@ two names of one entity share counts once.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged, matched_in_order
+from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.hops import FreeHops, seed_columns
 
@@ -36,8 +38,9 @@ class Verdict(IntEnum):
     FILTERED = 3
     BEYOND_HOPS = 4
     BELOW_DEPTH = 5
-    RANKED_BELOW_K = 6
-    HIT = 7
+    NOT_IN_RUN = 6
+    RANKED_BELOW_K = 7
+    HIT = 8
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -50,7 +53,9 @@ class Limits:
     passable: (slots,) and returnable: (entities,), False where a filter option keeps a walk from a slot or
     an entity from the ranking; None without filters. onward: the same as passable for the steps after the
     first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds aren't returned.
-    scores_cut: a list may be shorter than what was reached because of a least score.
+    scores_cut: a list may be shorter than what was reached because of a least score. depth: entities that are
+    returned at most, None where nobody knows; what a shorter list of a retriever that doesn't walk lacks is
+    not in the run, and no --depth would bring it.
     """
 
     walks: bool
@@ -60,6 +65,7 @@ class Limits:
     returnable: NDArray[np.bool_] | None = None
     excludes_seeds: bool = False
     scores_cut: bool = False
+    depth: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,6 +123,70 @@ def diagnose(
     return Diagnosis(cutoff, limits, verdicts, ranks, entities, hops, rows, questions)
 
 
+def diagnose_listed(judged: Judged, borne: NDArray[np.bool_], cutoff: int) -> Diagnosis:
+    """Of a run that nobody knows the making of: a relevant item is in the list, or not in the run, or no
+    entity bears its name. borne: (items,)."""
+    questions = np.repeat(np.arange(len(judged)), judged.relevant)
+    at_question, at_rank = np.nonzero(judged.items != NO_ITEM)
+    items = judged.items[at_question, at_rank]
+    ranks = np.zeros(len(borne), dtype=np.int32)
+    rows = np.full(len(borne), -1, dtype=np.int64)
+    ranks[items], rows[items] = at_rank + 1, judged.rows[at_question, at_rank]
+    verdicts = np.where(borne, Verdict.NOT_IN_RUN, Verdict.NOT_IN_GRAPH).astype(np.int8)
+    verdicts[ranks > NO_RANK] = Verdict.HIT
+    verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
+    nothing = np.full(len(borne), NO_ENTITY, dtype=np.int32)
+    nowhere = np.full(len(borne), NOT_REACHED, dtype=np.int32)
+    limits = Limits(walks=False, hops=None)
+    return Diagnosis(cutoff, limits, verdicts, ranks, nothing, nowhere, rows, questions)
+
+
+class Listed:
+    """Diagnoses of a foreign run, gathered while its questions pass by."""
+
+    def __init__(self, cutoff: int) -> None:
+        self.cutoff = cutoff
+        self._parts: list[Diagnosis] = []
+        self._relevant: list[NDArray[np.int64]] = []
+
+    def add(self, judged: Judged, borne: NDArray[np.bool_]) -> Diagnosis:
+        self._parts.append(diagnose_listed(judged, borne, self.cutoff))
+        self._relevant.append(judged.relevant)
+        return self._parts[-1]
+
+    def counts(self) -> dict[str, int]:
+        """Verdict → items, those that occur, found first, then in the order of loss."""
+        return {name: count for name, count in self._whole().counts().items() if count}
+
+    def waterfalls(
+        self, tags: Sequence[Sequence[str]]
+    ) -> tuple[tuple[Step, ...], dict[str, tuple[Step, ...]]]:
+        """Over all questions, and by tag; nothing where no stretch came by a graph."""
+        if not self._parts:
+            return (), {}
+        relevant = np.concatenate(self._relevant)
+        lost = losses(self._whole(), relevant)
+        by_tag = {tag: steps_of(lost, relevant, rows) for tag, rows in rows_by_tag(tags).items()}
+        return steps_of(lost, relevant, np.arange(len(relevant))), by_tag
+
+    def _whole(self) -> Diagnosis:
+        starts = np.cumsum([0, *(len(each) for each in self._relevant)])
+
+        def whole(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(each, name) for each in self._parts])
+
+        return replace(
+            self._parts[0],
+            verdicts=whole("verdicts"),
+            ranks=whole("ranks"),
+            entities=whole("entities"),
+            hops=whole("hops"),
+            rows=whole("rows"),
+            questions=whole("questions")
+            + np.repeat(starts[:-1], [len(each.questions) for each in self._parts]),
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Places:
     """How far each (question, entity) pair of the judgments came; in the order of Judgments.pair_keys."""
@@ -149,7 +219,9 @@ class _Places:
                 graph, linked, question[missing], entity[missing], limits, free
             )
         else:
-            verdicts[missing] = Verdict.BELOW_DEPTH
+            at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
+            is_cut = length[question[missing]] >= at_most
+            verdicts[missing] = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN)
             if limits.returnable is not None:
                 verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
         if limits.scores_cut:
@@ -238,6 +310,7 @@ _STEPS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
     ("past filters", (Verdict.FILTERED,)),
     ("within hops", (Verdict.BEYOND_HOPS,)),
     ("within depth", (Verdict.BELOW_DEPTH,)),
+    ("in run", (Verdict.NOT_IN_RUN,)),
     (ROOM, ()),
     ("recall@k", (Verdict.RANKED_BELOW_K,)),
 )
@@ -255,10 +328,16 @@ class Step:
 def waterfall(diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[Step, ...]:
     """The steps over the questions `rows`. relevant: (questions,), relevant items of each.
 
-    "past filters" is there where a filter took something anywhere; "reachable" and "within hops" where the
-    retriever walks.
+    "past filters" and "in run" are there where they took something anywhere; "reachable" and "within hops"
+    where the retriever walks; "within depth" where the depth is known.
     """
-    lost = losses(diagnosis, relevant)
+    return steps_of(losses(diagnosis, relevant), relevant, rows)
+
+
+def steps_of(
+    lost: Mapping[str, NDArray[np.float64]], relevant: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[Step, ...]:
+    """The same from what each step takes of each question."""
     scored = rows[relevant[rows] > 0]
     before, steps = 1.0, []
     for name, column in lost.items():
@@ -281,7 +360,10 @@ def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArr
         if name in ("reachable", "within hops") and not diagnosis.limits.walks:
             continue
         taken = no_room if name == ROOM else counts[:, list(verdicts)].sum(axis=1)
-        if name == "past filters" and not taken.any():
+        if name in ("past filters", "in run") and not taken.any():
+            continue
+        limits = diagnosis.limits
+        if name == "within depth" and limits.depth is None and not limits.walks:
             continue
         found[name] = (taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken) * share
     return found

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.gold import GoldQuestion, gold_format
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format, looks_like_a_run
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.tables import json_document
 
@@ -16,7 +18,46 @@ RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_r
 RAG_TAGS = ("query_type", "difficulty", "category")
 
 
-@gold_format("jsonl")
+def _is_rag(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and isinstance(value[0], dict)
+    if not isinstance(value, dict):
+        return False
+    lists = [each for each in value.values() if isinstance(each, list) and each]
+    return "relevant_chunk_ids" in value or any(
+        isinstance(each[0], dict) and "relevant_chunk_ids" in each[0] for each in lists
+    )
+
+
+def _form(head: Head) -> str:
+    """Which of the forms below it is; "" for what is none."""
+    if not head.is_json:
+        return ""
+    first = head.first
+    if isinstance(first, dict) and isinstance(first.get("results"), list):
+        first = first["results"]
+    one = first[0] if isinstance(first, list) and first else first
+    if isinstance(one, dict) and "evidence" in one and "ground_truth" in one:
+        return "evidence"
+    if isinstance(one, dict) and ("reference_entities" in one or "msg" in one):
+        return "jsonl"
+    if looks_like_a_run(first):
+        return ""
+    if _is_rag(first):
+        return "rag"
+    return "jsonl" if isinstance(first, dict) and "query" in first else "contest"
+
+
+def _fits(form: str) -> Callable[[Head], Fit]:
+    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
+
+
+@gold_format(
+    "jsonl",
+    "our own: query and reference_entities, an object a line",
+    _fits("jsonl"),
+    example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
+)
 def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
     return [
@@ -41,7 +82,12 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     ]
 
 
-@gold_format("rag")
+@gold_format(
+    "rag",
+    "RAG gold JSON: query_id and relevant_chunk_ids",
+    _fits("rag"),
+    example='[{"query_id": "Q1", "query": "Who?", "relevant_chunk_ids": ["d1", "d2"]}]\n',
+)
 def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
     problems: list[str] = []
@@ -81,7 +127,12 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     return questions
 
 
-@gold_format("evidence")
+@gold_format(
+    "evidence",
+    "question, evidence, ground_truth (fast-graphrag)",
+    _fits("evidence"),
+    example='[{"question": "Who?", "evidence": ["Bob knows Ann."], "ground_truth": ["Bob"]}]\n',
+)
 def read_evidence(path: Path, split: str | None) -> list[GoldQuestion]:
     """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
 
@@ -128,7 +179,16 @@ def _line(line: str, number: int, path: Path) -> Any:
         raise DatasetError(error.at(path, number)) from error
 
 
-@gold_format("contest")
+def _fits_contest(head: Head) -> Fit:
+    return Fit.SHAPE if _form(head) == "contest" else Fit.NO
+
+
+@gold_format(
+    "contest",
+    "one JSON object: question id to document ids",
+    _fits_contest,
+    example='{"Q1": ["d1", "d2"], "Q2": []}\n',
+)
 def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
     document = json_document(path, DatasetError)

@@ -1,42 +1,22 @@
-"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too.
-
-To add a format, write `formats/graphs/<name>.py` with a reader under `@graph_format(name, recognises, …)`
-(heads.py) and name the module in MODULES, before those that would take its files for theirs.
-"""
+"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.columns.stamps import Stamp, stamp_of
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
-from tiny_graph_rag.formats.graphs.heads import FORMATS, GraphFormat, Head
+from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.large import Triples
 
-MODULES = (  # the first that recognises a file reads it: the particular before the general
-    "kg_json",
-    "ms_graphrag",
-    "lightrag",
-    "fast_graphrag",
-    "cognee",
-    "node_link",
-    "hipporag",
-    "llama_index",
-    "neo4j",
-    "graphml",
-    "rdf",
-    "triples",
-    "streams",
-)
 STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
@@ -83,21 +63,18 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     """The format of what lies there, and the files to read. Raises GraphError."""
     if path.is_dir():
         return _in_folder(path)
-    for modules in (1, None):  # the first alone, and the others loaded only where it is not its file
-        for format in _formats(modules):
-            paths = format.beside(path)
-            if format.recognises(Head(paths)):
-                missing = [each.name for each in paths if not each.is_file()]
-                if missing:
-                    raise GraphError(f"{path}: {format.name} needs {missing[0]} beside it, which is missing")
-                return format, paths
+    for format in _formats():  # the first alone is loaded where it is its file
+        paths = format.beside(path)
+        if format.recognises(Head(paths)):
+            missing = [each.name for each in paths if not each.is_file()]
+            if missing:
+                raise GraphError(f"{path}: {format.name} needs {missing[0]} beside it, which is missing")
+            return format, paths
     suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
     for format in _formats():
         if suffix.endswith(format.suffixes) and format.suffixes:
             return format, (path,)
-    raise GraphError(
-        f"{path}: no known graph format; wanted one of: {', '.join(each.name for each in _formats())}"
-    )
+    raise GraphError(f"{path}: no known graph format; wanted one of: {', '.join(GRAPH_FORMATS)}")
 
 
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
@@ -140,7 +117,8 @@ def graph_name(path: Path) -> str:
 
 def graph_files(folder: Path) -> list[Path]:
     """Files of a folder that may be graphs, by their suffixes."""
-    suffixes = tuple(suffix for format in _formats() for suffix in format.suffixes)
+    choices = GRAPH_FORMATS.built_in.values()
+    suffixes = tuple(suffix for choice in choices for suffix in choice.settings.get("suffixes", ()))
     if not folder.is_dir():
         return []
     return sorted(
@@ -150,12 +128,8 @@ def graph_files(folder: Path) -> list[Path]:
     )
 
 
-def _formats(first: int | None = None) -> Sequence[GraphFormat]:
-    """Every format, its module imported; or only those of the first modules."""
-    for module in MODULES[:first]:
-        import_module(f"tiny_graph_rag.formats.graphs.{module}")
-    places = {f"tiny_graph_rag.formats.graphs.{module}": place for place, module in enumerate(MODULES)}
-    return sorted(FORMATS.values(), key=lambda each: places.get(each.read.__module__, -1))
+def _formats() -> Iterator[GraphFormat]:
+    return (format for _, format in GRAPH_FORMATS.items())
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -29,10 +29,13 @@ MARKS = ("topological_rank", "ontology_valid")
 
 
 def _is_cognee(head: Head) -> bool:
-    return ("nodes" in head.keys or "<graphml" in head.text) and all(mark in head.text for mark in MARKS)
+    if "<graphml" in head.text:
+        return all(f'attr.name="{mark}"' in head.text for mark in MARKS)
+    is_export = "nodes" in head.keys and "directed" not in head.keys
+    return is_export and all(f'"{mark}"' in head.text for mark in MARKS)
 
 
-@graph_format("Cognee", _is_cognee)
+@graph_format("Cognee", "what Cognee exports, GraphML or JSON", _is_cognee)
 def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "Cognee")

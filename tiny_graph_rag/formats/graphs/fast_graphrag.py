@@ -26,7 +26,12 @@ def _is_fast_graphrag(head: Head) -> bool:
     return "Created by igraph" in head.text and all(each in head.text for each in wanted)
 
 
-@graph_format("fast-graphrag", _is_fast_graphrag, within=("*.graphml", "*.graphml.gz"))
+@graph_format(
+    "fast-graphrag",
+    "fast-graphrag's exported GraphML",
+    _is_fast_graphrag,
+    within=("*.graphml", "*.graphml.gz"),
+)
 def read_fast_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     return from_xml(paths[0], "fast-graphrag", read_graphml(paths[0]), NODE_ROLES, EDGE_ROLES)
 
@@ -35,7 +40,13 @@ def _is_pickle(head: Head) -> bool:
     return head.raw[:1] == b"\x80" and head.raw[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
-@graph_format("pickle", _is_pickle, within=PICKLES, suffixes=(".pkl", ".pklz", ".pickle", ".gpickle"))
+@graph_format(
+    "pickle",
+    "refused: opening a pickle runs whatever code it holds",
+    _is_pickle,
+    within=PICKLES,
+    suffixes=(".pkl", ".pklz", ".pickle", ".gpickle"),
+)
 def refuse_pickle(paths: Sequence[Path]) -> KnowledgeGraph:
     how = "networkx: networkx.write_graphml(graph, 'graph.graphml')"
     if paths[0].name == PICKLES[0]:

@@ -17,6 +17,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     Rows,
     column_roles,
     split_roles,
+    unfolded,
 )
 from tiny_graph_rag.formats.graphs.xml_graphs import XmlGraph, read_gexf, read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -47,13 +48,18 @@ EDGE_ROLES = {
 SEPARATOR = "<SEP>"
 
 
-@graph_format("GraphML", lambda head: "<graphml" in head.text, suffixes=(".graphml", ".xml"))
+@graph_format(
+    "GraphML",
+    "any GraphML: nodes and edges of whatever columns",
+    lambda head: "<graphml" in head.text,
+    suffixes=(".graphml", ".xml"),
+)
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""
     return from_xml(paths[0], "GraphML", read_graphml(paths[0]), NODE_ROLES, EDGE_ROLES)
 
 
-@graph_format("GEXF", lambda head: "<gexf" in head.text, suffixes=(".gexf",))
+@graph_format("GEXF", "Gephi's format", lambda head: "<gexf" in head.text, suffixes=(".gexf",))
 def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     """Gephi's format: a node's label is its name, an edge's `kind` or `label` its type."""
     return from_xml(paths[0], "GEXF", read_gexf(paths[0]), NODE_ROLES, EDGE_ROLES)
@@ -80,7 +86,7 @@ def from_xml(
             described(found.get(DESCRIPTION, ""), clean),
             split(found.get(ALIASES, "")),
             split(found.get(CHUNKS, "")),
-            rest,
+            unfolded(rest),
         )
     for id, source, target, record in graph.edges:
         found, rest = split_roles(record, edge_roles)
@@ -91,7 +97,7 @@ def from_xml(
             described(found.get(DESCRIPTION, ""), clean),
             found.get(WEIGHT),
             split(found.get(CHUNKS, "")),
-            rest,
+            unfolded(rest),
             id,
         )
     for tag, count in graph.left_out.items():

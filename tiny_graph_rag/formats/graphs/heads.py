@@ -1,7 +1,9 @@
 """Whose file is this? Formats know theirs by a cheap look at its beginning.
 
-A format is a reader registered with `@graph_format(name, recognises)`: `recognises` sees a Head and says
-whether the file is its own, `within` names the files that its writer leaves in a folder.
+A format is a reader registered with `@graph_format(name, line, recognises)`: `recognises` sees a Head and
+says whether the file is its own, `within` names the files that its writer leaves in a folder. To add one,
+write it in a module of this folder, or in another package with an entry point in the group
+`tiny_graph_rag.graph_formats`.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import msgspec
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import GZIP_MAGIC, check_utf8, mapped
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.registry import Registry
 
 HEAD_BYTES = 1 << 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -125,11 +128,31 @@ class GraphFormat:
         return [(path,) for path in first if path.is_file()]
 
 
-FORMATS: dict[str, GraphFormat] = {}
+# The first that recognises a file reads it: the particular before the general.
+GRAPH_FORMATS: Registry[GraphFormat] = Registry(
+    "graph format",
+    "tiny_graph_rag.formats.graphs",
+    first=(
+        "kg_json",
+        "ms_graphrag",
+        "lightrag",
+        "fast_graphrag",
+        "cognee",
+        "node_link",
+        "hipporag",
+        "llama_index",
+        "neo4j",
+        "graphml",
+        "rdf",
+        "triples",
+        "streams",
+    ),
+)
 
 
 def graph_format(
     name: str,
+    line: str,
     recognises: Callable[[Head], bool],
     *,
     within: tuple[str | tuple[str, ...], ...] = (),
@@ -137,10 +160,14 @@ def graph_format(
     together: bool = False,
     suffixes: tuple[str, ...] = (),
 ) -> Callable[[GraphReader], GraphReader]:
-    """Register the reader below under its format's name."""
+    """Register the reader below under its format's name. line: what such a file is, for the docs.
+
+    suffixes: plain strings, for they are read without importing the module.
+    """
 
     def register(reader: GraphReader) -> GraphReader:
-        FORMATS[name] = GraphFormat(name, recognises, reader, within, folders, together, suffixes)
+        made = GraphFormat(name, recognises, reader, within, folders, together, suffixes)
+        GRAPH_FORMATS.add(name, made, reader)
         return reader
 
     return register

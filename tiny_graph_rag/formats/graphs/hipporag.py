@@ -31,7 +31,12 @@ def _is_hipporag(head: Head) -> bool:
     return head.keys.get("docs") == "[" and ('"passage"' in head.text or '"extracted_triples"' in head.text)
 
 
-@graph_format("HippoRAG", _is_hipporag, within=("openie_results_*.json", "outputs/*/openie_results_*.json"))
+@graph_format(
+    "HippoRAG",
+    "HippoRAG's openie_results: passages with their triples",
+    _is_hipporag,
+    within=("openie_results_*.json", "outputs/*/openie_results_*.json"),
+)
 def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "HippoRAG")

@@ -37,7 +37,13 @@ def _is_kg_json(head: Head) -> bool:
     return bool(_FIRST_KEY.match(head.text)) or {"entities", "relationships"} <= head.keys.keys()
 
 
-@graph_format("KG JSON", _is_kg_json, within=("*-KG.json", "*-KG.json.gz"), suffixes=(".json",))
+@graph_format(
+    "KG JSON",
+    "entities by id and a list of relationships, as the indexer of this project writes them",
+    _is_kg_json,
+    within=("*-KG.json", "*-KG.json.gz"),
+    suffixes=(".json",),
+)
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
     path = paths[0]

@@ -26,7 +26,12 @@ def _is_lightrag(head: Head) -> bool:
     return "<graphml" in head.text and all(each in head.text for each in wanted)
 
 
-@graph_format("LightRAG", _is_lightrag, within=(FILE, f"*/{FILE}", f"rag_storage/{FILE}"))
+@graph_format(
+    "LightRAG",
+    "graph_chunk_entity_relation.graphml of LightRAG and nano-graphrag",
+    _is_lightrag,
+    within=(FILE, f"*/{FILE}", f"rag_storage/{FILE}"),
+)
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_graphml(paths[0])
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]

@@ -24,7 +24,10 @@ def _is_llama_index(head: Head) -> bool:
 
 
 @graph_format(
-    "LlamaIndex", _is_llama_index, within=("property_graph_store.json", "*/property_graph_store.json")
+    "LlamaIndex",
+    "LlamaIndex's property_graph_store.json",
+    _is_llama_index,
+    within=("property_graph_store.json", "*/property_graph_store.json"),
 )
 def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]

@@ -77,7 +77,11 @@ def _is_pair(head: Head) -> bool:
 
 
 @graph_format(
-    "MS GraphRAG", _is_pair, within=PAIRS, folders=("", "output", "output/*/artifacts", "artifacts")
+    "MS GraphRAG",
+    "Microsoft GraphRAG's output: entities and relationships in Parquet",
+    _is_pair,
+    within=PAIRS,
+    folders=("", "output", "output/*/artifacts", "artifacts"),
 )
 def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     entities, relations = sorted(paths)

@@ -51,6 +51,7 @@ EDGE_ROLES = {
     "source": SOURCE,
     "target": TARGET,
     "id": ID,
+    "key": UNUSED,  # numbers a multigraph's parallel edges
     "relationship_type": TYPE,
     "relation": TYPE,
     "type": TYPE,
@@ -90,7 +91,9 @@ def _is_graphify(head: Head) -> bool:
     return _is_node_link(head) and all(mark in head.text for mark in marks)
 
 
-@graph_format("Graphify", _is_graphify, within=("graph.json", "graphify-out/graph.json"))
+@graph_format(
+    "Graphify", "Graphify's graph.json", _is_graphify, within=("graph.json", "graphify-out/graph.json")
+)
 def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     rows = Rows(paths[0], "Graphify")
     document = json_of(paths[0])
@@ -104,7 +107,7 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     return rows.graph()
 
 
-@graph_format("node-link JSON", _is_node_link)
+@graph_format("node-link JSON", "networkx's node_link_data: nodes and links", _is_node_link)
 def read_node_link(paths: Sequence[Path]) -> KnowledgeGraph:
     """networkx: `node_link_data`, multigraph or not."""
     rows = Rows(paths[0], "node-link JSON")

@@ -48,7 +48,7 @@ def _is_iri(line: str) -> bool:
     return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith("<?")
 
 
-@graph_format("RDF", _is_rdf, suffixes=(".nt", ".ttl", ".turtle"))
+@graph_format("RDF", "N-Triples and Turtle", _is_rdf, suffixes=(".nt", ".ttl", ".turtle"))
 def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "RDF")

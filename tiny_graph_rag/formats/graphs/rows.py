@@ -124,10 +124,11 @@ class Rows:
         """Something unsound that was loaded all the same, or left out; the user is warned."""
         self._add(self._flaws, what, example, count)
 
-    def problem(self, place: str, what: str) -> None:
-        """Something that makes the file unusable; `graph` raises them all."""
+    def problem(self, place: str | int, what: str) -> None:
+        """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
         if len(self.problems) < SHOWN_PROBLEMS:
-            self.problems.append(f"{self.path}: {place}: {what}")
+            where = f":{place}" if isinstance(place, int) else f": {place}"
+            self.problems.append(f"{self.path}{where}: {what}")
 
     @staticmethod
     def _add(kept: dict[str, tuple[int, list[str]]], what: str, example: str, count: int) -> None:
@@ -191,6 +192,18 @@ class Rows:
 def detail_text(details: Mapping[str, Any] | None) -> str:
     """JSON of what no column takes; "" where there is nothing. Values that JSON lacks are told as text."""
     return json.dumps(details, ensure_ascii=False, default=str) if details else ""
+
+
+def unfolded(rest: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Details with those taken out that `convert` packed under the one column `details`."""
+    packed = (rest or {}).get("details")
+    if rest is None or not isinstance(packed, str) or packed[:1] != "{":
+        return rest
+    try:
+        inner = json.loads(packed)
+    except ValueError:
+        return rest
+    return {**{key: value for key, value in rest.items() if key != "details"}, **inner} or None
 
 
 def split_roles(row: Mapping[str, Any], roles: Roles) -> tuple[dict[str, Any], dict[str, Any] | None]:

@@ -29,7 +29,12 @@ def _is_parquet(head: Head) -> bool:
     return head.raw.startswith(PARQUET_MAGIC) and triples_of(head.path) is not None
 
 
-@graph_format("triples in Parquet", _is_parquet, suffixes=(".parquet",))
+@graph_format(
+    "triples in Parquet",
+    "a Parquet file with columns source, relation, target",
+    _is_parquet,
+    suffixes=(".parquet",),
+)
 def read_parquet_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     triples = triples_of(paths[0])
     if triples is None:

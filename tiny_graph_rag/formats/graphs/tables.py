@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.strings import StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of
+from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
 
 if TYPE_CHECKING:
     import pyarrow
@@ -62,13 +62,10 @@ class Table(ABC):
         rest = [name for name in self.names if name not in taken]
         if not rest:
             return [""] * len(self)
-        rows = zip(*(self.values(name) for name in rest), strict=True)
-        return [
-            detail_text(
-                {name: each for name, each in zip(rest, row, strict=True) if each is not None and each != ""}
-            )
-            for row in rows
-        ]
+        columns = zip(*(self.values(name) for name in rest), strict=True)
+        rows = (zip(rest, row, strict=True) for row in columns)
+        kept = ({name: each for name, each in row if each is not None and each != ""} for row in rows)
+        return [detail_text(unfolded(each)) for each in kept]
 
     def records(self) -> Iterator[dict[str, Any]]:
         columns = [self.values(name) for name in self.names]

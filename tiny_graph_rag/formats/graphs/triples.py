@@ -54,7 +54,12 @@ def _is_triples(head: Head) -> bool:
     )
 
 
-@graph_format("triples", _is_triples, suffixes=(".tsv", ".csv", ".txt"))
+@graph_format(
+    "triples",
+    "source, relation and target a line: TSV or CSV, with or without a header",
+    _is_triples,
+    suffixes=(".tsv", ".csv", ".txt"),
+)
 def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "triples")

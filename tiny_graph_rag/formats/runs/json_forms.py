@@ -3,30 +3,69 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.runs import (
-    KEYS,
-    LISTS,
-    QUERY_KEYS,
-    Retrieved,
-    WrittenRun,
-    lists_of,
-    rows_within,
-    run_format,
-)
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import json_document
+
+KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
+QUERY_KEYS = ("query", "question")
+LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
+ROWS = ("results", "questions", "predictions", "data")
+
+
+def lists_of(row: Mapping[str, Any]) -> str | None:
+    """Under which key an object of a run has what was retrieved."""
+    return next((name for name in LISTS if isinstance(row.get(name), list)), None)
+
+
+def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
+    """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`."""
+    return next((document[name] for name in ROWS if isinstance(document.get(name), list)), None)
+
 
 FIRST_OF = f"one of {', '.join(map(repr, KEYS))} or the question's text ({', '.join(map(repr, QUERY_KEYS))})"
 WANTED = f"wanted {FIRST_OF}, and what was retrieved under one of {', '.join(map(repr, LISTS))}"
 
 
-@run_format("jsonl")
+def _form(head: Head) -> str:
+    """Which of the forms below it is; "" for what is none."""
+    first = head.first
+    if not head.is_json or first is None:
+        return "json" if head.is_json else ""
+    if isinstance(first, list):
+        return "jsonl"
+    if "topk" in first:
+        return "contest"
+    if lists_of(first) or rows_within(first) is not None:
+        return "jsonl"
+    if "reference_entities" in first:
+        return ""  # a gold set
+    # One question, but nothing retrieved, is a mistake in a JSONL.
+    return "jsonl" if any(key in first for key in (*KEYS, *QUERY_KEYS)) else "json"
+
+
+def _fits(form: str) -> Callable[[Head], Fit]:
+    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
+
+
+def _fits_json(head: Head) -> Fit:
+    return Fit.SHAPE if _form(head) == "json" else Fit.NO
+
+
+@run_format(
+    "jsonl",
+    "a question and what was retrieved, an object each",
+    _fits("jsonl"),
+    example='{"id": "Q1", "entities": [{"name": "Bob", "score": 0.5}, {"name": "Cy", "score": 0.4}]}\n',
+)
 def read_jsonl(path: Path) -> WrittenRun:
     """Objects, one a line, in a list, or under `results` of one object: a question and what was retrieved.
 
@@ -51,8 +90,11 @@ def read_jsonl(path: Path) -> WrittenRun:
         if query:
             queries[key] = query
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
-            if isinstance(row.get(name), int | float) and not isinstance(row[name], bool):
-                latency[key] = float(row[name]) / unit
+            waited = row.get(name)
+            if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
+                problems.append(f"{place}: {name!r} must be a number from 0 up, got {json_kind(waited)}")
+            elif waited is not None:
+                latency[key] = float(waited) / unit
         for name in ("usage", "token_usage"):
             if isinstance(row.get(name), dict):
                 usage[key] = row[name]
@@ -82,7 +124,7 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
             problems.append(f"{place}: {name!r} of an entity must be a string, got {json_kind(value[name])}")
             return None
     score = value.get("score")
-    if isinstance(score, bool) or not isinstance(score, int | float | None):
+    if score is not None and not is_score(score):
         problems.append(f"{place}: 'score' of an entity must be a number, got {json_kind(score)}")
         return None
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
@@ -92,7 +134,12 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
     )
 
 
-@run_format("contest")
+@run_format(
+    "contest",
+    "JSONL: eval_id and topk, an object a line",
+    _fits("contest"),
+    example='{"eval_id": "Q1", "topk": ["d1", "d2"]}\n',
+)
 def read_contest(path: Path) -> WrittenRun:
     """The contest's `{"eval_id", "topk": [docid]}` a line."""
     rankings: dict[str, list[Retrieved]] = {}
@@ -110,7 +157,12 @@ def read_contest(path: Path) -> WrittenRun:
     return WrittenRun(rankings)
 
 
-@run_format("json")
+@run_format(
+    "json",
+    "one JSON object: question to [[document, score], …]",
+    _fits_json,
+    example='{"Q1": [["d1", 0.5], ["d2", 0.4]]}\n',
+)
 def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
     document = json_document(path, RunError)
@@ -136,7 +188,7 @@ def _pair(value: Any) -> Retrieved | None:
         return Retrieved(name="", id=str(value))
     if not isinstance(value, list) or len(value) != 2 or not _is_id(value[0]):
         return None
-    if isinstance(value[1], bool) or not isinstance(value[1], int | float):
+    if not is_score(value[1]):
         return None
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
@@ -180,6 +232,13 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
             yield place, row
         else:
             problems.append(f"{place}: wanted an object, got {json_kind(row)}")
+
+
+def is_score(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300
+    )
 
 
 def _is_id(value: Any) -> bool:

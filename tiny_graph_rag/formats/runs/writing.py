@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.errors import MissingExtraError, unknown
 from tiny_graph_rag.formats.tables import encoded
 from tiny_graph_rag.run import Run
 
@@ -24,8 +24,7 @@ def form_of(path: Path, given: str | None) -> str:
     form = given or path.suffix.removeprefix(".").lower()
     if form not in FORMS:
         option = "--save-run-format" if given else "--save-run (by suffix; or name it with --save-run-format)"
-        hint = nearest(form, FORMS) or "."
-        raise UsageError(f"{option}: unknown form {form!r}{hint} Choices: {', '.join(FORMS)}")
+        raise unknown(f"form of {option}", form, FORMS)
     if form == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401 - asked for before the work, not after it

@@ -7,7 +7,7 @@ from typing import Any
 
 from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Agreement, Answer, Answers
-from tiny_graph_rag.answers.rubrics import RUBRICS
+from tiny_graph_rag.answers.rubrics import JUDGES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
@@ -90,7 +90,7 @@ def spent(each: Spent) -> dict[str, Any]:
 
 def judged_scores() -> set[str]:
     """The scores that a judge gives: beside each stands how many verdicts failed."""
-    return {ACCURACY, *(name for rubric in RUBRICS.values() for name in rubric.scores)}
+    return {ACCURACY, *(name for _, rubric in JUDGES.items() for name in rubric.scores)}
 
 
 def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:

@@ -12,18 +12,18 @@ from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
-from tiny_graph_rag.report.json.numbers import number
+from tiny_graph_rag.report.json.numbers import number, steps_json
 from tiny_graph_rag.report.json.spelled import Spelled, plain_json
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.verdicts import NO_RANK, Step, Verdict
+from tiny_graph_rag.study.verdicts import NO_RANK, Verdict
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.perturb import Perturbed
-    from tiny_graph_rag.study.trials import Trial
+    from tiny_graph_rag.study.advice import Trial
+    from tiny_graph_rag.study.evaluate import Perturbed
 
 VERDICTS = tuple(Verdict)
 LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)
@@ -33,14 +33,14 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
     gold = found.gold_seeds
     return {
         "verdicts": found.verdicts,
-        "waterfall": _steps(found.waterfall),
-        "waterfall_by_tag": {tag: _steps(each) for tag, each in found.waterfall_by_tag.items()},
-        "waterfall_gold_seeds": _steps(gold.waterfall) if gold else None,
+        "waterfall": steps_json(found.waterfall),
+        "waterfall_by_tag": {tag: steps_json(each) for tag, each in found.waterfall_by_tag.items()},
+        "waterfall_gold_seeds": steps_json(gold.waterfall) if gold else None,
         "linking": {
             "questions": gold.questions,
             "seed_precision": number(gold.precision),
             "seed_recall": number(gold.recall),
-            "waterfall": _steps(gold.linked_waterfall),
+            "waterfall": steps_json(gold.linked_waterfall),
         }
         if gold
         else None,
@@ -77,7 +77,9 @@ def references_json(
     """
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
     first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
-    columns = (found.verdicts, found.ranks, found.hops, found.entities)
+    listed, hops = np.flatnonzero(found.rows >= 0), found.hops.copy()
+    hops[listed] = evaluation.run.steps(found.rows[listed])
+    columns = (found.verdicts, found.ranks, hops, found.entities)
     items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
     compact = evaluation.config.running.results == COMPACT
     paths = {} if compact else _paths(evaluation, slice(first, last), written_ranks, spelled)
@@ -169,10 +171,6 @@ def _blocking(evaluation: Evaluation, row: int, spelled: Spelled) -> bytes:
     start, stop = evaluation.run.offsets[row : row + 2].tolist()
     above = evaluation.run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)]
     return b"[%b]" % b",".join(spelled.id_json[each] for each in above.tolist() if each not in relevant)
-
-
-def _steps(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    return [{"step": each.name, "recall": number(each.recall), "loss": number(each.loss)} for each in steps]
 
 
 def _ties(found: Ties) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 Made = Mapping[str, Any]
 """`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file."""
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.study.verdicts import Step
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
@@ -99,3 +102,8 @@ def slice_document(part: Slice) -> dict[str, Any]:
         **({"groups": part.groups} if part.groups is not None else {}),
         "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }
+
+
+def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
+    """A waterfall as results files hold it."""
+    return [{"step": each.name, "recall": number(each.recall), "loss": number(each.loss)} for each in steps]

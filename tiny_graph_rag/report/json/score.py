@@ -6,6 +6,7 @@ Questions come first and the summary last, because nothing but columns of scores
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,11 @@ from tiny_graph_rag.report.json.numbers import (
     latency_document,
     number,
     slice_document,
+    steps_json,
     token_fields,
 )
 from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
+from tiny_graph_rag.study.verdicts import NO_RANK, Diagnosis, Listed, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -42,9 +45,10 @@ def document_parts(
     cutoff: int,
     shown: int,
     usage: dict[str, int],
+    listed: Listed,
 ) -> Iterator[bytes]:
-    """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
-    when all has passed by. cutoff: of tp, fp and fn.
+    """The file, piece by piece; `collected` and `listed` are filled on the way. sources: more of the head,
+    that is known when all has passed by. cutoff: of tp, fp and fn.
     """
     yield _ENCODER.encode(head).removesuffix(b"}") + b',\n"results": ['
     mentioned: dict[str, None] = {}
@@ -55,7 +59,8 @@ def document_parts(
             lines = brief_lines(stretch, stretch.names, columns, cutoff)
         else:
             lines = []
-            for each in question_rows(stretch, columns, cutoff, shown):
+            found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
+            for each in question_rows(stretch, columns, cutoff, shown, found_why):
                 if graph is not None:
                     mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
                     for reference in each["references"]:
@@ -71,7 +76,7 @@ def document_parts(
         known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
     found = {
         **sources(),
-        "summary": summary(collected, collected.found(), cutoff, usage),
+        "summary": summary(collected, collected.found(), cutoff, usage) | _why(collected, listed),
         "entities": known,
     }
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
@@ -86,6 +91,18 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         **slice_document(found.overall),
         "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},
         "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
+    }
+
+
+def _why(collected: Collected, listed: Listed) -> dict[str, Any]:
+    """Verdicts and where recall was lost, for a run that was scored on its graph."""
+    whole, by_tag = listed.waterfalls(collected.tags)
+    if not whole:
+        return {}
+    return {
+        "verdicts": listed.counts(),
+        "waterfall": steps_json(whole),
+        "waterfall_by_tag": {tag: steps_json(each) for tag, each in by_tag.items()},
     }
 
 
@@ -147,9 +164,13 @@ def _slices(texts: list[str], starts: Iterable[int], ends: Iterable[int]) -> Ite
 
 
 def question_rows(
-    stretch: Stretch, columns: dict[Measure, Column], cutoff: int, shown: int
+    stretch: Stretch,
+    columns: dict[Measure, Column],
+    cutoff: int,
+    shown: int,
+    why: Diagnosis | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """One object of `results` a question."""
+    """One object of `results` a question. why: verdicts of its references, where they are known."""
     from tiny_graph_rag.run import NO_HOP
 
     judged = stretch.judged
@@ -166,6 +187,7 @@ def question_rows(
         names = [name for _, name, _ in ranked[:cutoff]]
         filled = {item - first_item[place] for item in items[place] if item != NO_ITEM}
         references = stretch.references[place]
+        sharing = Counter(item for *_, item in references)
         seconds = stretch.latency_seconds.get(question)
         yield {
             "id": question,
@@ -184,7 +206,8 @@ def question_rows(
                     "entity_ids": ids,
                     "resolved_by": level,
                     "ambiguous": len(ids) > 1,
-                    "shares_entity": sum(other[4] == item for other in references) > 1,
+                    "shares_entity": sharing[item] > 1,
+                    **({} if why is None else _verdict(why, first_item[place] + item)),
                 }
                 for name, grade, ids, level, item in references
             ],
@@ -195,3 +218,12 @@ def question_rows(
             "fn": [name for name, *_, item in references if item not in filled],
             "latency_seconds": seconds,
         }
+
+
+def _verdict(why: Diagnosis, item: int) -> dict[str, Any]:
+    rank = int(why.ranks[item])
+    return {
+        "verdict": str(Verdict(why.verdicts[item])),
+        "rank": rank if rank != NO_RANK else None,
+        "hop": None,
+    }

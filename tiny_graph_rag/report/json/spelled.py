@@ -140,7 +140,7 @@ def rankings_json(
     parts = [
         map(spelled.entity_json.__getitem__, entities.tolist()),
         numbers_json(run.scores[rows], spelled),
-        map(hops.__getitem__, run.hops[rows].tolist()),
+        map(hops.__getitem__, run.steps(rows).tolist()),
     ]
     if run.walks is not None:
         parts.append([b',"walk":' + walk for walk in spelled.walks(entities, run.walks[rows])])

@@ -47,11 +47,12 @@ const VERDICTS = {
   hit: "hit",
   ranked_below_k: "ranked below k",
   below_depth: "below depth",
-  beyond_hops: "beyond the hops",
-  filtered: "filtered out",
+  not_in_run: "not in run",
+  beyond_hops: "beyond hops",
+  filtered: "filtered",
   unreachable: "unreachable",
   no_seed: "no seed",
-  not_in_graph: "not in the graph",
+  not_in_graph: "not in graph",
 };
 const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? t(VERDICTS[verdict]) : cut(verdict ?? t("not judged"), 40);
 const verdictClass = (verdict) => `verdict-${Object.hasOwn(VERDICTS, verdict) ? verdict : "other"}`;

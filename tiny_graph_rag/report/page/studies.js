@@ -65,8 +65,29 @@ function comparisonSection(comparison) {
         el("td", { class: "number" }, each.wins === null || each.wins === undefined ? "–" : `${each.wins} / ${each.ties} / ${each.losses}`)))));
   });
   return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, t("Compared")),
+    (comparison.verdicts ?? []).map((each) => el("p", { class: "advice-line" }, el("strong", {}, each))),
+    differing(comparison),
+    speedTable(comparison.systems ?? []),
     el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Differences") }, tables),
     flipList(comparison.flips ?? []))];
+}
+
+// What the systems were made with, as far as it is not the same.
+function differing({ differs, systems }) {
+  const rows = Object.entries(differs ?? {});
+  if (!rows.length) return null;
+  const said = (value) => (value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value));
+  return el("table", { class: "by-tag" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("differs")), systems.map((each) => el("th", { scope: "col" }, name(each.name, 40))))),
+    el("tbody", {}, rows.map(([setting, values]) => el("tr", {}, el("th", { scope: "row" }, setting), values.map((value) => el("td", {}, el("bdi", {}, cut(said(value), 60))))))));
+}
+
+function speedTable(systems) {
+  const names = ["latency.mean", "latency.p50", "latency.p95", "throughput"].filter((each) => systems.some((system) => system.speed?.[each] !== undefined));
+  if (!names.length) return null;
+  return el("table", { class: "by-tag" },
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, each)))),
+    el("tbody", {}, systems.map((system) => el("tr", {}, el("th", { scope: "row" }, name(system.name, 40)), names.map((each) => el("td", { class: "number" }, system.speed?.[each] === undefined ? "–" : String(Number(system.speed[each].toPrecision(3)))))))));
 }
 
 const FLIPS_SHOWN = 200;

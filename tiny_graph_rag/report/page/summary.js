@@ -6,6 +6,7 @@ const STEPS = {
   "past filters": "no filter option keeps it out",
   "within hops": "within the hop limit",
   "within depth": "among the entities returned",
+  "in run": "listed by the run",
   "room in k": "k places can hold it",
 };
 
@@ -118,7 +119,7 @@ function lossSection(data, state) {
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
-    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag ? null : summary.waterfall_gold_seeds, state.tag, summary.k) : "");
+    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag ? null : goldSteps(summary), state.tag, summary.k) : "");
   };
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
@@ -157,6 +158,11 @@ function lossNotes({ linking, hop_tags: hops, ties }) {
       : t("Ties at rank {k} in {share} % of the questions; another order of equals would move no mean by as much as .001.", found));
   }
   return notes;
+}
+
+// From the gold set's own seeds, where enough questions name theirs for a column beside all of them.
+function goldSteps({ waterfall_gold_seeds: steps, linking, scored }) {
+  return steps && linking && 2 * linking.questions >= scored ? steps : null;
 }
 
 function waterfallTable(steps, gold, tag, k) {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.reports import Files, report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,12 +34,24 @@ STYLE: dict[str, Any] = {
 }
 
 
-def picture_files(documents: Sequence[Document], form: str) -> Iterator[tuple[str, bytes]]:
+@report("png", "pictures for slides (the extra plots)")
+def png(documents: Sequence[Document]) -> Files:
+    return picture_files(documents, "png")
+
+
+@report("svg", "pictures for papers (the extra plots)")
+def svg(documents: Sequence[Document]) -> Files:
+    return picture_files(documents, "svg")
+
+
+def picture_files(documents: Sequence[Document], form: str) -> Files:
     """(name, content) of every picture that the documents have the numbers for. form: "png" or "svg".
 
     Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
     """
     try:
+        # It says on standard error when it looks for fonts for the first time: no news for anybody.
+        logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
         import matplotlib
     except ImportError as error:
         raise MissingExtraError(f"--report {form}", "matplotlib", "plots") from error

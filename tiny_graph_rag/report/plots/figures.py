@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 INK, SOFT, ACCENT, LOST, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#d9897f", "#e3e0d8"
 LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00")
-TAGS_SHOWN, CURVES_SHOWN, MEASURES_SHOWN = 24, 9, 4
+TAGS_SHOWN, CURVES_SHOWN, ACROSS = 24, 9, 4
 LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look large
 
 
@@ -30,7 +30,10 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
             if len(cutoffs := _cutoffs(summary["measures"])) > 1:
                 yield f"{each.name}-precision-recall", _precision_recall(each.content, cutoffs)
         elif each.kind == "sweep":
-            yield f"{each.name}-hops", _hops(each.content)
+            for measure in _swept(each.content):
+                decides = measure == _deciding(each.content)
+                ending = "hops" if decides else f"hops-{measure.replace('@', '-at-')}"
+                yield f"{each.name}-{ending}", _hops(each.content, measure)
         elif each.kind == "comparison":
             yield f"{each.name}-differences", _differences(each.content)
     paid = [
@@ -40,16 +43,38 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
         yield f"{paid[0].name}-cost", _cost(paid)
 
 
+def _titled(content: Json) -> str:
+    """What a picture is of: the gold set, and who retrieved."""
+    asked = {} if content.get("kind") == "sweep" else (content.get("config") or {}).get("retrieval") or {}
+    name = (content.get("run") or {}).get("name") if content.get("kind") == "score" else None
+    system = name or (
+        f"{asked['retriever']}, {asked['hops']} hops" if {"retriever", "hops"} <= set(asked) else ""
+    )
+    dataset = drawable((content.get("dataset") or {}).get("name") or "", 60)
+    return " · ".join(each for each in (dataset, drawable(system, 40)) if each)
+
+
+def _counted(part: Json) -> str:
+    """The n of the table: questions behind the means, not those without a reference."""
+    counts = sorted({mean["n"] for mean in part["measures"].values() if mean["mean"] is not None})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
+
+
 def _tags(content: Json) -> Figure:
-    """A panel a measure, a bar a tag, with intervals."""
+    """A panel a measure, a bar a tag, with intervals and values; tags without any value are left out."""
     summary = content["summary"]
     tags = sorted(summary.get("by_tag", {}).items(), key=lambda each: (-each[1]["questions"], each[0]))
-    slices = [("all", summary), *tags[:TAGS_SHOWN]]
-    measures = list(summary["measures"])[:MEASURES_SHOWN]
-    figure = Figure(figsize=(2 + 2.1 * len(measures), 1 + 0.3 * len(slices)))
-    panels = figure.subplots(1, len(measures), sharey=True, squeeze=False)[0]
+    valued = [
+        (tag, part) for tag, part in tags if any(m["mean"] is not None for m in part["measures"].values())
+    ]
+    measures = [each for each, mean in summary["measures"].items() if mean["mean"] is not None]
+    slices = [("all", summary), *valued[:TAGS_SHOWN]] if measures else []
+    across, down = min(ACROSS, max(1, len(measures))), max(1, math.ceil(len(measures) / ACROSS))
+    figure = Figure(figsize=(2 + 2.1 * across, 0.5 + down * (0.8 + 0.3 * max(1, len(slices)))))
+    figure.suptitle(_titled(content), x=0.01, ha="left", fontsize=11)
+    panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
     places = range(len(slices))
-    for panel, measure in zip(panels, measures, strict=True):
+    for panel, measure in zip(panels, measures, strict=False):
         for place, (_, part) in zip(places, slices, strict=True):
             mean = part["measures"].get(measure) or {"mean": None}
             if mean["mean"] is None:
@@ -58,17 +83,20 @@ def _tags(content: Json) -> Figure:
             panel.barh(place, mean["mean"], color=ACCENT, alpha=0.9 if place == 0 else 0.6, height=0.62)
             if mean.get("low") is not None:
                 panel.plot([mean["low"], mean["high"]], [place, place], color=INK, linewidth=1.2)
+            panel.text(1.02, place, f"{mean['mean']:.3f}", color=INK, va="center", size=8)
         panel.set(title=measure, xlim=(0, 1))
         panel.grid(axis="x", color=GRID, linewidth=0.6)
         panel.set_axisbelow(True)
-    labels = [f"{drawable(name, 30)}  (n {part['questions']})" for name, part in slices]
+    for panel in panels[len(measures) :]:
+        panel.remove()
+    labels = [f"{drawable(name, 30)}  (n {_counted(part)})" for name, part in slices]
     panels[0].set_yticks(list(places), labels)
     panels[0].set_ylim(len(slices) - 0.4, -0.6)  # the first on top
     return figure
 
 
 def _waterfall(content: Json) -> Figure:
-    steps = content["summary"]["waterfall"]
+    steps, cutoff = content["summary"]["waterfall"], content["summary"].get("k", "k")
     figure = Figure(figsize=(7, 0.9 + 0.42 * len(steps)))
     panel = figure.subplots()
     for place, step in enumerate(steps):
@@ -76,8 +104,9 @@ def _waterfall(content: Json) -> Figure:
         panel.barh(place, step["loss"], left=step["recall"], color=LOST, height=0.6)
         lost = f"  −{100 * step['loss']:.1f}" if step["loss"] else ""
         panel.text(1.02, place, f"{step['recall']:.3f}{lost}", va="center", color=INK)
-    panel.set_yticks(range(len(steps)), [each["step"] for each in steps])
-    panel.set(xlim=(0, 1), title=f"Where recall is lost: {drawable(content['dataset']['name'], 60)}")
+    names = [each["step"].replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}") for each in steps]
+    panel.set_yticks(range(len(steps)), names)
+    panel.set(xlim=(0, 1), title=f"Where recall is lost: {_titled(content)}")
     panel.invert_yaxis()
     return figure
 
@@ -99,24 +128,49 @@ def _precision_recall(content: Json, cutoffs: list[int]) -> Figure:
     for k, x, y in zip(cutoffs, recall, precision, strict=True):
         panel.annotate(f"k = {k}", (x, y), xytext=(6, 5), textcoords="offset points", color=SOFT)
     panel.set(
-        xlim=(0, 1), ylim=(0, 1), xlabel="recall@k", ylabel="precision@k", title="Precision and recall over k"
+        xlim=(0, 1),
+        ylim=(0, 1),
+        xlabel="recall@k",
+        ylabel="precision@k",
+        title=f"Precision and recall over k\n{_titled(content)}",
     )
     panel.grid(color=GRID, linewidth=0.6)
     return figure
 
 
-def _hops(content: Json) -> Figure:
-    """A panel for all questions and each tag: the deciding measure by hops, and what the hops could give."""
-    settings = content["settings"]
-    measures = list(dict.fromkeys(each for setting in settings for each in setting["measures"]))
+def _deciding(content: Json) -> str:
+    measures = list(dict.fromkeys(each for setting in content["settings"] for each in setting["measures"]))
     decided = content.get("decide_by")
-    measure = decided if decided in measures else measures[0]
+    return str(decided) if decided in measures else measures[0]
+
+
+def _swept(content: Json) -> list[str]:
+    """Every measure, the deciding one first."""
+    measures = dict.fromkeys(each for setting in content["settings"] for each in setting["measures"])
+    return list(dict.fromkeys([_deciding(content), *measures]))
+
+
+def _hops(content: Json, measure: str) -> Figure:
+    """A panel for all questions and each tag: a measure by hops, and what the hops could give. Tags for which
+    nothing is defined have none."""
+    settings = content["settings"]
     used = [each for each in settings if measure in each["measures"]]
-    tags = list(dict.fromkeys(tag for each in used for tag in each.get("by_tag", {})))
+
+    def valued(tag: str) -> int:
+        """Questions behind the measure, 0 where it is undefined."""
+        means = [
+            each["by_tag"][tag]["measures"].get(measure) for each in used if tag in each.get("by_tag", {})
+        ]
+        return max((mean["n"] for mean in means if mean and mean["mean"] is not None), default=0)
+
+    tags = [
+        tag for tag in dict.fromkeys(tag for each in used for tag in each.get("by_tag", {})) if valued(tag)
+    ]
     slices = ["", *tags[: CURVES_SHOWN - 1]]
     across = min(3, len(slices))
     down = math.ceil(len(slices) / across)
-    figure = Figure(figsize=(3.1 * across, 2.5 * down))
+    figure = Figure(figsize=(3.1 * across, 0.4 + 2.5 * down))
+    figure.suptitle(f"{measure} by hops · {_titled(content)}".rstrip(" ·"), x=0.01, ha="left", fontsize=11)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
     for panel, tag in zip(panels, slices, strict=False):
         parts = [(each, each["by_tag"].get(tag) if tag else each) for each in used]
@@ -135,8 +189,19 @@ def _hops(content: Json) -> Figure:
                 color=colour,
                 marker="o",
                 markersize=3,
-                label=f"{drawable(system, 20)}, {measure}",
+                label=drawable(system, 30),
             )
+            if rows:
+                at, top = max(rows, key=lambda row: row[1]["mean"])
+                panel.annotate(
+                    f"{top['mean']:.3f}",
+                    (at, top["mean"]),
+                    xytext=(0, 5),
+                    textcoords="offset points",
+                    ha="center",
+                    color=colour,
+                    size=8,
+                )
             if rows and all(mean.get("low") is not None for _, mean in rows):
                 panel.fill_between(
                     hops,
@@ -161,8 +226,12 @@ def _hops(content: Json) -> Figure:
             linewidth=1,
             label="oracle recall",
         )
-        panel.set(title=drawable(tag, 30) if tag else "all questions", ylim=(0, 1.02), xlabel="hops")
+        n = valued(tag) if tag else max((each["measures"][measure]["n"] for each in used), default=0)
+        panel.set(
+            title=f"{drawable(tag, 30) if tag else 'all questions'}  (n {n})", ylim=(0, 1.02), xlabel="hops"
+        )
         panel.xaxis.get_major_locator().set_params(integer=True)
+        panel.tick_params(labelbottom=True)
         panel.grid(color=GRID, linewidth=0.6)
     for panel in list(figure.axes)[len(slices) :]:
         panel.remove()
@@ -182,10 +251,15 @@ def _differences(content: Json) -> Figure:
         if row["low"] is not None:
             panel.plot([row["low"], row["high"]], [place, place], color=ACCENT, linewidth=2, alpha=0.5)
         panel.plot(row["difference"], place, "o", color=ACCENT, markersize=5)
+        panel.text(
+            1.02, place, f"{row['difference']:+.3f}", va="center", transform=panel.get_yaxis_transform()
+        )
     several = len(content["systems"]) > 2
     labels = [f"{measure}  {drawable(row['system'], 30)}" if several else measure for measure, row in rows]
+    names = [drawable(row["system"], 40) for row in next(iter(content["measures"].values()), [])]
+    against = "other systems" if several else "".join(names[1:2])
     panel.set_yticks(range(len(rows)), labels)
-    panel.set(title="Difference to the baseline, 95 % interval")
+    panel.set(title=f"{against} against {names[0] if names else 'the baseline'}: difference, 95 % interval")
     panel.grid(axis="x", color=GRID, linewidth=0.6)
     panel.set_ylim(len(rows) - 0.4, -0.6)
     ends = [abs(row[key] or 0.0) for _, row in rows for key in ("difference", "low", "high")]

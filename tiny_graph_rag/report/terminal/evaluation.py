@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.study.evaluate import Evaluation
+    from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
-    from tiny_graph_rag.study.perturb import Perturbed
     from tiny_graph_rag.study.verdicts import Step
 
 
+GOLD_SHARE = 0.5  # of the scored questions that must name their seeds for a column beside all questions
 WORST_SHOWN = 5  # questions; the page lists them all
 REFERENCES_SHOWN = 3  # missed ones of a question
-BAR = 24  # characters of a full bar
+BAR = 18  # characters of a full bar: the whole table fits into a hundred columns
 FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
 
 MEANING = {
@@ -37,6 +37,7 @@ MEANING = {
     "past filters": "kept out by a filter option",
     "within hops": "farther than --hops",
     "within depth": "below --depth",
+    "in run": "not listed by the run",
     "room in k": "more references than k",
     "recall@k": "ranked below k",
 }
@@ -60,7 +61,16 @@ def _print_explanation(found: Explanation, console: Console) -> None:
     if any(math.isnan(step.recall) for step in found.waterfall):
         return
     gold = found.gold_seeds
-    console.print(_waterfall(found.waterfall, found.diagnosis.cutoff, gold.waterfall if gold else ()))
+    scored = len(np.unique(found.diagnosis.questions))
+    beside = gold if gold and gold.questions >= GOLD_SHARE * scored else None
+    console.print(
+        waterfall_table(
+            found.waterfall,
+            found.diagnosis.cutoff,
+            beside.waterfall if beside else (),
+            beside.questions if beside and beside.questions < scored else None,
+        )
+    )
     if gold:
         gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
         console.print(
@@ -110,16 +120,21 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         )
 
 
-def _waterfall(steps: Sequence[Step], cutoff: int, gold: Sequence[Step]) -> Table:
-    """Where there is little room the bar goes first: it says what the figure beside it says."""
-    table = Table()
-    table.add_column(t("where recall is lost"))
-    table.add_column(t("points"), justify="right")
-    table.add_column(t("left"), justify="right")
+def waterfall_table(
+    steps: Sequence[Step], cutoff: int, gold: Sequence[Step] = (), gold_questions: int | None = None
+) -> Table:
+    """gold_questions: over how many `gold` speaks, where that is not all.
+
+    Where there is little room the bar goes first: it says what the figure beside it says."""
+    table = Table(title=t("where recall is lost"))
+    table.add_column("", no_wrap=True)
+    table.add_column(t("points"), justify="right", no_wrap=True)
+    table.add_column(t("left"), justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, min_width=BAR, spare=2)
     if gold:
-        table.add_column(t("gold seeds"), justify="right")
-    table.add_column("", spare=1)
+        n = "" if gold_questions is None else f" (n {gold_questions:,})"
+        table.add_column(t("gold seeds") + n, justify="right")
+    table.add_column("", no_wrap=True, spare=1)
     by_name = {step.name: step for step in gold}
     for step in steps:
         name = t(step.name).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
@@ -216,6 +231,7 @@ def end_words(reference: dict[str, Any]) -> str:
 END_WORDS = {
     "hit": "hit",
     "below_depth": "reached, but not among the --depth entities returned",
+    "not_in_run": "the run does not list it",
     "filtered": "a filter option keeps it out",
     "unreachable": "no walk leads to it from what the question links to",
     "beyond_hops": "farther than --hops",

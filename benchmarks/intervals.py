@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the truth: simulated samples of known truth, as evaluations meet them.
 
-    uv run python benchmarks/coverage.py                 # every cell, 4,000 samples each: four minutes
-    uv run python benchmarks/coverage.py --only difference --samples 2000
+    uv run python benchmarks/intervals.py                 # every cell, 4,000 samples each: four minutes
+    uv run python benchmarks/intervals.py --only difference --samples 2000
 
 A cell is a kind of sample (scores of one system, pooled counts, differences of two systems, paraphrases of
 one question); it is drawn at each size, and the table says in how many of the samples the interval held the

@@ -1,0 +1,53 @@
+"""The guides' commands run, in the order of the page, and what the pages show of ours is what is printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+GUIDES = sorted((ROOT / "docs/guides").glob("*.md"))
+BLOCK = re.compile(r"^```(bash|text)\n(.*?)^```$", re.M | re.S)
+SHOWN = ("generate", "dataset", "curate")  # of other commands a page describes what is printed
+
+
+def test_every_guide_is_there_in_both_languages() -> None:
+    names = {each.name for each in GUIDES}
+    assert len(names) == 6
+    assert {name.replace(".md", ".ko.md") for name in names if ".ko." not in name} <= names
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda each: each.name)
+def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder: Path, guide: Path) -> None:
+    shutil.copytree(ROOT / "data", own_folder / "data", ignore=shutil.ignore_patterns("results"))
+    printed, name = "", ""
+    for kind, block in BLOCK.findall(guide.read_text(encoding="utf-8")):
+        if kind == "text":
+            if name in SHOWN:
+                assert [line for line in block.splitlines() if line.strip() and line not in printed] == []
+            continue
+        printed = ""
+        for line in block.splitlines():
+            if not line.startswith("uv run "):
+                subprocess.run(line, shell=True, check=True, executable="/bin/bash")
+                continue
+            arguments = shlex.split(line)[4:]
+            name = arguments[0]
+            if name == "curate" and "--export" not in arguments:
+                continue  # tests/gold/test_curate_browser.py does what a person would
+            found = run_cli(*arguments)
+            assert found.exit_code == 0, (line, found.stderr)
+            printed += found.stdout
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda each: each.name)
+def test_links_of_a_guide_lead_somewhere(guide: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)", guide.read_text(encoding="utf-8"))
+    assert [each for each in links if not (guide.parent / each).exists()] == []

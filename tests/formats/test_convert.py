@@ -1,0 +1,94 @@
+"""`convert`: what goes out comes back, and networkx and pandas read it too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import networkx
+import pandas
+import pytest
+from click.testing import Result
+
+from tests.conftest import ROOT
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
+SOURCES = [
+    *sorted(path for path in GRAPHS.iterdir() if path.is_dir() and path.name not in ("cognee", "apoc")),
+    GRAPHS / "cognee" / "graph.json",
+    GRAPHS / "apoc" / "all.json",
+    ROOT / "data" / "kg" / "conan-doyle-speckled-band-KG.json",
+    ROOT / "data" / "kg" / "김유정-동백꽃-KG.json",
+]
+
+
+def content(graph: KnowledgeGraph) -> list[Any]:
+    nodes, edges = graph.entities, graph.relations
+    return [
+        *map(
+            list,
+            (nodes.ids, nodes.names, nodes.types, nodes.descriptions, nodes.aliases, nodes.source_chunks),
+        ),
+        [json.loads(each or "{}") for each in nodes.details],
+        edges.sources.tolist(),
+        edges.targets.tolist(),
+        *map(list, (edges.ids, edges.types, edges.descriptions, edges.weights, edges.source_chunks)),
+        [json.loads(each or "{}") for each in edges.details],
+    ]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+@pytest.mark.parametrize("target", ["x-KG.json", "x-node-link.json", "x.graphml", "folder"])
+def test_nothing_is_lost_on_the_way_and_back(
+    source: Path, target: str, tmp_path: Path, run_cli: Callable[..., Result]
+) -> None:
+    told = run_cli("convert", source, tmp_path / target)
+    assert told.exit_code == 0, told.output
+    before, after = content(read_graph(source)), content(read_graph(tmp_path / target))
+    if target == "x.graphml":  # XML holds texts: a detail of another type comes back as JSON says it
+        assert json.dumps(before[:6]) == json.dumps(after[:6])
+    assert before == after
+
+
+def test_triples_say_what_they_cannot_hold(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
+    told = run_cli("convert", GRAPHS / "lightrag", tmp_path / "x.tsv")
+    assert "triples can't hold: 12 descriptions of entities" in told.stderr
+    before, after = read_graph(GRAPHS / "lightrag"), read_graph(tmp_path / "x.tsv")
+    assert (len(after), len(after.relations)) == (12, 15)
+    assert list(after.relations.descriptions) == list(before.relations.descriptions)
+    types = dict(zip(after.entities.names, after.entities.types, strict=True))
+    assert types == dict(zip(before.entities.names, before.entities.types, strict=True))
+
+
+def test_other_libraries_read_what_is_written(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
+    graph = read_graph(GRAPHS / "graphify")
+    for target in ("g.graphml", "g-node-link.json", "pair"):
+        assert run_cli("convert", GRAPHS / "graphify", tmp_path / target).exit_code == 0
+    own = networkx.read_graphml(tmp_path / "g.graphml")
+    assert (len(own), own.size()) == (len(graph), len(graph.relations))
+    document = json.loads((tmp_path / "g-node-link.json").read_text(encoding="utf-8"))
+    linked = networkx.node_link_graph(document, edges="links")
+    assert (len(linked), linked.size()) == (len(graph), len(graph.relations))
+    table = pandas.read_parquet(tmp_path / "pair" / "entities.parquet")
+    assert list(table["title"]) == list(graph.entities.names)
+
+
+def test_control_characters_that_xml_lacks_are_told(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
+    source = tmp_path / "a-KG.json"
+    source.write_text(json.dumps({"entities": {"a": {"name": "A\x01 & <B>\t"}}, "relationships": []}))
+    told = run_cli("convert", source, tmp_path / "a.graphml")
+    assert "1 texts hold control characters" in told.stderr
+    assert read_graph(tmp_path / "a.graphml").entities.names[0] == "A\ufffd & <B>\t"
+
+
+def test_a_form_that_nobody_knows(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
+    told = run_cli("convert", GRAPHS / "lightrag", tmp_path / "x.docx")
+    assert (told.exit_code, "which form? Name it with --to" in told.stderr) == (2, True)
+    told = run_cli("convert", GRAPHS / "lightrag", tmp_path / "x", "--to", "grphml")
+    assert "did you mean 'graphml'?" in told.stderr
+    source = GRAPHS / "apoc" / "all.json"
+    assert run_cli("convert", source, source).exit_code == 2

@@ -1,0 +1,191 @@
+"""docs/extending.md: every example runs, in its room and as another package's entry point; one file each."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from tests.conftest import ROOT, write_gold, write_kg
+from tests.test_registry import EVERY
+from tiny_graph_rag.registry import Registry
+
+Run = Callable[..., Result]
+TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
+FILES = {Path(file): code for file, code in re.findall(r"```python\n# (\S+\.py)\n(.*?)```", TEXT, re.S)}
+STEMS = {file.stem for file in FILES}
+REGISTRIES = {registry.room: registry for registry in EVERY.values()}
+
+
+def room_of(file: Path) -> str:
+    return ".".join(file.parent.parts)
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What a test registers is forgotten after it."""
+    before = set(sys.modules)
+    yield
+    examples = [name for name in set(sys.modules) - before if name.rpartition(".")[2] in STEMS]
+    for each in REGISTRIES.values():
+        for name, (_, place) in list(each._things.items()):
+            if place.partition(":")[0] in examples:
+                del each._things[name]
+        each._built_in = each._plugged_in = None
+    for name in examples:
+        del sys.modules[name]
+
+
+@pytest.fixture(params=["in its room", "by entry point"])
+def installed(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """Every example where it may lie; nothing else is written."""
+    points, added = [], []
+    for file, code in FILES.items():
+        if request.param == "in its room":
+            folder = tmp_path / "rooms" / room_of(file)
+            package = importlib.import_module(room_of(file))
+            if str(folder) not in package.__path__:
+                package.__path__.append(str(folder))
+                added.append((package.__path__, str(folder)))
+        else:
+            folder = tmp_path / "site" / "my_package"
+            name = re.search(r'^@\w+\(\s*"([^"]+)"', code, re.M)
+            assert name is not None
+            points.append(EntryPoint(name[1], f"my_package.{file.stem}", REGISTRIES[room_of(file)].group))
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / file.name).write_text(code, encoding="utf-8")
+    if points:
+        (tmp_path / "site/my_package/__init__.py").write_text("", encoding="utf-8")
+        monkeypatch.syspath_prepend(str(tmp_path / "site"))
+        monkeypatch.setattr(
+            "importlib.metadata.entry_points", lambda **wanted: EntryPoints(points).select(**wanted)
+        )
+    importlib.invalidate_caches()
+    for each in REGISTRIES.values():
+        each._built_in = each._plugged_in = None
+    yield
+    for path, entry in added:
+        path.remove(entry)
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    triples = [("Ann", "KNOWS", "Bob"), ("Bob", "KNOWS", "Cy"), ("Cy", "KNOWS", "Dee"), ("Cy", "KNOWS", "Ed")]
+    write_kg(tmp_path / "town-KG.json", ["Ann", "Bob", "Cy", "Dee", "Ed"], triples)
+    (tmp_path / "town.arrows").write_text("".join(f"{a} -{b}-> {c}\n" for a, b, c in triples))
+    write_gold(
+        tmp_path / "town-eval.jsonl",
+        {"id": "Q1", "query": 'Whom does "Ann" know? Not Ed.', "reference_entities": ["Cy"]},
+    )
+    return tmp_path
+
+
+def evaluated(run_cli: Run, *options: str) -> dict:
+    done = run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town-KG.json", "-o", "./out.json", *options)
+    assert done.exit_code == 0, done.output
+    return json.loads(Path("out.json").read_text(encoding="utf-8"))
+
+
+def test_the_docs_have_an_example_of_every_kind() -> None:
+    assert {room_of(file) for file in FILES} == set(REGISTRIES)
+    rows = dict(re.findall(r"^\| [\w ]+ \| `@(\w+)` \| `[\w/]+/` \| `([\w.]+)` \|$", TEXT, re.M))
+    assert rows == {each.decorator: each.group for each in REGISTRIES.values()}
+
+
+@pytest.mark.usefixtures("installed")
+def test_every_example_is_listed_with_its_line_before_it_is_imported() -> None:
+    for file in FILES:
+        registry: Registry = REGISTRIES[room_of(file)]
+        (mine,) = (each for each in registry.choices().values() if each.module.endswith(f".{file.stem}"))
+        assert mine.module not in sys.modules
+        if registry.kind != "measure":
+            assert 10 <= len(mine.line) <= 58
+        assert registry[mine.name] is not None
+
+
+@pytest.mark.usefixtures("installed", "town")
+def test_the_measure(run_cli: Run) -> None:
+    found = evaluated(run_cli, "--linker", "quoted", "--measures", "fbeta@4,fbeta(beta=0.5)@{1,4}")
+    # The list holds all five with Cy within the first four: 1 relevant found, k = 4, R = 1.
+    means = {name: each["mean"] for name, each in found["summary"]["measures"].items()}
+    assert list(means) == ["fbeta@4", "fbeta(beta=0.5)@1", "fbeta(beta=0.5)@4"]
+    assert means["fbeta@4"] == pytest.approx(5 * 1 / (4 * 1 + 4))
+    assert means["fbeta(beta=0.5)@4"] == pytest.approx(1.25 * 1 / (0.25 * 1 + 4))
+    listed = run_cli("measures").stdout
+    assert "fbeta[(beta=2)]@k" in listed
+    wrong = run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town-KG.json", "--measures", "fbetta@4")
+    assert "did you mean 'fbeta@4'?" in wrong.output
+
+
+@pytest.mark.usefixtures("installed", "town")
+def test_the_retriever_and_the_linker(run_cli: Run) -> None:
+    found = evaluated(run_cli, "--retriever", "hubs", "--linker", "quoted", "--hops", "2")
+    (question,) = found["results"]
+    assert [each["name"] for each in question["linked"]] == ["Ann"]
+    # Within two hops: Cy has 3 relations, Bob 2, Ann 1.
+    assert [(each["name"], each["score"]) for each in question["ranked"]] == [
+        ("Cy", 3),
+        ("Bob", 2),
+        ("Ann", 1),
+    ]
+    shown = run_cli("eval", "--help").output
+    assert re.search(r"^ +hubs +what lies within the hops, most relations first$", shown, re.M)
+    assert re.search(r"^ +quoted +names in quotation marks and no others$", shown, re.M)
+
+
+@pytest.mark.usefixtures("installed", "town")
+def test_the_graph_format(run_cli: Run) -> None:
+    first = evaluated(run_cli)["results"]
+    done = run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town.arrows", "-o", "./out.json")
+    assert done.exit_code == 0, done.output
+    second = json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]
+    assert [each["name"] for each in first[0]["ranked"]] == [each["name"] for each in second[0]["ranked"]]
+    Path("town.arrows").write_text("Ann -KNOWS-> Bob\nBob knows Cy\n")
+    refused = run_cli("stats", "-g", "town.arrows")
+    assert refused.exit_code == 2
+    assert "town.arrows:2: wanted 'source -TYPE-> target', got 'Bob knows Cy'" in refused.output
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_gold_format_and_the_run_format(run_cli: Run) -> None:
+    Path("a.asks").write_text("? Q1: Cy; Ed\n? Q2: Bob\n")
+    Path("a.found").write_text("! Q1: Bob; Cy\n! Q2: Bob\n")
+    done = run_cli("score", "--run", "a.found", "--gold", "a.asks", "--measures", "mrr", "-o", "./s.json")
+    assert done.exit_code == 0, done.output
+    assert json.loads(Path("s.json").read_text())["summary"]["measures"]["mrr"]["mean"] == 0.75
+    Path("a.asks").write_text("? Q1: Cy; Ed\nQ2 Bob\n")
+    refused = run_cli("score", "--run", "a.found", "--gold", "a.asks")
+    assert "a.asks:2: wanted '? id: reference; …', got 'Q2 Bob'" in refused.output
+
+
+@pytest.mark.usefixtures("installed", "town")
+def test_the_report(run_cli: Run) -> None:
+    evaluated(run_cli, "--report", "latex,md", "--measures", "mrr,all_hit@5")
+    table = Path("out.tex").read_text(encoding="utf-8")
+    assert table.startswith("\\begin{tabular}{lrr}\nmrr & 1.000 & ")
+    assert "\nall\\_hit@5 & 1.000 & " in table
+    assert Path("out.md").is_file()
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_judge() -> None:
+    from tiny_graph_rag.answers.rubrics import parse_judges
+
+    (brevity,) = parse_judges("brevity")
+    system, user = brevity.messages(
+        {"question": "Who?", "answer": "Ann {question}", "truth": "", "graph": ""}
+    )
+    assert system.content.startswith("You judge how brief")
+    assert user.content == "Question: Who?\nAnswer: Ann {question}"
+    assert brevity.value(brevity.read('{"grade": 1}')) == {"brevity": 0.5}
+    with pytest.raises(ValueError, match="wanted 0, 1 or 2, got 3"):
+        brevity.read('{"grade": 3}')

@@ -1,0 +1,122 @@
+"""Which format a file is of: each format looks at the same cheap head and says how well it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.files import decode_utf8, read_bytes, read_start
+from tiny_graph_rag.registry import Choice, Registry
+
+HEAD_BYTES = 1 << 16
+PARQUET_MAGIC = b"PAR1"
+
+
+class Fit(IntEnum):
+    """NO: not of this format. SHAPE: nothing speaks against it. SURE: it bears a mark of this format alone.
+
+    Of one file at most one format is sure, which the contract tests hold; so no order decides.
+    """
+
+    NO = 0
+    SHAPE = 1
+    SURE = 2
+
+
+@dataclass(frozen=True)
+class Head:
+    """The start of a file, unpacked where it is gzip, or the names in a folder.
+
+    start: at most 64 KiB, empty for a folder. whole: whether that is all. names: of the files in a folder.
+    """
+
+    path: Path
+    start: bytes = b""
+    whole: bool = True
+    names: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, path: Path) -> Head:
+        """Raises InputError for what can't be read."""
+        if path.is_dir():
+            return cls(path, names=frozenset(each.name for each in path.iterdir()))
+        start = read_start(path, HEAD_BYTES + 1)
+        return cls(path, start[:HEAD_BYTES], len(start) <= HEAD_BYTES)
+
+    @cached_property
+    def text(self) -> str:
+        """The start as text, without white space before it; what is no UTF-8 is left to the reader to say."""
+        return self.start.decode("utf-8-sig", "replace").lstrip()
+
+    @property
+    def line(self) -> str:
+        """The first line that says anything, without white space around it."""
+        return self.text.partition("\n")[0].strip()
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.start.startswith(PARQUET_MAGIC)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether it may be a table with a header."""
+        return self.is_parquet or (not self.is_json and ("," in self.line or "\t" in self.line))
+
+    @property
+    def is_json(self) -> bool:
+        """Whether it begins as JSON objects and lists do."""
+        return self.line[:1] in ("{", "[") and not self.is_parquet
+
+    @cached_property
+    def first(self) -> Any:
+        """The JSON value of the first line, else of the whole file; None where neither is JSON."""
+        if not self.is_json:
+            return None
+        twice: list[str] = []  # a key that stands twice is for the reader to say
+        try:
+            return parse_json(self.line, twice=twice, halves=True)
+        except NotJsonError:
+            pass
+        try:
+            text = self.text if self.whole else decode_utf8(read_bytes(self.path), self.path)
+            return parse_json(text, twice=twice, halves=True)
+        except (NotJsonError, InputError):
+            return None
+
+
+class Detecting(Protocol):
+    @property
+    def fit(self) -> Callable[[Head], Fit]: ...
+
+
+F = TypeVar("F", bound=Detecting)
+
+
+def best_fit(
+    formats: Registry[F],
+    head: Head,
+    option: str,
+    among: Callable[[Mapping[str, Choice]], Iterable[str]] = lambda choices: choices,
+) -> str | None:
+    """The name of the format that fits, None where none does. option: names a format, for the message.
+
+    Formats of other packages are asked where no built-in one is sure. among: which of them to ask at all.
+    Raises UsageError where several fit equally well.
+    """
+    fits: dict[str, Fit] = {}
+    for plugged_in in (False, True):
+        for name in among(formats.choices() if plugged_in else formats.built_in):
+            if name not in fits:
+                fits[name] = formats[name].fit(head)
+            if fits[name] == Fit.SURE:
+                return name
+    found = [name for name, fit in fits.items() if fit == Fit.SHAPE]
+    if len(found) > 1:
+        raise UsageError(f"{head.path.name} may be {' or '.join(found)}; say which with {option}")
+    return found[0] if found else None

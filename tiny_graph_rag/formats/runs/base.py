@@ -1,0 +1,97 @@
+"""What a run format is, and what it gives.
+
+To add one, write a reader under `@run_format(…)` in a module of this folder, or in another package with an
+entry point in the group `tiny_graph_rag.run_formats`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.registry import Registry
+
+
+class Retrieved(NamedTuple):
+    """One place of a ranking. Of id and name at least one is not empty."""
+
+    name: str
+    id: str = ""
+    score: float | None = None
+    text: str = ""
+    type: str = ""
+    source: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.id or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRun:
+    """A run as its file has it. rankings: question → places, best first, duplicates and all.
+
+    latency_seconds: of the questions that say it. usage: token counts of a question, as written. queries: the
+    question's text, where the file has it: what a gold set's ids do not find, its texts may.
+    """
+
+    rankings: dict[str, list[Retrieved]]
+    format: str = ""
+    latency_seconds: dict[str, float] = field(default_factory=dict)
+    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+
+    def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
+        """The same run under a gold set's ids, where it has none of them but knows questions by their text.
+
+        ids: id → the question's text.
+        """
+        if not ids or any(key in ids for key in self.rankings):
+            return self
+        id_of = {text: id for id, text in ids.items() if text}
+        new = {key: id_of.get(self.queries.get(key, key), key) for key in self.rankings}
+        if len(set(new.values())) < len(new):
+            return self
+        return replace(
+            self,
+            rankings={new[key]: each for key, each in self.rankings.items()},
+            latency_seconds={new[key]: each for key, each in self.latency_seconds.items()},
+            usage={new[key]: each for key, each in self.usage.items()},
+            queries={new[key]: each for key, each in self.queries.items()},
+        )
+
+
+RunReader = Callable[[Path], WrittenRun]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFormat:
+    """example: a sound file, small. fit: how well the head of a file fits. read: raises RunError with every
+    problem: file, line, what was wanted, what came.
+    """
+
+    name: str
+    example: str
+    fit: Callable[[Head], Fit]
+    read: RunReader
+
+
+RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.formats.runs", first=("rows",))
+
+
+def run_format(
+    name: str, line: str, fit: Callable[[Head], Fit], *, example: str
+) -> Callable[[RunReader], RunReader]:
+    """Register the reader below. line: what such a file holds, for `--help` and the docs.
+
+    example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
+    """
+
+    def register(reader: RunReader) -> RunReader:
+        RUN_FORMATS.add(name, RunFormat(name, example, fit, reader), reader)
+        return reader
+
+    return register
