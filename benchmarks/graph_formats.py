@@ -4,7 +4,8 @@
 
 Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair,
 GraphML and node-link JSON, then loads each in a process of its own, without the graph cache: seconds,
-megabytes a second, and how many times slower a byte is read than one of KG JSON.
+megabytes
+a second, and how many times slower a byte is read than one of KG JSON.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class Generating:
     generate: Annotated[
         bool, typer.Option("--generate", help="Insist on answers: without a key it is an error.")
     ] = False
-    model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None
+    model: Annotated[str | None, from_config("--model")] = None
     prompt: Annotated[str | None, from_config("--prompt")] = None
     context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
     concurrency: Annotated[int | None, from_config("--concurrency")] = None
@@ -236,7 +236,7 @@ Label = Annotated[
     str | None,
     typer.Option(
         "--label",
-        help="A few words of yours that the results keep and `history` shows.",
+        help="A few words of yours, kept in the results.",
         rich_help_panel=OUTPUT,
     ),
 ]
