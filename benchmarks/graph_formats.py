@@ -3,7 +3,8 @@
     uv run python benchmarks/graph_formats.py [--entities 1000000] [--edges 5] [--folder /tmp/graph-formats]
 
 Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair,
-GraphML and node-link JSON, then loads each in a process of its own, without the graph cache: seconds, megabytes
+GraphML and node-link JSON, then loads each in a process of its own, without the graph cache: seconds,
+megabytes
 a second, and how many times slower a byte is read than one of KG JSON.
 """
 
@@ -50,7 +51,8 @@ def main() -> None:
         seconds = float(told.stdout.split()[0])
         base = base or megabytes / seconds
         print(
-            f"{name:14} {megabytes:7.1f} {seconds:9.2f} {megabytes / seconds:7.1f} {base / (megabytes / seconds):7.2f}"
+            f"{name:14} {megabytes:7.1f} {seconds:9.2f} {megabytes / seconds:7.1f} "
+            f"{base / (megabytes / seconds):7.2f}"
         )
 
 

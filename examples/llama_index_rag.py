@@ -17,7 +17,7 @@ DEPTH = int(os.environ.get("LLAMA_INDEX_DEPTH", "2"))
 
 @cache
 def retriever() -> Any:
-    """Synonyms from the model (Settings.llm), then the graph; put a VectorContextRetriever beside it as you like."""
+    """Synonyms from the model (Settings.llm), then the graph; a VectorContextRetriever can stand by it."""
     storage = StorageContext.from_defaults(persist_dir=os.environ.get("LLAMA_INDEX_DIR", "storage"))
     index = load_index_from_storage(storage)
     synonyms = LLMSynonymRetriever(

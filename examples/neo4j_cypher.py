@@ -4,7 +4,7 @@
 
     pip install neo4j
     NEO4J_URI=bolt://localhost:7687 NEO4J_PASSWORD=… tiny-graph-rag eval --dataset my-questions.jsonl \\
-        -g all.json --retriever neo4j_cypher.py:retrieve        (all.json: CALL apoc.export.json.all("all.json"))
+        -g all.json --retriever neo4j_cypher.py:retrieve    (all.json: CALL apoc.export.json.all("all.json"))
 """
 
 import os

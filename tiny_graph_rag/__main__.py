@@ -11,9 +11,15 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
 def main() -> None:
-    """Run a command; Ctrl-C at any time is one line and exit code 130. Ends the process."""
+    """Run a command; Ctrl-C at any time is one line and exit code 130. Ends the process.
+
+    SIGTERM ends it as an error would, so that no temporary file stays.
+    """
     try:
         try:
+            import signal
+
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
             from tiny_graph_rag.cli import run
 
             run()

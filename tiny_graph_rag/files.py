@@ -202,6 +202,24 @@ def _likely_encoding(raw: bytes) -> str:
     return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
 
 
+def is_own_folder(folder: Path) -> bool:
+    """Whether nobody else can put files there: true where it does not exist. One of ours that others may
+    write to is closed to them."""
+    try:
+        found = folder.stat()
+        if not hasattr(os, "geteuid"):
+            return True
+        if found.st_uid != os.geteuid():
+            return False
+        if found.st_mode & 0o022:
+            folder.chmod(0o700)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
 def sha256_of(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

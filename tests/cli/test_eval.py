@@ -255,3 +255,30 @@ def test_the_four_means_stand_in_the_summary_whatever_was_asked_for(files, run_c
         found.append([summary[name] for name in names])
         assert summary["total_token_usage"] == 0
     assert found[0] == found[1]
+
+
+def test_groups_are_offered_where_questions_look_like_variants(files, run_cli) -> None:
+    def asked(**more):
+        write_gold(
+            files / "data/eval/wordings-eval.jsonl",
+            *(
+                {"id": f"q{n // 3}-{'abc'[n % 3]}", "query": f"{n}?", "reference_entities": [f"E{n // 3}"]}
+                | {name: f"{value}{n // 3}" for name, value in more.items()}
+                for n in range(18)
+            ),
+        )
+        options = ("--dataset", "wordings-eval.jsonl", "-g", "story-KG.json", "--skip-generation")
+        done = run_cli("eval", *options, "-o", "./out.json")
+        assert done.exit_code == 0, done.stderr
+        return done.stdout + done.stderr, json.loads(Path("out.json").read_text("utf-8"))
+
+    said, found = asked()
+    assert "18 questions look like 6 in several wordings" in said
+    assert "groups" not in found["summary"]
+    said, found = asked(group="g")
+    assert "look like" not in said
+    assert "6 groups" in said
+    assert found["summary"]["groups"] == 6
+    assert found["results"][4]["group"] == "g1"
+    # No hit in six: Wilson's upper end is z² / (6 + z²), not that of eighteen.
+    assert found["summary"]["measures"]["recall@5"]["high"] == pytest.approx(0.3903, abs=1e-4)

@@ -202,3 +202,56 @@ def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(own_folder
         done = run_cli("report", "./x.json", "--report", "md,csv,html")
         assert done.exit_code == 2, done.output
         assert "was changed" in done.output
+
+
+def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
+    """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
+    import io
+
+    from tiny_graph_rag.report.terminal import Table, escape, screen
+
+    name = "An\x1b]0;owned\x07na\x1b[2J \x9b31m Ben\u202e nib"
+    stream = io.StringIO()
+    console = screen(stream, quiet=False)
+    table = Table(name)
+    table.add_column(escape(name))
+    table.add_row(escape(name))
+    console.print(table)
+    console.print(escape(name))
+    assert "An]0;ownedna[2J 31m Ben nib" in stream.getvalue()
+    assert not set("\x1b\x07\x9b\u202e") & set(stream.getvalue())
+
+
+def test_a_cache_folder_of_others_is_left_alone_and_an_open_one_closed(own_folder: Path) -> None:
+    import os
+
+    from tiny_graph_rag.config import NO_CACHE, cache_folder
+
+    mine = own_folder / "c" / "tiny-graph-rag"
+    mine.mkdir(parents=True)
+    mine.chmod(0o777)
+    assert cache_folder({"XDG_CACHE_HOME": str(own_folder / "c")}) == mine
+    assert mine.stat().st_mode & 0o777 == 0o700
+    if os.geteuid() == 0:
+        os.chown(mine, 12345, 12345)
+        assert cache_folder({"XDG_CACHE_HOME": str(own_folder / "c")}) == NO_CACHE
+
+
+def test_sigterm_leaves_no_temporary_file(own_folder: Path) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "import tiny_graph_rag.cli as cli\n"
+        "from tiny_graph_rag.__main__ import main\n"
+        "from pathlib import Path\n"
+        "from tiny_graph_rag.files import write_atomically\n"
+        "def parts():\n"
+        "    yield b'half'\n"
+        "    os.kill(os.getpid(), signal.SIGTERM)\n"
+        "    yield b'never'\n"
+        "cli.run = lambda: write_atomically(Path('x.json'), parts())\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=own_folder, capture_output=True, text=True)
+    assert done.returncode == 143, done.stderr
+    assert list(own_folder.glob("*")) == [], done.stderr
+    assert [each.name for each in own_folder.glob(".*.tmp")] == []

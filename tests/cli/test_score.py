@@ -408,3 +408,18 @@ def test_a_foreign_run_under_eval_is_not_told_to_raise_the_depth(own_folder: Pat
     assert found["results"][0]["references"][0]["verdict"] == "not_in_run"
     assert "raise --depth" not in done.stdout
     assert "the run does not list" in done.stdout
+
+
+def test_a_definition_by_which_missing_questions_raise_a_mean_is_named(own_folder: Path, run_cli) -> None:
+    """q2 is not in the run: recall@1 is 1/2 for it, the other two leave it out and stay at 1."""
+    (own_folder / "run").write_text("q1 Q0 d1 1 2 t\n")
+    (own_folder / "gold").write_text("q1 0 d1 1\nq2 0 d1 1\n")
+    files = ("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
+    done = run_cli(*files, "--measures", "recall@1,contest_map@1,micro_precision@1")
+    assert means(json.loads(Path("out.json").read_text("utf-8"))) == {
+        "recall@1": 0.5,
+        "contest_map@1": 1.0,
+        "micro_precision@1": 1.0,
+    }
+    assert "left out of contest_map@1, micro_precision@1 by definition" in done.stderr
+    assert "by definition" not in run_cli(*files, "--measures", "recall@1").stderr

@@ -16,6 +16,7 @@ import pytest
 
 from tests.conftest import ROOT, kg
 from tests.measures.test_judged import run_of
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
@@ -155,6 +156,59 @@ def test_a_measure_parses_prints_and_compares() -> None:
         assert Measure.parse(str(measure)) == measure
         assert measure.kind.definition.endswith(".")
         assert measure.kind.source
+
+
+@pytest.mark.parametrize("measure", [each for each in EVERY if each.cutoff is not None], ids=str)
+def test_what_stands_below_the_cutoff_does_not_matter(graph, measure: Measure) -> None:
+    for seed in range(10):
+        rankings, golds, bad = material(graph, random.Random(seed))
+        whole = measure.compute(judged_of(graph, rankings, golds, bad))
+        for cut in (3, 4, 12):  # the cutoff is 3
+            first = measure.compute(judged_of(graph, [each[:cut] for each in rankings], golds, bad))
+            np.testing.assert_array_equal(first, whole)
+
+
+@pytest.mark.parametrize("name", list(KINDS))
+def test_a_cutoff_is_taken_where_the_kind_says_so(graph, name: str) -> None:
+    use = KINDS[name].cutoff
+    if use == "none":
+        with pytest.raises(UsageError, match="takes no cutoff"):
+            Measure.parse(f"{name}@3")
+    elif use == "required":
+        with pytest.raises(UsageError, match="needs a cutoff, such as"):
+            Measure.parse(name)
+    else:
+        judged = judged_of(graph, *material(graph, random.Random(1)))
+        np.testing.assert_array_equal(
+            Measure(name).compute(judged), Measure(name, 12).compute(judged), "12 is all there is"
+        )
+    for wrong in ("0", "-1", "1.5", "", "x"):
+        with pytest.raises(UsageError, match=name):
+            Measure.parse(f"{name}@{wrong}")
+
+
+PARAMETERS = [(name, parameter) for name, kind in KINDS.items() for parameter in kind.parameters]
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_a_parameter_has_a_default_and_bounds_that_are_held(graph, name: str, parameter: str) -> None:
+    kind = KINDS[name]
+    allowed = kind.parameters[parameter]
+    at = "" if kind.cutoff == "none" else "@3"
+    assert allowed.allows(allowed.default)
+    assert allowed.meaning
+    assert Measure.parse(f"{name}({parameter}={allowed.default}){at}") == Measure.parse(f"{name}{at}")
+    for wrong in (allowed.low - 0.001, allowed.high + 0.001, "nan", "inf", "x", ""):
+        with pytest.raises(UsageError, match=f"{parameter} must be a number"):
+            Measure.parse(f"{name}({parameter}={wrong}){at}")
+    judged = judged_of(graph, *material(graph, random.Random(2)))
+    near = [allowed.low + (allowed.high - allowed.low) * share for share in (0.01, 0.5, 0.99)]
+    for value in near:
+        measure = Measure.parse(f"{name}({parameter}={value}){at}")
+        assert Measure.parse(str(measure)) == measure
+        found = measure.compute(judged)
+        known = found[~np.isnan(found)]
+        assert ((known >= kind.low - 1e-12) & (known <= kind.high + 1e-12)).all()
 
 
 def test_context_measures_by_hand(graph) -> None:

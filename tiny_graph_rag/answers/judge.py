@@ -69,8 +69,8 @@ class Judging:
             "question": question_text(example),
             "truth": " / ".join(example.ground_truth),
             "answer": without_citations(self.answers[row].text),
-            "graph": self.asked.context(row).text if rubric.name == "faithfulness" else "",
-            "entities": self._entities(row) if rubric.name == "retrieval" else "",
+            "graph": self.asked.context(row).text if rubric.has_place("graph") else "",
+            "entities": self._entities(row) if rubric.has_place("entities") else "",
         }
 
     def _first(self, row: int) -> list[int]:

@@ -38,7 +38,8 @@ def _whole(*values: int) -> Json:
 class Rubric:
     """One judge.
 
-    text: what the model is told, `---` between system and user message, with places such as {question}.
+    text: what the model is told, `---` between system and user message, with places: {question}, {truth},
+    {answer}, {graph} (the facts that the answer was given), {entities} (what was retrieved).
     scores: the names of its scores. value: its reply → their values; raises ValueError for a reply of another
     form. worst: what each score is where the reply can't be had or read. needs_truth: asked only where there
     is a true answer; needs_answer: only where the question was answered.
@@ -52,6 +53,9 @@ class Rubric:
     needs_truth: bool = False
     needs_answer: bool = True
     worst: float = 0.0
+
+    def has_place(self, name: str) -> bool:
+        return f"{{{name}}}" in self.text
 
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """Filled in one pass, so that no answer can pass for a place."""

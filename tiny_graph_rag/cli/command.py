@@ -130,7 +130,9 @@ def _say_failed(message: str, debug: bool) -> None:
         import traceback
 
         traceback.print_exc()
-    typer.echo(message, err=True)
+    from tiny_graph_rag.report.plain import without_controls
+
+    typer.echo(without_controls(message), err=True)
 
 
 def _unexpected(error: Exception, debug: bool) -> NoReturn:

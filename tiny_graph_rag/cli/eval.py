@@ -114,6 +114,7 @@ def evaluate_command(
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.gold.examples import groups_offered
     from tiny_graph_rag.measures import default_measures, parse_measures
     from tiny_graph_rag.report.json.numbers import latency_document
     from tiny_graph_rag.report.json.results import document_parts
@@ -197,6 +198,10 @@ def evaluate_command(
     evaluation = replace(evaluation, trials=trials(evaluation))
     shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
     print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
+    if not any(each.group for each in examples):
+        offered = groups_offered([(each.id, each.reference_entities) for each in examples])
+        if offered:
+            session.say(offered)
     for line in evaluation.notes:
         session.say(line)
     if kinds:

@@ -138,7 +138,7 @@ def score(
     from tiny_graph_rag.report.json.score import document_parts
     from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
-    from tiny_graph_rag.scoring.stretches import Collected
+    from tiny_graph_rag.scoring.stretches import Collected, rising
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.gates import speeds
     from tiny_graph_rag.study.verdicts import Listed
@@ -200,7 +200,7 @@ def score(
         except AnotherWay:
             continue
         break
-    for line in opened.notes():
+    for line in [*opened.notes(), *rising(collected.missing, wanted)]:
         session.warn(f"{run_path.name}: {line}")
     print_summary(collected.found(), session.console)
     steps, _ = listed.waterfalls(collected.tags)

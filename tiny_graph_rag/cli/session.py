@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Protocol
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.streams import is_unicode
-from tiny_graph_rag.config import Config, cache_folder, language, load_config, spelled_setting
+from tiny_graph_rag.config import NO_CACHE, Config, cache_folder, language, load_config, spelled_setting
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, counted, speak, t
+from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
@@ -62,7 +63,12 @@ class Session:
                 kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
             )
         allow_unpacked(config.running.largest_unpacked)
-        return cls(config, common.quiet, to_stdout)
+        session = cls(config, common.quiet, to_stdout)
+        if cache_folder() == NO_CACHE:
+            session.warn(
+                "the cache folder (XDG_CACHE_HOME) is not this user's own; nothing is kept or taken there"
+            )
+        return session
 
     def made(self, label: str | None = None) -> dict[str, str | None]:
         """When and by which command a file is made, for its head."""
@@ -92,22 +98,22 @@ class Session:
 
             width = shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
             return PlainConsole(stream, self.quiet, width)
-        from rich.console import Console
+        from tiny_graph_rag.report.terminal import screen
 
-        return Console(file=stream, quiet=self.quiet, highlight=False)
+        return screen(stream, self.quiet)
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            print(text, file=sys.stderr if self.to_stdout else sys.stdout)
+            print(without_controls(text), file=sys.stderr if self.to_stdout else sys.stdout)
 
     def note(self, text: str) -> None:
         """What goes on, where it takes minutes: on standard error, so that results stay alone."""
         if not self.quiet:
-            print(text, file=sys.stderr, flush=True)
+            print(without_controls(text), file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
         if not self.quiet:
-            print(f"warning: {text}", file=sys.stderr)
+            print(f"warning: {without_controls(text)}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set

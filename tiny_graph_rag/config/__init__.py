@@ -21,11 +21,13 @@ from tiny_graph_rag.config.settings import (
     setting_names,
     setting_value,
 )
+from tiny_graph_rag.files import is_own_folder
 from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret
 
 CONFIG_FILE = "config.yaml"
 CACHE_NAME = "tiny-graph-rag"
+NO_CACHE = Path(os.devnull, CACHE_NAME)  # holds nothing and takes nothing
 
 __all__ = [
     "Config",
@@ -83,11 +85,15 @@ def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
 
 
 def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """Where caches lie: under XDG_CACHE_HOME, else the platform's own folder for caches. It may not exist."""
+    """Where caches lie: under XDG_CACHE_HOME, else the platform's own folder for caches. It may not exist.
+
+    NO_CACHE where it is another user's: what lies there could be made to mislead.
+    """
     environment = os.environ if environment is None else environment
     base = environment.get("XDG_CACHE_HOME", "")
     if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
         base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
     if not base:
         base = "~/Library/Caches" if platform == "darwin" else "~/.cache"
-    return Path(base).expanduser() / CACHE_NAME
+    folder = Path(base).expanduser() / CACHE_NAME
+    return folder if is_own_folder(folder) else NO_CACHE

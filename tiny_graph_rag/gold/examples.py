@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,8 @@ from typing import Any
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.shown import short_repr
 
+_LAST_PART = re.compile(r"[\W_]*(?:[0-9]+|[A-Za-z])$")  # of an id: `-a`, `_02`
+FEWER_GROUPS = 0.8  # of the questions: from here on they look like variants
 LONGEST_LIST = 40  # characters of tags or ids in a file's name
 _NO_FILE_NAME = re.compile(r"[^\w.,-]")
 
@@ -47,6 +49,26 @@ class Example:
     group: str | None = None
     unknown: dict[str, Any] = field(default_factory=dict)
     line: int = 0
+
+
+def likely_groups(questions: Iterable[tuple[str, Iterable[str]]]) -> int:
+    """How many groups these (id, references) fall into where ids share a stem (`q12-a`, `q12-b`) and
+    references are the same; 0 where nearly every question would stand for itself. A guess, to be offered."""
+    every = [(_LAST_PART.sub("", id), frozenset(references) or id) for id, references in questions]
+    groups = len(set(every))
+    return groups if groups <= FEWER_GROUPS * len(every) else 0
+
+
+def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
+    """`likely_groups` in words, for people to accept or not; "" where there is nothing to offer."""
+    groups = likely_groups(questions)
+    if not groups:
+        return ""
+    return (
+        f"{len(questions):,} questions look like {groups:,} in several wordings (ids alike, the same "
+        "references): if they are, give those of one the same 'group' in the gold set, so that intervals "
+        "and tests count them once"
+    )
 
 
 @dataclass(frozen=True, slots=True)

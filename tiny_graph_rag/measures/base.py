@@ -55,7 +55,7 @@ class MeasureKind:
     low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
     needs: what it must know beyond ranks and grades, "" for nothing. ceiling: the best that each question
     allows, where that is less than `high`. scores_no_gold: whether it says something of questions without
-    gold.
+    gold. leaves_out_missing: whether its mean leaves out a question that the run lacks, and so may rise.
     """
 
     name: str
@@ -70,6 +70,7 @@ class MeasureKind:
     needs: Need = ""
     ceiling: Compute | None = None
     scores_no_gold: bool = False
+    leaves_out_missing: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
 
     @property
@@ -92,6 +93,7 @@ def measure(
     needs: Need = "",
     ceiling: Compute | None = None,
     scores_no_gold: bool = False,
+    leaves_out_missing: bool = False,
     parameters: Mapping[str, Parameter] | None = None,
 ) -> Callable[[Compute], Compute]:
     """Register a measure; its definition is the first paragraph of its docstring."""
@@ -111,6 +113,7 @@ def measure(
             needs,
             ceiling,
             scores_no_gold,
+            leaves_out_missing,
             parameters or {},
         )
         KINDS.add(name, kind, compute)
@@ -183,6 +186,10 @@ class Measure:
         kind = KINDS[name]
         parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
+            if cutoff.startswith("("):
+                raise UsageError(
+                    f"measure {shown!r}: its parameters want a closing bracket, as in rbp(p=0.8)"
+                )
             if cutoff:
                 raise UsageError(f"measure {shown!r}: wanted nothing or @ and a cutoff after the parameters")
             if kind.cutoff == "required":
@@ -219,7 +226,7 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
     )
 
 
-_SEVERAL_CUTOFFS = re.compile(r"([^,@{}()]+(?:\([^()]*\))?)@\{([0-9,\s]*)\}")
+_SEVERAL_CUTOFFS = re.compile(r"([^,@{}()]+(?:\([^()]*\))?)@\{([^{}]*)\}")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:

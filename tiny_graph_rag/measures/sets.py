@@ -22,7 +22,7 @@ def _both(judged: Judged, cutoff: int | None) -> Column:
     return _returned(judged, cutoff) + _relevant(judged, cutoff)
 
 
-@measure("micro_precision", source=POOLED, weight=_returned)
+@measure("micro_precision", source=POOLED, weight=_returned, leaves_out_missing=True)
 def micro_precision(judged: Judged, cutoff: int | None) -> Column:
     """TP / (TP + FP) in the first k, TP and FP added up over the questions; undefined where nothing returned.
 

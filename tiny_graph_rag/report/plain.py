@@ -12,6 +12,20 @@ TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
+def without_controls(text: str) -> str:
+    """`text` less what a terminal would obey or hide: control signs (but line ends and tabs), C1, bidi marks.
+
+    Names from graphs and answers pass through here on their way to any terminal, pipe or log.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        sign
+        for sign in text
+        if sign in "\n\t" or sign in _KEPT_INVISIBLE or unicodedata.category(sign) not in ("Cc", "Cf", "Cs")
+    )
+
+
 def one_line(text: str, most: int = 200) -> str:
     """`text` in one line without control signs, terminal commands or marks that turn its direction.
 

@@ -20,7 +20,7 @@ from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.measures import Measure, means, parse_measures, weights
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
-from tiny_graph_rag.scoring.stretches import counted
+from tiny_graph_rag.scoring.stretches import counted, rising
 
 if TYPE_CHECKING:
     import pandas
@@ -63,6 +63,8 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure]) -> Scored:
             )
     grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
+    for line in rising(sum(each not in rankings for each in grades), wanted):
+        warnings.warn(line, stacklevel=2)
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
     found = means(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,6 +69,7 @@ class Collected:
         self._relevant: list[NDArray[np.int64]] = []
         self._retrieved: list[NDArray[np.int64]] = []
         self._order: list[NDArray[np.int64]] = []
+        self.missing = 0  # questions that the run lacks
         self._summary: Summary | None = None
 
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
@@ -83,6 +84,7 @@ class Collected:
         self._retrieved.append(stretch.judged.retrieved)
         self.tags.extend(stretch.tags or [()] * len(stretch.ids))
         self.groups.extend(stretch.groups or [None] * len(stretch.ids))
+        self.missing += int((~stretch.judged.answered).sum())
         self.latencies.extend(stretch.latency_seconds.values())
         return columns
 
@@ -110,6 +112,14 @@ class Collected:
             )
         beside = Beside(relevant, retrieved, weighing, best, numbered(self.groups))
         return slices(columns, beside, self.tags)
+
+
+def rising(missing: int, measures: Iterable[Measure]) -> list[str]:
+    """A warning where questions that the run lacks raise a mean, by the measure's own definition."""
+    raised = [str(each) for each in measures if each.kind.leaves_out_missing]
+    if not missing or not raised:
+        return []
+    return [f"what the run lacks is left out of {', '.join(raised)} by definition, which may raise the mean"]
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:

@@ -47,11 +47,13 @@ GoldReader = Callable[[Path, str | None], list[GoldQuestion]]
 
 @dataclass(frozen=True, slots=True)
 class GoldFormat:
-    """fit: how well the head of a file fits. read: (path, split or None) → questions; raises DatasetError
-    with every problem: file, line, what was wanted, what came. has_splits: whether `--split` chooses a part.
+    """example: a sound file, small. fit: how well the head of a file fits. read: (path, split or None) →
+    questions; raises DatasetError with every problem: file, line, what was wanted, what came. has_splits:
+    whether `--split` chooses a part.
     """
 
     name: str
+    example: str
     fit: Callable[[Head], Fit]
     read: GoldReader
     has_splits: bool = False
@@ -63,12 +65,15 @@ GOLD_FORMATS: Registry[GoldFormat] = Registry(
 
 
 def gold_format(
-    name: str, line: str, fit: Callable[[Head], Fit], *, has_splits: bool = False
+    name: str, line: str, fit: Callable[[Head], Fit], *, example: str, has_splits: bool = False
 ) -> Callable[[GoldReader], GoldReader]:
-    """Register the reader below. line: what such a file holds, for `--help` and the docs."""
+    """Register the reader below. line: what such a file holds, for `--help` and the docs.
+
+    example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
+    """
 
     def register(reader: GoldReader) -> GoldReader:
-        GOLD_FORMATS.add(name, GoldFormat(name, fit, reader, has_splits), reader)
+        GOLD_FORMATS.add(name, GoldFormat(name, example, fit, reader, has_splits), reader)
         return reader
 
     return register

@@ -52,7 +52,12 @@ def _fits(form: str) -> Callable[[Head], Fit]:
     return lambda head: Fit.SURE if _form(head) == form else Fit.NO
 
 
-@gold_format("jsonl", "our own: query and reference_entities, an object a line", _fits("jsonl"))
+@gold_format(
+    "jsonl",
+    "our own: query and reference_entities, an object a line",
+    _fits("jsonl"),
+    example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
+)
 def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
     return [
@@ -77,7 +82,12 @@ def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
     ]
 
 
-@gold_format("rag", "RAG gold JSON: query_id and relevant_chunk_ids", _fits("rag"))
+@gold_format(
+    "rag",
+    "RAG gold JSON: query_id and relevant_chunk_ids",
+    _fits("rag"),
+    example='[{"query_id": "Q1", "query": "Who?", "relevant_chunk_ids": ["d1", "d2"]}]\n',
+)
 def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
     problems: list[str] = []
@@ -117,7 +127,12 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     return questions
 
 
-@gold_format("evidence", "question, evidence, ground_truth (fast-graphrag)", _fits("evidence"))
+@gold_format(
+    "evidence",
+    "question, evidence, ground_truth (fast-graphrag)",
+    _fits("evidence"),
+    example='[{"question": "Who?", "evidence": ["Bob knows Ann."], "ground_truth": ["Bob"]}]\n',
+)
 def read_evidence(path: Path, split: str | None) -> list[GoldQuestion]:
     """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
 
@@ -168,7 +183,12 @@ def _fits_contest(head: Head) -> Fit:
     return Fit.SHAPE if _form(head) == "contest" else Fit.NO
 
 
-@gold_format("contest", "one JSON object: question id to document ids", _fits_contest)
+@gold_format(
+    "contest",
+    "one JSON object: question id to document ids",
+    _fits_contest,
+    example='{"Q1": ["d1", "d2"], "Q2": []}\n',
+)
 def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
     document = json_document(path, DatasetError)

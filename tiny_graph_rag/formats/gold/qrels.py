@@ -29,7 +29,7 @@ def _fits_table(head: Head) -> Fit:
     return Fit.SURE if head.is_parquet else Fit.SHAPE if head.has_columns else Fit.NO
 
 
-@gold_format("trec", "TREC qrels: question, 0, document, grade", _fits_trec)
+@gold_format("trec", "TREC qrels: question, 0, document, grade", _fits_trec, example="Q1 0 d1 1\nQ1 0 d2 2\n")
 def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
@@ -50,7 +50,13 @@ def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
     return [GoldQuestion(id=question, grades=row) for question, row in grades.items()]
 
 
-@gold_format("table", "CSV, TSV or Parquet: query_id, doc_id, score, split", _fits_table, has_splits=True)
+@gold_format(
+    "table",
+    "CSV, TSV or Parquet: query_id, doc_id, score, split",
+    _fits_table,
+    example="query_id,doc_id,score\nQ1,d1,1\nQ1,d2,2\n",
+    has_splits=True,
+)
 def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score; `split` keeps one split."""
     names, rows = read_table(path)

@@ -35,20 +35,19 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     nodes: list[Node] = []
     edges: list[Edge] = []
     for number, row in _lines(path, rows):
-        place = f"line {number}"
         if row.get("type") == "node" and row.get("id") is not None:
             labels = labels_of(row.get("labels"))
             nodes.append(Node(text_of(row["id"]), labels, object_of(row.get("properties"))))
         elif row.get("type") == "relationship":
             ends = [object_of(row.get(end)).get("id") for end in ("start", "end")]
             if None in ends:
-                rows.problem(place, "a relationship without the 'id' of its 'start' or its 'end'")
+                rows.problem(number, "a relationship without the 'id' of its 'start' or its 'end'")
                 continue
             properties, type = object_of(row.get("properties")), text_of(row.get("label"))
             edges.append(Edge(text_of(ends[0]), text_of(ends[1]), type, properties, text_of(row.get("id"))))
         else:
             rows.problem(
-                place,
+                number,
                 "wanted a 'type' of node or relationship and an 'id', got " + json_kind(row.get("type")),
             )
     return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
@@ -71,7 +70,7 @@ def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, decoder.decode(line)
         except msgspec.DecodeError as error:
             cut = "; the file seems cut off" if number == len(lines) else ""
-            rows.problem(f"line {number}", f"not a JSON object: {error}{cut}")
+            rows.problem(number, f"not a JSON object: {error}{cut}")
 
 
 def _is_parquet_folder(head: Head) -> bool:

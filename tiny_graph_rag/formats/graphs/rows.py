@@ -124,10 +124,11 @@ class Rows:
         """Something unsound that was loaded all the same, or left out; the user is warned."""
         self._add(self._flaws, what, example, count)
 
-    def problem(self, place: str, what: str) -> None:
-        """Something that makes the file unusable; `graph` raises them all."""
+    def problem(self, place: str | int, what: str) -> None:
+        """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
         if len(self.problems) < SHOWN_PROBLEMS:
-            self.problems.append(f"{self.path}: {place}: {what}")
+            where = f":{place}" if isinstance(place, int) else f": {place}"
+            self.problems.append(f"{self.path}{where}: {what}")
 
     @staticmethod
     def _add(kept: dict[str, tuple[int, list[str]]], what: str, example: str, count: int) -> None:

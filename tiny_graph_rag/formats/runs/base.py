@@ -69,11 +69,12 @@ RunReader = Callable[[Path], WrittenRun]
 
 @dataclass(frozen=True, slots=True)
 class RunFormat:
-    """fit: how well the head of a file fits. read: raises RunError with every problem: file, line, what was
-    wanted, what came.
+    """example: a sound file, small. fit: how well the head of a file fits. read: raises RunError with every
+    problem: file, line, what was wanted, what came.
     """
 
     name: str
+    example: str
     fit: Callable[[Head], Fit]
     read: RunReader
 
@@ -81,11 +82,16 @@ class RunFormat:
 RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.formats.runs", first=("rows",))
 
 
-def run_format(name: str, line: str, fit: Callable[[Head], Fit]) -> Callable[[RunReader], RunReader]:
-    """Register the reader below. line: what such a file holds, for `--help` and the docs."""
+def run_format(
+    name: str, line: str, fit: Callable[[Head], Fit], *, example: str
+) -> Callable[[RunReader], RunReader]:
+    """Register the reader below. line: what such a file holds, for `--help` and the docs.
+
+    example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
+    """
 
     def register(reader: RunReader) -> RunReader:
-        RUN_FORMATS.add(name, RunFormat(name, fit, reader), reader)
+        RUN_FORMATS.add(name, RunFormat(name, example, fit, reader), reader)
         return reader
 
     return register

@@ -60,7 +60,12 @@ def _fits_json(head: Head) -> Fit:
     return Fit.SHAPE if _form(head) == "json" else Fit.NO
 
 
-@run_format("jsonl", "a question and what was retrieved, an object each", _fits("jsonl"))
+@run_format(
+    "jsonl",
+    "a question and what was retrieved, an object each",
+    _fits("jsonl"),
+    example='{"id": "Q1", "entities": [{"name": "Bob", "score": 0.5}, {"name": "Cy", "score": 0.4}]}\n',
+)
 def read_jsonl(path: Path) -> WrittenRun:
     """Objects, one a line, in a list, or under `results` of one object: a question and what was retrieved.
 
@@ -129,7 +134,12 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
     )
 
 
-@run_format("contest", "JSONL: eval_id and topk, an object a line", _fits("contest"))
+@run_format(
+    "contest",
+    "JSONL: eval_id and topk, an object a line",
+    _fits("contest"),
+    example='{"eval_id": "Q1", "topk": ["d1", "d2"]}\n',
+)
 def read_contest(path: Path) -> WrittenRun:
     """The contest's `{"eval_id", "topk": [docid]}` a line."""
     rankings: dict[str, list[Retrieved]] = {}
@@ -147,7 +157,12 @@ def read_contest(path: Path) -> WrittenRun:
     return WrittenRun(rankings)
 
 
-@run_format("json", "one JSON object: question to [[document, score], …]", _fits_json)
+@run_format(
+    "json",
+    "one JSON object: question to [[document, score], …]",
+    _fits_json,
+    example='{"Q1": [["d1", 0.5], ["d2", 0.4]]}\n',
+)
 def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
     document = json_document(path, RunError)

@@ -28,7 +28,12 @@ def _fits_table(head: Head) -> Fit:
     return Fit.SURE if head.is_parquet else Fit.SHAPE if head.has_columns else Fit.NO
 
 
-@run_format("trec", "TREC: question, Q0, document, rank, score, tag", _fits_trec)
+@run_format(
+    "trec",
+    "TREC: question, Q0, document, rank, score, tag",
+    _fits_trec,
+    example="Q1 Q0 d1 1 0.5 x\nQ1 Q0 d2 2 0.4 x\n",
+)
 def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
     rankings: dict[str, list[Retrieved]] = {}
@@ -55,7 +60,12 @@ def read_trec(path: Path) -> WrittenRun:
     return WrittenRun(rankings)
 
 
-@run_format("table", "CSV, TSV or Parquet: query_id, doc_id, score", _fits_table)
+@run_format(
+    "table",
+    "CSV, TSV or Parquet: query_id, doc_id, score",
+    _fits_table,
+    example="query_id,doc_id,score\nQ1,d1,0.5\nQ1,d2,0.4\n",
+)
 def read_table_run(path: Path) -> WrittenRun:
     """CSV, TSV or Parquet with query_id, doc_id and score; without score the order of the rows counts."""
     names, rows = read_table(path)

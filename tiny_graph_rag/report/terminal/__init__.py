@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
-from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.plain import one_line, without_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,19 @@ class Console(Protocol):
 
     def print(self, shown: Any, /, *, soft_wrap: bool = ...) -> None:
         """A line of markup, or a Table."""
+
+
+def screen(stream: TextIO, quiet: bool) -> Console:
+    """rich's console, where every text of a line or cell loses what a terminal would obey: names can't move
+    the cursor or turn the reading direction. What rich itself writes comes after this."""
+    from rich.console import Console as Drawn
+    from rich.text import Text
+
+    class Clean(Drawn):
+        def render_str(self, text: str, **more: Any) -> Text:
+            return super().render_str(without_controls(text), **more)
+
+    return Clean(file=stream, quiet=quiet, highlight=False)
 
 
 def escape(text: str) -> str:

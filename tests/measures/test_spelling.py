@@ -1,0 +1,64 @@
+"""How measures are spelled, and rank-biased precision by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.measures.test_judged import judgments_of, run_of
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.measures import Measure, judge, parse_measures
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("f1@{1,3}", ["f1@1", "f1@3"]),
+        ("rbp(p=0.5)@{5, 10},mrr", ["rbp(p=0.5)@5", "rbp(p=0.5)@10", "mrr"]),
+        ("RBP( p = .50 )@10, rbp(p=0.8), rbp", ["rbp(p=0.5)@10", "rbp"]),
+        ("ndcg@5,ndcg@5", ["ndcg@5"]),
+    ],
+)
+def test_lists_of_measures(text: str, wanted: list[str]) -> None:
+    found = parse_measures(text)
+    assert [str(each) for each in found] == wanted
+    assert parse_measures(",".join(wanted)) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("f11@5", "unknown measure 'f11@5'; did you mean 'f1@5'"),
+        ("rbbp(p=0.5)@5", "unknown measure 'rbbp.p=0.5.@5'; did you mean 'rbp@5'"),
+        ("rbp(q=1)@5", "no parameter 'q'; rbp takes: p=0.8"),
+        ("ndcg(p=1)@5", "no parameter 'p'; ndcg takes: none"),
+        ("rbp(p=1)@5", "p must be a number strictly between 0 and 1, got '1'"),
+        ("rbp(p=.1,p=.2)", "gives 'p' twice"),
+        ("rbp(p=0.5@5", "its parameters want a closing bracket, as in rbp.p=0.8."),
+        ("rbp(p=0.5)5", "wanted nothing or @ and a cutoff after the parameters"),
+        ("f1", "needs a cutoff, such as f1@5"),
+        ("f1@{1,x}", "the cutoff of 'f1@x' must be a whole number from 1 up"),
+        ("f1@{}", "the cutoff of 'f1@' must be a whole number from 1 up"),
+        (" , ", "no measure named"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        parse_measures(text)
+
+
+def test_rank_biased_precision_by_hand() -> None:
+    # Relevant at ranks 1 and 3 of 4; (1 - p) (1 + p^2).
+    found = judge(run_of([0, 7, 1, 8], []), judgments_of([[0], [1], [2]], [[0]]))
+    values = {
+        text: Measure.parse(text).compute(found).tolist()
+        for text in ("rbp", "rbp(p=0.5)", "rbp(p=0.5)@2", "rbp(p=0.95)@3")
+    }
+    assert values["rbp"] == pytest.approx([0.2 * 1.64, 0])
+    assert values["rbp(p=0.5)"] == pytest.approx([0.5 * 1.25, 0])
+    assert values["rbp(p=0.5)@2"] == pytest.approx([0.5, 0])
+    assert values["rbp(p=0.95)@3"] == pytest.approx([0.05 * 1.9025, 0])
+    # Three references: at best 1 - p^3.
+    ceiling = Measure.parse("rbp(p=0.5)").ceiling(found)
+    assert ceiling is not None
+    np.testing.assert_allclose(ceiling, [1 - 0.125, 1 - 0.5])

@@ -1,0 +1,14 @@
+"""Some hundred broken files for the commands that read one; tests/tools/fuzz.py runs any number."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.tools.fuzz import fuzz
+
+CASES, SEED = 600, 1
+
+
+@pytest.mark.slow
+def test_broken_files_end_in_words_in_time_and_in_bounded_memory() -> None:
+    assert fuzz(CASES, SEED, workers=2) == []
