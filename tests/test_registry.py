@@ -154,7 +154,7 @@ def test_another_package_plugs_in_and_is_explained_before_it_is_imported(
     source = f"from {room.name}.base import dish\n\n\n@dish('ramen', 'also noodles')\ndef ramen(): ...\n"
     (other / "more.py").write_text(source)
     plugged_in(monkeypatch, EntryPoint("ramen", f"{other.name}.more:ramen", "tiny_graph_rag.dishs"))
-    assert dishes(room).line("ramen") == "also noodles"
+    assert dishes(room).choice("ramen").line == "also noodles"
     assert f"{other.name}.more" not in sys.modules
     (other / "__init__.py").write_text("")
     assert dishes(room)["ramen"].__name__ == "ramen"  # type: ignore[attr-defined]
@@ -183,6 +183,13 @@ def test_a_plug_in_that_registers_nothing_is_refused(room: Path, monkeypatch: py
     with pytest.raises(
         RegistrationError, match=r'json registers no dish \'ramen\'; decorate it: @dish\("ramen"'
     ):
+        dishes(room)["ramen"]
+
+
+def test_a_plug_in_that_can_not_be_imported_says_so(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugged_in(monkeypatch, EntryPoint("ramen", "no_such_module_at_all:ramen", "tiny_graph_rag.dishs"))
+    wanted = r"^entry point ramen = no_such.*: can't be imported: ModuleNotFoundError: No module"
+    with pytest.raises(RegistrationError, match=wanted):
         dishes(room)["ramen"]
 
 

@@ -22,7 +22,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
-from tiny_graph_rag.errors import RegistrationError, UsageError, unknown
+from tiny_graph_rag.errors import RegistrationError, TinyGraphRagError, UsageError, unknown
 
 T = TypeVar("T")
 
@@ -75,10 +75,14 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         """The thing. Raises UsageError for an unknown name, with the nearest and all choices."""
         if name not in self._things:
-            choice = self.built_in.get(name) or self.choices().get(name)
-            if choice is None:
-                raise self.unknown(name)
-            importlib.import_module(choice.module)
+            choice = self.choice(name)
+            try:
+                importlib.import_module(choice.module)
+            except Exception as error:
+                if choice.module.startswith(f"{self.room}.") or isinstance(error, TinyGraphRagError):
+                    raise
+                said = f"{type(error).__name__}: {error}"
+                raise RegistrationError(f"{choice.place}: can't be imported: {said}") from error
             if name not in self._things:
                 raise RegistrationError(
                     f"{choice.place}: {choice.module} registers no {self.kind} {name!r}; "
@@ -101,12 +105,12 @@ class Registry(Generic[T]):
     def unknown(self, name: str) -> UsageError:
         return unknown(self.kind, name, list(self))
 
-    def line(self, name: str) -> str:
-        """What it is, in one line. Raises UsageError for an unknown name."""
-        choice = self.choices().get(name)
-        if choice is None:
+    def choice(self, name: str) -> Choice:
+        """What is known of it. Raises UsageError for an unknown name."""
+        found = self.built_in.get(name) or self.choices().get(name)
+        if found is None:
             raise self.unknown(name)
-        return choice.line
+        return found
 
     @property
     def built_in(self) -> dict[str, Choice]:
@@ -143,10 +147,11 @@ class Registry(Generic[T]):
             self._plugged_in = found
         return {**self.built_in, **self._plugged_in}
 
-    def _declared(self, module: str, path: str, source: str) -> Iterator[Choice]:
+    def _declared(self, module: str, path: str, raw: bytes) -> Iterator[Choice]:
         """The decorator's uses at the beginning of a line, with arguments as far as they are literals."""
-        if f"\n@{self.decorator}(" not in f"\n{source}":
+        if f"@{self.decorator}(".encode() not in raw:
             return
+        source = raw.decode("utf-8").replace("\r\n", "\n")
         for use in re.finditer(rf"^@{self.decorator}\(", source, re.M):
             place = f"{path}:{source.count(chr(10), 0, use.start()) + 1}"
             call = _call(source[use.start() + 1 :])
@@ -181,7 +186,7 @@ def _call(source: str) -> ast.Call | None:
     return None
 
 
-def _sources(room: str) -> Iterator[tuple[str, str, str]]:
+def _sources(room: str) -> Iterator[tuple[str, str, bytes]]:
     """(module, path, source) of a package's modules, by name; nothing is imported."""
     spec = _spec(room)
     for each in iter_modules((spec.submodule_search_locations if spec else None) or ()):
@@ -190,14 +195,13 @@ def _sources(room: str) -> Iterator[tuple[str, str, str]]:
         yield module, path, source
 
 
-def _source(module: str) -> tuple[str, str]:
+def _source(module: str) -> tuple[str, bytes]:
     """(path, source) of a module without importing it; empty where there is no source."""
     spec = _spec(module)
     if spec is None or spec.origin is None or not hasattr(spec.loader, "get_data"):
-        return "", ""
-    if not spec.origin.endswith(".py"):
-        return spec.origin, ""
-    return spec.origin, spec.loader.get_data(spec.origin).decode("utf-8").replace("\r\n", "\n")  # type: ignore[union-attr]
+        return "", b""
+    is_source = spec.origin.endswith(".py")
+    return spec.origin, spec.loader.get_data(spec.origin) if is_source else b""  # type: ignore[union-attr]
 
 
 def _spec(module: str) -> ModuleSpec | None:

@@ -115,7 +115,7 @@ def graph_files() -> list[Path]:
     )
 
 
-GENERAL = ("GraphML", "node-link JSON", "triples")  # forms of files, not programs
+GENERAL = [name for name in GRAPH_FORMATS if GRAPH_FORMATS.choice(name).settings.get("general")]
 
 
 @pytest.mark.parametrize("path", graph_files(), ids=lambda path: f"{path.parent.name}/{path.name}")

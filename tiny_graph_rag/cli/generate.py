@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +15,13 @@ from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import FoundProblems
+from tiny_graph_rag.errors import FoundProblems, UsageError
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.gold.examples import Example
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.llm.base import Call
+    from tiny_graph_rag.llm.setup import Tariff
 
 
 @command(app, "generate", GOLD)
@@ -35,6 +44,20 @@ def generate_command(
         typer.Option("--lang", help="Language of the questions: en or ko.", show_default="the graph's"),
     ] = None,
     vocabulary: Annotated[str | None, from_config("--vocabulary")] = None,
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Let a model say the questions as people would.")
+    ] = False,
+    model: Annotated[str | None, from_config("--model")] = None,
+    concurrency: Annotated[int | None, from_config("--concurrency")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show calls, tokens and cost of --rewrite; call nothing.")
+    ] = False,
+    max_cost: Annotated[
+        float | None, typer.Option("--max-cost", help="USD that --rewrite may cost at most.", min=0.0)
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the journal of a --rewrite that was cut off.")
+    ] = False,
     output: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +74,15 @@ def generate_command(
     from tiny_graph_rag.report.terminal.gold_sets import print_generated
 
     to = GoldOutput(output)
-    session = Session.open(common, folders, to_stdout=to.to_stdout, vocabulary=vocabulary)
+    session = Session.open(
+        common,
+        folders,
+        to_stdout=to.to_stdout,
+        vocabulary=vocabulary,
+        model=model,
+        concurrency=concurrency,
+    )
+    rewriting = Rewriting.of(session, max_cost, resume=resume, dry_run=dry_run) if rewrite else None
     wanted = Wanted(
         n,
         parse_shapes(shapes) if shapes is not None else SHARES,
@@ -69,8 +100,80 @@ def generate_command(
             f"{knowledge.name}: no question found in {len(knowledge.relations):,} relations; every one was "
             "trivial, ambiguous or beyond --hops"
         )
-    to.write(path, found.questions)
     print_generated(found, wanted.n, session.console)
+    if rewriting is not None:
+        if dry_run:
+            rewriting.forecast(knowledge, found.questions)
+            return
+        found = replace(found, questions=rewriting.said(knowledge, found.questions, path))
+    to.write(path, found.questions)
     if not to.to_stdout:
         to.stamp(path, knowledge, names)
         session.say(f"gold set: {path}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting:
+    """`--rewrite`: priced, capped, journaled and cached like all calls."""
+
+    session: Session
+    tariff: Tariff
+    max_cost: float | None
+    resume: bool
+
+    @classmethod
+    def of(cls, session: Session, max_cost: float | None, *, resume: bool, dry_run: bool) -> Rewriting:
+        """Before any work. Raises UsageError without an API, and for a cap without a price."""
+        from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
+
+        if not dry_run and not can_ask(session.config):
+            raise UsageError(f"--rewrite needs an API: {HOW_TO_TURN_ON}")
+        tariff, name = Tariff(session.config), session.config.openai.model
+        session.say(f"rewriting: {name} · {tariff.describe(name)} · tokens by {tariff.counter(name).name}")
+        if max_cost is not None:
+            tariff.require_prices((name,))
+        return cls(session, tariff, max_cost, resume)
+
+    def _calls(self, graph: KnowledgeGraph, questions: Sequence[Example]) -> list[Call]:
+        from tiny_graph_rag.gold.generate import names_an_answer
+        from tiny_graph_rag.gold.rewrite import rewrite_call
+        from tiny_graph_rag.graph.names import NameIndex
+
+        names, settings = NameIndex.of(graph), self.session.config.openai
+        rows = {
+            each.id: [names.resolve(name)[0][0] for name in each.reference_entities] for each in questions
+        }
+        return [
+            rewrite_call(each, settings, lambda one, text: names_an_answer(graph, text, rows[one.id]))
+            for each in questions
+        ]
+
+    def forecast(self, graph: KnowledgeGraph, questions: Sequence[Example]) -> None:
+        from tiny_graph_rag.answers.forecast import forecast
+        from tiny_graph_rag.report.terminal.answers import print_forecast
+
+        name = self.session.config.openai.model
+        found = forecast(self._calls(graph, questions), self.tariff.counter(name))
+        rows = [("rewriting", found, found.cost_usd(self.tariff.price(name)))]
+        print_forecast(rows, self.session.console)
+
+    def said(self, graph: KnowledgeGraph, questions: Sequence[Example], path: Path) -> tuple[Example, ...]:
+        """The questions in the model's words. Raises ServiceError where the API can't be used at all."""
+        from tiny_graph_rag.cli.linking import say_paid
+        from tiny_graph_rag.gold.rewrite import rewritten
+        from tiny_graph_rag.llm.kept import journal_path
+        from tiny_graph_rag.llm.setup import open_chat
+
+        journal = journal_path(path.with_name(f"{path.stem}-rewrite.json"))
+        chat = open_chat(self.session.config, self.tariff, journal, resume=self.resume, cap_usd=self.max_cost)
+        calls = self._calls(graph, questions)
+        try:
+            with self.session.progress("rewriting", len(calls), least=0) as bar:
+                outcomes = chat.ask(calls, lambda outcome: bar(chat.ledger.asked + chat.ledger.known))
+        finally:
+            if chat.journal is not None:
+                chat.journal.close()
+        made, kept = rewritten(questions, calls, outcomes)
+        self.session.say(f"{len(made) - kept:,} questions rewritten, {kept:,} kept their template")
+        say_paid(self.session, chat)
+        return made

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError, UsageError, nearest
+from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
@@ -110,7 +110,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
         raise UsageError(f"--n must be 1 or more, got {wanted.n}")
     if not len(graph.adjacency.neighbours):
         raise GraphError(
-            f"{graph.name}: {len(graph):,} entities and no relation between two of them; "
+            f"{graph.name}: {amount(len(graph), 'entity', 'entities')} and no relation between two of them; "
             "questions are made of relations"
         )
     maker = _Maker.of(graph, names, wanted)
@@ -147,6 +147,14 @@ def language_of(graph: KnowledgeGraph) -> str:
     names = graph.entities.names[:1000]
     return (
         "ko" if sum(any("가" <= each <= "힣" for each in name) for name in names) * 2 > len(names) else "en"
+    )
+
+
+def names_an_answer(graph: KnowledgeGraph, text: str, answers: Iterable[int]) -> bool:
+    """Whether a question says the name or an alias of one of its answers."""
+    return any(
+        is_named(text, Reference(str(graph.entities.names[each]), 1, (each,), "name", 0), graph)
+        for each in answers
     )
 
 
@@ -203,10 +211,7 @@ class _Maker:
         return True
 
     def _names_an_answer(self, text: str, drawn: Drawn) -> bool:
-        return any(
-            is_named(text, Reference(str(self.graph.entities.names[each]), 1, (each,), "name", 0), self.graph)
-            for each in drawn.found.answers.tolist()
-        )
+        return names_an_answer(self.graph, text, drawn.found.answers.tolist())
 
     def variants(self, kind: str, quota: int) -> list[Example]:
         """At most `quota` variants of a kind, of the questions in an order of chance, one of each."""
@@ -246,6 +251,8 @@ class _Maker:
         }
         if asked and asked.noise:
             own["noise"] = asked.noise
+        names = tuple(name[each] for each in drawn.formula.seeds)
+        own["mentions"] = list(names if asked is None or asked.mentions is None else asked.mentions)
         return Example(
             id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
             query=asked.query if asked else self.wording.question(drawn, {}),

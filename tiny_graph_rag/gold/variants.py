@@ -25,12 +25,14 @@ _VOWELS = "aeiou"
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """noise: of alias-noise, "script", "alias" or "spelling". context: earlier turns."""
+    """noise: of alias-noise, "script", "alias" or "spelling". context: earlier turns. mentions: what the
+    question calls its seeds, None where by their names."""
 
     kind: str
     query: str
     noise: str = ""
     context: tuple[str, ...] = ()
+    mentions: tuple[str, ...] | None = None
 
 
 def variant(
@@ -47,12 +49,13 @@ def variant(
             return None
         called = wording.pronoun(Kind(int(wording.kind_of[seeds[0]])))
         introduced = wording.introduced(wording.name(seeds[0], {}))
-        return Variant(kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,))
+        return Variant(kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,), (called,))
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
-    return Variant(kind, wording.question(drawn, {seed: found[0]}), found[1])
+    mentions = tuple(found[0] if each == seed else wording.name(each, {}) for each in seeds)
+    return Variant(kind, wording.question(drawn, {seed: found[0]}), found[1], (), mentions)
 
 
 def noisy_name(

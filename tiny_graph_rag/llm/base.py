@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Purpose = Literal["linking", "answering", "judging", "retrieving"]
+Purpose = Literal["linking", "answering", "judging", "retrieving", "rewriting"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run stopped at --max-cost"  # the error of a call that was never made
 MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake

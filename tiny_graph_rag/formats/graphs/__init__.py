@@ -129,7 +129,14 @@ def graph_files(folder: Path) -> list[Path]:
 
 
 def _formats() -> Iterator[GraphFormat]:
-    return (format for _, format in GRAPH_FORMATS.items())
+    """The particular before the general; each loaded when it is its turn."""
+    general = []
+    for name in GRAPH_FORMATS:
+        if GRAPH_FORMATS.choice(name).settings.get("general"):
+            general.append(name)
+        else:
+            yield GRAPH_FORMATS[name]
+    yield from (GRAPH_FORMATS[name] for name in general)
 
 
 def _stamp(path: Path) -> Stamp | None:

@@ -53,6 +53,7 @@ SEPARATOR = "<SEP>"
     "any GraphML: nodes and edges of whatever columns",
     lambda head: "<graphml" in head.text,
     suffixes=(".graphml", ".xml"),
+    general=True,
 )
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""

@@ -128,25 +128,9 @@ class GraphFormat:
         return [(path,) for path in first if path.is_file()]
 
 
-# The first that recognises a file reads it: the particular before the general.
+# In a folder that several programs wrote into, the first of them counts.
 GRAPH_FORMATS: Registry[GraphFormat] = Registry(
-    "graph format",
-    "tiny_graph_rag.formats.graphs",
-    first=(
-        "kg_json",
-        "ms_graphrag",
-        "lightrag",
-        "fast_graphrag",
-        "cognee",
-        "node_link",
-        "hipporag",
-        "llama_index",
-        "neo4j",
-        "graphml",
-        "rdf",
-        "triples",
-        "streams",
-    ),
+    "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag")
 )
 
 
@@ -159,10 +143,12 @@ def graph_format(
     folders: tuple[str, ...] = ("",),
     together: bool = False,
     suffixes: tuple[str, ...] = (),
+    general: bool = False,
 ) -> Callable[[GraphReader], GraphReader]:
     """Register the reader below under its format's name. line: what such a file is, for the docs.
 
-    suffixes: plain strings, for they are read without importing the module.
+    suffixes: plain strings, for they are read without importing the module. general: whether it is a form of
+    files that programs with a format of their own use too; those are asked before.
     """
 
     def register(reader: GraphReader) -> GraphReader:

@@ -107,7 +107,7 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     return rows.graph()
 
 
-@graph_format("node-link JSON", "networkx's node_link_data: nodes and links", _is_node_link)
+@graph_format("node-link JSON", "networkx's node_link_data: nodes and links", _is_node_link, general=True)
 def read_node_link(paths: Sequence[Path]) -> KnowledgeGraph:
     """networkx: `node_link_data`, multigraph or not."""
     rows = Rows(paths[0], "node-link JSON")

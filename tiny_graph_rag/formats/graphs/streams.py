@@ -34,6 +34,7 @@ def _is_parquet(head: Head) -> bool:
     "a Parquet file with columns source, relation, target",
     _is_parquet,
     suffixes=(".parquet",),
+    general=True,
 )
 def read_parquet_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     triples = triples_of(paths[0])

@@ -89,7 +89,8 @@ class ParquetTable(Table):
         try:
             # Not `read_table`, which takes columns from the names of the folders above.
             self._table: pyarrow.Table = pyarrow.parquet.ParquetFile(path).read()
-        except (OSError, pyarrow.ArrowException) as error:
+            self._table.validate(full=True)  # texts that are no UTF-8 among it
+        except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:
             what = str(error).split("\n", 1)[0]
             raise GraphError(f"{path}: can't be read as Parquet: {what}") from error
         self.path = path

@@ -59,6 +59,7 @@ def _is_triples(head: Head) -> bool:
     "source, relation and target a line: TSV or CSV, with or without a header",
     _is_triples,
     suffixes=(".tsv", ".csv", ".txt"),
+    general=True,
 )
 def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
