@@ -232,6 +232,15 @@ Measured = Annotated[
         rich_help_panel=MEASURES,
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Rank on the workers of a Dask cluster (tcp://HOST:8786), which see the graph at the same path.",
+        rich_help_panel=RETRIEVAL + DETAIL,
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(
