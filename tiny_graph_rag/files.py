@@ -13,7 +13,7 @@ import tempfile
 import time
 import unicodedata
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from threading import Thread, get_ident
 
@@ -173,6 +173,15 @@ def decode_utf8(raw: bytes, path: Path) -> str:
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise _not_utf8(path, line, raw) from error
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines that splitting at line feeds gives, one by one: of millions of short lines the list takes more than they."""
+    start = 0
+    while (end := text.find("\n", start)) >= 0:
+        yield text[start:end]
+        start = end + 1
+    yield text[start:]
 
 
 def check_utf8(buffer: bytes | mmap.mmap, path: Path) -> None:

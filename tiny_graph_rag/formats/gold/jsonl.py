@@ -8,7 +8,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, check_few, json_kind
-from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
 from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
@@ -91,9 +91,10 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
         for number, row in enumerate(whole, start=1):
             yield number, f"{path.name}: question {number}", row
         return
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
             continue
+        check_few(problems, DatasetError)
         try:
             yield number, f"{path.name}:{number}", parse_json(line)
         except NotJsonError as error:
