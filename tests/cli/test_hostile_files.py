@@ -255,3 +255,41 @@ def test_sigterm_leaves_no_temporary_file(own_folder: Path) -> None:
     assert done.returncode == 143, done.stderr
     assert list(own_folder.glob("*")) == [], done.stderr
     assert [each.name for each in own_folder.glob(".*.tmp")] == []
+
+
+HOSTILE_NAMES = (
+    "=1+1",
+    "-1",
+    "+x",
+    "@x",
+    "'=x",
+    "''-",
+    "a\rb",
+    "a\nb",
+    'a"b',
+    "a,b",
+    "a\tb",
+    "'quoted'",
+    "점순",
+)
+
+
+def test_a_saved_run_reads_back_whatever_the_names_hold(own_folder: Path, run_cli) -> None:
+    """Every entity is asked for by its name and found first; the run as CSV scores 1.0 as eval does."""
+    import csv
+
+    write_kg(own_folder / "a-KG.json", list(HOSTILE_NAMES))
+    rows = [
+        {"id": f"q{n}", "query": name, "reference_entities": [name], "seed_entities": [name]}
+        for n, name in enumerate(HOSTILE_NAMES)
+    ]
+    write_gold(own_folder / "a-eval.jsonl", *rows)
+    command = ("eval", "--dataset", "./a-eval.jsonl", "-g", "./a-KG.json", "--linker", "gold", "--quiet")
+    done = run_cli(*command, "--skip-generation", "-o", "./a.json", "--save-run", "./run.csv")
+    assert done.exit_code == 0, done.output
+    with (own_folder / "run.csv").open(newline="") as stream:
+        cells = [cell for row in list(csv.reader(stream))[1:] for cell in (row[0], row[1], row[4])]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+    done = run_cli("score", "--gold", "./a-eval.jsonl", "--run", "./run.csv", "-o", "-", "--quiet")
+    of_eval = json.loads((own_folder / "a.json").read_text())["summary"]["measures"]["recall@5"]["mean"]
+    assert json.loads(done.stdout)["summary"]["measures"]["recall@5"]["mean"] == of_eval == 1.0

@@ -18,6 +18,7 @@ from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
+    Cluster,
     Common,
     Dataset,
     Folders,
@@ -38,6 +39,7 @@ from tiny_graph_rag.cli.session import (
     check_cutoff,
     check_measures,
     described,
+    joined,
     settings_line,
 )
 from tiny_graph_rag.config.sections import COMPACT, FULL
@@ -85,6 +87,7 @@ def evaluate_command(
     latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
     results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
+    cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
         typer.Option(
@@ -183,10 +186,13 @@ def evaluate_command(
             "--perturb would ask your own retriever every question once more a kind; leave it out"
         )
     with (
+        joined(cluster_address) as cluster,
         nullcontext(make_linker) if answering is None else answering.linker_maker(len(examples)) as maker,
         session.progress("retrieving", len(examples), least=0 if own else PROGRESS_FROM) as progress,
     ):
         maker_of_retrievers: RetrieverMaker = make_retriever
+        if cluster is not None:
+            maker_of_retrievers = cluster.sharing(session.graph_path(graph, examples), progress)
         if own:
             maker_of_retrievers = asking_own(config, generating, None if out.to_stdout else target, progress)
         shown = (lambda done: None) if own else progress

@@ -1,8 +1,9 @@
 """How `--help` reads: plain lines in groups, what most people need first, what few need after it.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Groups whose name ends in DETAIL are the rare ones: they stand below all others. Below an option that chooses
-by name stand its choices, a line each, as their registry has them: none of them is imported for it.
+Groups whose name ends in DETAIL are the rare ones: they stand below all others. What an option chooses by
+name stands a line each, as its registry has it (none of it is imported for that): below a rare option, and in
+a group of its own further down for a common one.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ DETAIL = ", in detail"
 BEGIN, MEASURE, LOOK, GOLD = "Begin", "Measure and compare", "Look closer", "Gold sets"
 OPTION_GROUPS = (INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS)
 COMMAND_GROUPS = (BEGIN, MEASURE, LOOK, GOLD)
+NAMED = 40  # characters of choices that stand beside their option
 NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
 
 Rows = list[tuple[str, str]]
@@ -59,8 +61,13 @@ class Command(TyperCommand):
             if each.param_type_name == "argument":
                 arguments.append(row)
             else:
-                rows = groups.setdefault(getattr(each, "rich_help_panel", None) or OPTIONS, [])
-                rows += [row, *(() if (ctx.info_name, each.opts[0]) == A_FILE else _choices(each.opts[0]))]
+                group = getattr(each, "rich_help_panel", None) or OPTIONS
+                choices = [] if (ctx.info_name, each.opts[0]) == A_FILE else _choices(each.opts[0])
+                if choices and not group.endswith(DETAIL):
+                    row = row[0], f"{row[1]} {_named(choices)}"
+                    groups[f"{each.opts[0]}{DETAIL}"] = choices
+                    choices = []
+                groups.setdefault(group, []).extend([row, *choices])
         if arguments:
             groups = {"Arguments": arguments, **groups}
         common = [each for each in groups if not each.endswith(DETAIL)]
@@ -101,6 +108,12 @@ def _choices(option: str) -> Rows:
     except RegistrationError as error:
         return [("  !", str(error))]
     return [(f"  {name}", choice.line) for name, choice in choices.items()]
+
+
+def _named(choices: Rows) -> str:
+    """The choices of an option that is often used, where they are few; what each is stands further down."""
+    names = ", ".join(name.strip() for name, _ in choices)
+    return f"({names})" if len(names) <= NAMED else "(listed below)"
 
 
 def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:

@@ -172,7 +172,7 @@ class Generating:
     generate: Annotated[
         bool, typer.Option("--generate", help="Insist on answers: without a key it is an error.")
     ] = False
-    model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None
+    model: Annotated[str | None, from_config("--model")] = None
     prompt: Annotated[str | None, from_config("--prompt")] = None
     context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
     concurrency: Annotated[int | None, from_config("--concurrency")] = None
@@ -232,11 +232,20 @@ Measured = Annotated[
         rich_help_panel=MEASURES,
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Rank on the workers of a Dask cluster (tcp://HOST:8786), which see the graph at the same path.",
+        rich_help_panel=RETRIEVAL + DETAIL,
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(
         "--label",
-        help="A few words of yours that the results keep and `history` shows.",
+        help="A few words of yours, kept in the results.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.report.terminal import Console
+    from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SET_ENDINGS = ("-eval", "-hardset")
@@ -235,3 +236,15 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
         raise UsageError(f"no knowledge graph in {folder}; name one with -g or another folder with --kg-dir")
     listed = ", ".join(each.name for each in graphs)
     raise UsageError(f"which knowledge graph? Name one with -g; {folder} has: {listed}")
+
+
+@contextmanager
+def joined(address: str | None) -> Iterator[ClusterClient | None]:
+    """The cluster of `--cluster ADDRESS`; without an address nothing of it is loaded."""
+    if address is None:
+        yield None
+        return
+    from tiny_graph_rag.retrieval.cluster import ClusterClient
+
+    with ClusterClient.open(address) as client:
+        yield client

@@ -16,6 +16,7 @@ from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     Chosen,
+    Cluster,
     Common,
     Dataset,
     Folders,
@@ -28,7 +29,7 @@ from tiny_graph_rag.cli.options import (
     flags,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, settings_line
+from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, joined, settings_line
 from tiny_graph_rag.config import Config, setting_value
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
@@ -92,6 +93,7 @@ def sweep_command(
     ] = None,
     measures: Measured = None,
     label: Label = None,
+    cluster_address: Cluster = None,
     decide_by: Annotated[
         str | None,
         typer.Option(
@@ -125,6 +127,7 @@ def sweep_command(
     from tiny_graph_rag.measures import Measure, default_measures, parse_measures
     from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
+    from tiny_graph_rag.retrieval import make_retriever
     from tiny_graph_rag.study.sweep import Plan, sweep
 
     out = Output.of(output, reporting)
@@ -181,8 +184,13 @@ def sweep_command(
     more = settings_line(config, without=("hops", *varied))
     session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
     runs = len(plan.variants) * len(plan.hops)
-    with session.progress("sweeping", runs * len(examples)) as progress:
-        found = sweep(knowledge, examples, config, plan, progress, linking.maker)
+    with (
+        joined(cluster_address) as cluster,
+        session.progress("sweeping", runs * len(examples)) as progress,
+    ):
+        path = session.graph_path(graph, examples)
+        retrievers = make_retriever if cluster is None else cluster.sharing(path)
+        found = sweep(knowledge, examples, config, plan, progress, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
     out.write(target, sweep_parts(found, session.made(label)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
@@ -59,6 +59,36 @@ def _next_row(rows: Any, path: Path) -> list[str] | None:
         return next(rows, None)
     except csv.Error as error:
         raise InputError(f"{path.name}:{rows.line_num}: no row of a table: {error}") from error
+
+
+class TableWriter:
+    """Rows of CSV or TSV that read back whatever the cells hold: csv alone leaves a "\r" without quotes where
+    lines end in "\n"."""
+
+    def __init__(self, stream: TextIO, delimiter: str = ",") -> None:
+        self._plain = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+        self._quoted = csv.writer(stream, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
+
+    def writerow(self, row: Sequence[Any]) -> None:
+        holds_return = any(isinstance(cell, str) and "\r" in cell for cell in row)
+        (self._quoted if holds_return else self._plain).writerow(row)
+
+    def writerows(self, rows: Iterable[Sequence[Any]]) -> None:
+        for row in rows:
+            self.writerow(row)
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet may run
+
+
+def guarded(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula, and that `unguarded` turns back."""
+    return f"'{text}" if text.lstrip("'").startswith(_FORMULA) else text
+
+
+def unguarded(text: str) -> str:
+    """Of a cell that `guarded` made, or anyone who marks text so."""
+    return text[1:] if text[:1] == "'" and text.lstrip("'").startswith(_FORMULA) else text
 
 
 def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:

@@ -83,9 +83,9 @@ class Journal:
 
 
 def read_journal(path: Path) -> list[Event]:
-    """All events. A last line that was cut off was never acknowledged and is passed over.
+    """All events. A line that a crash cut off was never acknowledged and is passed over.
 
-    Raises DatasetError for a line in the middle that is none.
+    Raises DatasetError for any other line that is no event.
     """
     if not path.exists():
         return []
@@ -97,9 +97,7 @@ def read_journal(path: Path) -> list[Event]:
         try:
             event = json.loads(line)
         except ValueError:
-            if all(not each.strip() for each in lines[number:]):
-                break
-            if number < len(lines) and _is_half(line):
+            if _is_half(line):
                 continue
             raise DatasetError(
                 f"{path}:{number}: no event of a journal; repair or remove this line"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError, UsageError, nearest
+from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
@@ -110,7 +110,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
         raise UsageError(f"--n must be 1 or more, got {wanted.n}")
     if not len(graph.adjacency.neighbours):
         raise GraphError(
-            f"{graph.name}: {len(graph):,} entities and no relation between two of them; "
+            f"{graph.name}: {amount(len(graph), 'entity', 'entities')} and no relation between two of them; "
             "questions are made of relations"
         )
     maker = _Maker.of(graph, names, wanted)

@@ -138,6 +138,9 @@ class StoredDerived(Derived):
     def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
         if rows < WRITTEN_FROM_ROWS:
             return ColumnInMemory(kind)
+        for left in self.home.glob(f".{name}.*.tmp"):  # by a process that was killed
+            if not Path(f"/proc/{left.name.split('.')[-2]}").exists():
+                left.unlink(missing_ok=True)
         return ColumnWriter(self.home / f".{name}.{os.getpid()}.tmp", kind)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from tiny_graph_rag.formats.tables import TableWriter
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import csv_text
 from tiny_graph_rag.report.reports import Files, report
@@ -104,8 +104,9 @@ def _compared(content: Json) -> Iterator[Row]:
 def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:
     """Rows under `columns`, in full precision; undefined is empty."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(columns), extrasaction="ignore", lineterminator="\n")
-    writer.writerow({each: csv_text(each) for each in writer.fieldnames})
+    writer, names = TableWriter(text), list(columns)
+    writer.writerow([csv_text(each) for each in names])
     for row in rows:
-        writer.writerow({key: csv_text(each) if isinstance(each, str) else each for key, each in row.items()})
+        cells = (row.get(each, "") for each in names)
+        writer.writerow([csv_text(each) if isinstance(each, str) else each for each in cells])
     return text.getvalue().encode("utf-8-sig", "replace")

@@ -82,6 +82,8 @@ class Retriever(ABC):
     """Set by its registration."""
     argument: ClassVar[str] = ""
     """How the argument is shown where retrievers are listed; "" where it takes none."""
+    batch: ClassVar[int] = 512
+    """Questions that it is asked at once: as many as pass between two looks at the progress bar."""
     walks: ClassVar[bool] = True
     """Whether it starts from seeds and walks; one that doesn't needs no linking."""
 

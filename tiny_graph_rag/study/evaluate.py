@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.answer_scores import Answered
 
-BATCH = 512  # questions retrieved between two looks at the progress bar
-
 Progress = Callable[[int], None]
 
 
@@ -207,7 +205,7 @@ def _retrieved(
     alone = len(examples) <= timed
     if alone:
         retriever.retrieve(linker.link(examples.examples[:1]))  # what is made at first use is no latency
-    size = 1 if alone else BATCH
+    size = 1 if alone else retriever.batch
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
     moments = [time.perf_counter()]

@@ -22,11 +22,11 @@ from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
-from tiny_graph_rag.retrieval import Retriever, make_retriever
+from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
-from tiny_graph_rag.study.evaluate import BATCH, Progress, judge_on_graph
+from tiny_graph_rag.study.evaluate import Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
 from tiny_graph_rag.study.hops import nearest_hops, seed_columns
 from tiny_graph_rag.study.verdicts import Limits
@@ -137,6 +137,7 @@ def sweep(
     plan: Plan,
     progress: Progress = lambda done: None,
     linker_for: LinkerMaker = make_linker,
+    retriever_for: RetrieverMaker = make_retriever,
 ) -> Sweep:
     """Score every retriever at every hop limit and cutoff of the plan.
 
@@ -162,11 +163,11 @@ def sweep(
             if by in links
             else links.setdefault(by, _linked(graph, names, deepest, examples, linker_for))
         )
-        retriever = make_retriever(graph, deepest, examples, judgments)
+        retriever = retriever_for(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 
         def remade(hops: int, config: Config = deepest) -> Retriever:
-            return make_retriever(graph, config.override(hops=hops), examples, judgments)
+            return retriever_for(graph, config.override(hops=hops), examples, judgments)
 
         reach = Reaches.of(graph, judgments, linked, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
@@ -238,8 +239,8 @@ def _runs(
     others: dict[int, Retriever] = {}
     parts: dict[int | None, list[Run]] = {each: [] for each in hops}
     seconds = dict.fromkeys(hops, 0.0)
-    for start in range(0, len(linked), BATCH):
-        batch = linked[start : start + BATCH]
+    for start in range(0, len(linked), retriever.batch):
+        batch = linked[start : start + retriever.batch]
         shared = retriever.retrieve_within(batch, limited) if limited else None
         for each in hops:
             before = time.perf_counter()

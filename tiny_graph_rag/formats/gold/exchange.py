@@ -7,7 +7,6 @@ relevant and bad chunks; `trec`, `table` and `contest` judgments alone. What a f
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +16,7 @@ from typing import Any
 from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
 from tiny_graph_rag.formats.gold import GoldQuestion, detected, read_gold
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
-from tiny_graph_rag.formats.tables import encoded
+from tiny_graph_rag.formats.tables import TableWriter, encoded
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 
 _COLUMNS = ("query_id", "doc_id", "score")
@@ -202,7 +201,7 @@ def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
         yield out.getvalue()
         return
     text = io.StringIO()
-    table = csv.writer(text, delimiter="\t" if suffix == ".tsv" else ",", lineterminator="\n")
+    table = TableWriter(text, "\t" if suffix == ".tsv" else ",")
     table.writerow(_COLUMNS)
     table.writerows(rows)
     yield text.getvalue().encode()

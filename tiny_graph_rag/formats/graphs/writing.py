@@ -7,7 +7,6 @@ weights.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -22,6 +21,7 @@ import numpy as np
 from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
 from tiny_graph_rag.files import write_atomically
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
+from tiny_graph_rag.formats.tables import TableWriter
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ROWS_AT_ONCE = 1 << 14
@@ -195,7 +195,7 @@ def _triples(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
     delimiter = "," if target.suffix.lower() == ".csv" else "\t"
     names, types = list(graph.entities.names), list(graph.entities.types)
     stream = io.StringIO()
-    writer = csv.writer(stream, delimiter=delimiter, lineterminator="\n")
+    writer = TableWriter(stream, delimiter)
     writer.writerow(("source", "relation", "target", "description", "weight", "source_type", "target_type"))
     columns = graph.relations
     rows = zip(

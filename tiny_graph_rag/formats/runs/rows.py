@@ -15,6 +15,7 @@ from tiny_graph_rag.formats.tables import (
     one_of,
     read_table,
     trec_lines,
+    unguarded,
 )
 
 SCORE_NAMES = ("score", "similarity")
@@ -75,7 +76,7 @@ def read_table_run(path: Path) -> WrittenRun:
     problems: list[str] = []
     for place, row in rows:
         check_few(problems, RunError)
-        places = rankings.setdefault(str(row[question]), [])
+        places = rankings.setdefault(unguarded(str(row[question])), [])
         if row[document] in (None, ""):
             continue  # a question for which nothing was retrieved
         try:
@@ -86,7 +87,8 @@ def read_table_run(path: Path) -> WrittenRun:
             problems.append(f"{place}: the score must be a number, got {row[str(scores)]!r}")
             continue
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
-        places.append(Retrieved(str(row.get("name") or ""), str(row[document]), score, **more))
+        name = unguarded(str(row.get("name") or ""))
+        places.append(Retrieved(name, unguarded(str(row[document])), score, **more))
     if problems:
         raise RunError(*problems)
     return WrittenRun(rankings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, unknown
-from tiny_graph_rag.formats.tables import encoded
+from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.run import Run
 
 FORMS = ("trec", "jsonl", "csv", "parquet", "contest")
@@ -79,8 +78,8 @@ def run_parts(
             yield json.dumps({"eval_id": question, "topk": topk}, ensure_ascii=False).encode() + b"\n"
         else:
             text = io.StringIO()
-            csv.writer(text, lineterminator="\n").writerows(
-                [question, ids[entity], rank, repr(score), names[entity]]
+            TableWriter(text).writerows(
+                [guarded(question), guarded(ids[entity]), rank, repr(score), guarded(names[entity])]
                 for rank, (entity, score) in enumerate(pairs, start=1)
             )
             yield text.getvalue().encode()

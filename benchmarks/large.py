@@ -1,0 +1,111 @@
+"""A graph of 20 million entities and 100 million relations: loaded out of core, asked, evaluated.
+
+    uv run python benchmarks/large.py FOLDER [--entities 20000000] [--edges 5]
+
+Writes `big.parquet` and `big-eval.jsonl` (1,000 questions) to FOLDER, once, and keeps the graph cache there
+(15 GB in all), then prints seconds, processor seconds and peak memory of each step as a whole process.
+Targets are drawn as entities * uniform ** 3.65: the first entity has one relation in a hundred.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from generate import RELATIONS, SYLLABLES
+from numpy.typing import NDArray
+from pyarrow import parquet
+
+SKEW = 3.65
+ROWS = 1 << 20
+FIRST = pa.array([(a + b).title() for a in SYLLABLES for b in SYLLABLES])
+SECOND = pa.array([(a + b + c).title() for a in SYLLABLES for b in SYLLABLES for c in SYLLABLES])
+
+
+def names(rows: NDArray[np.int64]) -> Any:
+    """Two words and a number an entity."""
+    mixed = rows.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    first = (mixed & np.uint64(len(FIRST) - 1)).astype(np.int32)
+    second = ((mixed >> np.uint64(8)) & np.uint64(len(SECOND) - 1)).astype(np.int32)
+    words = FIRST.take(pa.array(first)), SECOND.take(pa.array(second)), pc.cast(pa.array(rows), pa.string())
+    return pc.binary_join_element_wise(*words, " ")
+
+
+def write_graph(path: Path, entities: int, edges: int) -> None:
+    schema = pa.schema([(name, pa.string()) for name in ("source", "relation", "target")])
+    kinds = pa.array(RELATIONS)
+    with parquet.ParquetWriter(path, schema, compression="zstd", use_dictionary=["relation"]) as out:
+        for start in range(0, entities * edges, ROWS):
+            count = min(ROWS, entities * edges - start)
+            random = np.random.default_rng([1, start])
+            sources = np.arange(start, start + count) // edges
+            targets = (entities * random.random(count) ** SKEW).astype(np.int64)
+            its = kinds.take(pa.array(random.integers(0, len(kinds), count)))
+            out.write_table(pa.table([names(sources), its, names(targets)], schema=schema))
+
+
+def write_questions(path: Path, entities: int, count: int = 1000) -> None:
+    chosen = np.random.default_rng([1, 7]).integers(0, entities, (2, count))
+    asked, wanted = (names(each).to_pylist() for each in chosen)
+    with path.open("w", encoding="utf-8") as out:
+        for number, (seed, answer) in enumerate(zip(asked, wanted, strict=True)):
+            row = {"id": f"q{number}", "query": f"Who works with {seed}?", "reference_entities": [answer]}
+            out.write(json.dumps({**row, "seed_entities": [seed]}) + "\n")
+
+
+def measured(what: str, *command: str, folder: Path) -> None:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "main.py", *command], env=environment, stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    seconds = time.perf_counter() - started
+    processor = usage.ru_utime + usage.ru_stime
+    print(
+        f"{what:32} {seconds:8.1f} s {processor:8.1f} s of processor time {usage.ru_maxrss / 1024:7,.0f} MB"
+        f"{'' if process.returncode == 0 else f'  exit code {process.returncode}'}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--entities", type=int, default=20_000_000)
+    parser.add_argument("--edges", type=int, default=5)
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    graph, gold = given.folder / "big.parquet", given.folder / "big-eval.jsonl"
+    if not graph.exists():
+        write_graph(graph, given.entities, given.edges)
+        write_questions(gold, given.entities)
+    small = f"Who works with {names(np.array([given.entities * 3 // 5]))[0].as_py()}?"
+    hub = f"Who works with {names(np.array([0]))[0].as_py()}?"
+    ask = ("query", "-g", str(graph), "--hops")
+    measured("load and first question", *ask, "2", small, folder=given.folder)
+    for _ in range(3):
+        measured("a small entity, 2 hops", *ask, "2", small, folder=given.folder)
+        measured("the hub, 2 hops", *ask, "2", hub, folder=given.folder)
+        measured("the hub, 6 hops", *ask, "6", hub, folder=given.folder)
+        measured(
+            "1,000 questions, 2 hops", "eval", "-g", str(graph), "--dataset", str(gold), "--hops", "2",
+            "--skip-generation", "-o", str(given.folder / "big-results.json"), folder=given.folder,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

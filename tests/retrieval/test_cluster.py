@@ -1,0 +1,142 @@
+"""Retrieval on a real Dask cluster on loopback: a scheduler and two worker processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.json.results import document_parts
+from tiny_graph_rag.retrieval import cluster
+from tiny_graph_rag.retrieval.cluster import ClusterClient, can_be_shared
+from tiny_graph_rag.study.evaluate import evaluate
+
+ROOT = Path(__file__).parents[2]
+GRAPH = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
+GOLD = ROOT / "data/eval/conan-doyle-speckled-band-hardset.jsonl"
+MEMORY = "700MB"  # of each worker
+UP_SECONDS = 120
+
+
+@contextmanager
+def two_nodes(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers, each a process with its own graph cache and memory limit."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    quiet = ["--host", "127.0.0.1", "--no-dashboard"]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(what: str, *flags: str, home: str) -> None:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *flags, *quiet]
+        environment = {**os.environ, "XDG_CACHE_HOME": str(folder / home)}
+        with (folder / f"{home}.log").open("wb") as log:
+            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
+
+    try:
+        start("scheduler", "--port", address.rpartition(":")[2], home="scheduler")
+        for each in ("one", "two"):
+            limits = ["--nthreads", "1", "--no-nanny", "--memory-limit", MEMORY]
+            start("worker", address, *limits, home=each)
+        give_up = time.monotonic() + UP_SECONDS
+        while not all("Registered to" in (folder / f"{each}.log").read_text() for each in ("one", "two")):
+            assert time.monotonic() < give_up, "the workers did not come up"
+            time.sleep(0.2)
+        yield address, started[1:]
+    finally:
+        for each in reversed(started):
+            each.kill()
+            each.wait()
+
+
+def bare(parts: Iterator[bytes]) -> list[str]:
+    """The file's lines without its times; the head is one line."""
+    whole = json.loads(b"".join(parts))
+    for timed in ("latency", "questions_per_second"):
+        whole["summary"].pop(timed)
+    for each in whole["results"]:
+        each.pop("latency_seconds")
+    return [json.dumps(whole.pop("results")), *(f"{key}: {json.dumps(whole[key])}" for key in whole)]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Dask's own, of sockets that a killed worker leaves
+def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "SHARD", 3)
+    graph, examples = read_graph(GRAPH), read_eval_set(GOLD)
+    measures = default_measures(5)
+    for retriever in ("bfs", "hybrid:bfs+bm25"):
+        config = Config().override(hops=3, latency_sample=0, retriever=retriever)
+        alone = bare(document_parts(evaluate(graph, examples, config, measures)))
+        with two_nodes(tmp_path) as (address, workers), ClusterClient.open(address) as client:
+            killed: list[int] = []
+
+            def kill_one(done: int, workers=workers, killed=killed) -> None:
+                if done >= 6 and not killed:
+                    os.kill(workers[0].pid, signal.SIGKILL)
+                    killed.append(workers[0].wait())
+
+            shared = client.sharing(GRAPH, kill_one)
+            found = evaluate(graph, examples, config, measures, retriever_for=shared)
+        assert killed == [-signal.SIGKILL]
+        assert bare(document_parts(found)) == alone
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_what_a_worker_can_not_do_is_said(tmp_path, monkeypatch):
+    graph, examples, config = read_graph(GRAPH), read_eval_set(GOLD), Config().override(latency_sample=0)
+    with two_nodes(tmp_path) as (address, workers), ClusterClient.open(address) as client:
+        away = client.sharing(tmp_path / "no-KG.json")
+        with pytest.raises(UsageError, match="no such file there"):
+            evaluate(graph, examples, config, default_measures(5), retriever_for=away)
+        for each in workers:
+            each.kill()
+            each.wait()
+        monkeypatch.setattr(cluster, "ALONE_SECONDS", 1)
+        with pytest.raises(ServiceError, match="no worker for 1 seconds"):
+            evaluate(graph, examples, config, default_measures(5), retriever_for=client.sharing(GRAPH))
+
+
+def test_what_asks_a_service_or_needs_the_gold_set_stays_on_one_machine():
+    shared = {"bfs", "bm25", "pagerank", "bfs-plain", "hybrid:bfs+bm25"}
+    alone = {"dense", "oracle", "run:x.trec", "hybrid:bfs+dense", "my_rag.py:retrieve"}
+    for name in shared | alone:
+        assert can_be_shared(Config().override(retriever=name)) == (name in shared)
+    assert not can_be_shared(Config().override(relation_similarity="embeddings"))
+
+
+def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
+    code = (
+        "import sys; from tiny_graph_rag.cli import load, app; load('eval');"
+        f"app(['eval', '--dataset', {str(GOLD)!r}, '--skip-generation', '-o', {str(tmp_path / 'r.json')!r}],"
+        "standalone_mode=False);"
+        "print([each for each in ('dask', 'distributed', 'tiny_graph_rag.retrieval.cluster')"
+        " if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_address_where_nobody_answers_is_one_line(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(ServiceError, match="no Dask scheduler answers there"),
+        ClusterClient.open("127.0.0.1:1"),
+    ):
+        pass
