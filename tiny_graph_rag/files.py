@@ -176,7 +176,7 @@ def decode_utf8(raw: bytes, path: Path) -> str:
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """The lines that splitting at line feeds gives, one by one: of millions of short lines the list takes more than they."""
+    """What stands between line feeds, one by one: a list of millions of short lines takes more than they."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
