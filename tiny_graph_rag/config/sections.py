@@ -117,7 +117,7 @@ class Ranking:
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
     text_bit: float = setting(
-        0.03,
+        0.02,
         "each bit that texts tell less of an entity than of the best, where walks explain nothing; 0: none",
         low=0,
         high=10,
@@ -126,7 +126,7 @@ class Ranking:
         0.1, "left unexplained by the best walk, up to which texts change no rank", low=0, high=10
     )
     told_least: float = setting(
-        0.12, "share of a question's bits that texts must tell where nothing is linked", low=0, high=1
+        0.26, "share of a question's bits that texts must tell where nothing is linked", low=0, high=1
     )
     slots: int = setting(6, "words or mentions that an explanation weighs, at most", low=1, high=8)
 

@@ -39,7 +39,7 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """One question's. told, named, visited: int64 (entities,), thousandths of bits. words: told by stem."""
+    """One question's. told, named, visited: int64 (entities,), thousandths of bits. words: each one's."""
 
     told: Column
     named: Column
@@ -61,8 +61,8 @@ class TextEvidence:
     def of(self, question: LinkedQuestion, reading: Reading) -> Evidence:
         size = len(self.graph)
         claimed = {content_stem(word) for slot in reading.slots if slot.types for word in slot.words}
-        stems = [stem for stem in _stems_outside(question) if stem not in claimed]
-        words = {stem: self.index.bits(stem) for stem in sorted(set(stems))}
+        written = {stem: word for stem, word in _outside(question).items() if stem not in claimed}
+        words = {written[stem]: self.index.bits(stem) for stem in sorted(written)}
         told = np.zeros(size, dtype=np.int64)
         for each in words.values():
             told[each.entities] += each.bits
@@ -71,7 +71,7 @@ class TextEvidence:
             bearers = self._bearers(mention)
             named[bearers] += round(self.index.rarity(len(bearers)) * MILLI)
         asked = sum(int(each.bits.max(initial=0)) or self._unknown for each in words.values())
-        return Evidence(told, named, self._visited(question, stems), words, asked)
+        return Evidence(told, named, self._visited(question, sorted(written)), words, asked)
 
     @cached_property
     def _unknown(self) -> int:
@@ -131,7 +131,7 @@ class TextEvidence:
         codes = self.graph.relations.types.codes
         of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
         told: list[tuple[NDArray[np.int32], int]] = []
-        for stem in sorted(set(stems)):
+        for stem in stems:
             types, rows = list(self.index.types(stem)), self.index.relations(stem)
             if not types and not len(rows):
                 continue
@@ -166,10 +166,10 @@ class _Guide:
         return weights
 
 
-def _stems_outside(question: LinkedQuestion) -> list[str]:
-    """Of the question's words outside its mentions, those of content."""
+def _outside(question: LinkedQuestion) -> dict[str, str]:
+    """The stems of the question's words of content outside its mentions, each with a word that has it."""
     words, _ = tokens(without_seeds(question))
-    return [stem for word in words.values() if (stem := content_stem(word)) is not None]
+    return {stem: word for word in words.values() if (stem := content_stem(word)) is not None}
 
 
 def _mentions(question: LinkedQuestion) -> list[list[str]]:

@@ -30,7 +30,10 @@ TOO_FEW = "{n} questions are too few to recommend by (fewer than {least})"
 TOO_FEW_GROUPS = "{n} groups of questions are too few to recommend by (fewer than {least})"
 ONLY = "the only setting"
 BEST = "no other setting has a better mean"
-ALIKE = "these settings can't be told apart (the best mean is {loss} higher, p {p}): the smallest is taken"
+ALIKE = (
+    "the smallest of the settings that can't be told apart (the best mean is {loss} higher, p {p}); smaller "
+    "ones, if any, are surely worse"
+)
 SMALL_LOSS = "loses {loss} against the best, no more than the tolerance of {tolerance}"
 
 Table = NDArray[np.float64]

@@ -17,8 +17,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import GZIP_MAGIC, check_utf8, mapped
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -161,6 +159,8 @@ def graph_format(
 
 def json_of(path: Path) -> Any:
     """The document of a JSON file. Raises GraphError or InputError with the place."""
+    import msgspec  # a small graph in KG JSON, or one from the cache, needs no decoder
+
     buffer = mapped(path)
     text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
     if not len(text):

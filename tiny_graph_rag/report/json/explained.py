@@ -141,7 +141,7 @@ def _paths(evaluation: Evaluation, items: slice, written_ranks: int, spelled: Sp
     if run.walks is not None:
         rows = found.rows[items]
         low = rows - run.offsets[found.questions[items]] >= written_ranks
-        at = np.flatnonzero(low & np.isin(found.verdicts[items], LISTED))
+        at = np.flatnonzero(low & (found.verdicts[items] >= min(LISTED)))
         below = spelled.walks(found.entities[items][at], run.walks[rows[at]])
         paths.update(zip((at + items.start).tolist(), below, strict=True))
     beyond = [item for item in range(items.start, items.stop) if item in missed]

@@ -42,7 +42,6 @@ from tiny_graph_rag.report.json.spelled import (
     ranked_json,
     rankings_json,
 )
-from tiny_graph_rag.study.answer_scores import scores_of_own
 from tiny_graph_rag.study.evaluate import Evaluation
 
 QUESTIONS_AT_ONCE = 1024
@@ -142,6 +141,8 @@ def _own_summary(evaluation: Evaluation) -> dict[str, Any]:
     did = evaluation.foreign
     if did is None:
         return {}
+    from tiny_graph_rag.study.answer_scores import scores_of_own  # our own retrieval loads nothing of answers
+
     used: dict[str, float] = {}
     for usage in did.usage:
         for name, value in usage.items():

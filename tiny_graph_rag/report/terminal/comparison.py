@@ -142,7 +142,10 @@ def _print_flips(found: Comparison, system: str, console: Console) -> None:
         f"{escape(system)}: {amount(len(mine), 'question')} flipped ({won} won, {lost} lost, {mixed} mixed)"
     )
     for each in mine[:FLIPS_SHOWN]:
-        verdicts = "; ".join(f"{name}: {before} → {after}" for name, before, after in each.references)
+        verdicts = "; ".join(
+            f"{name}: {before.replace('_', ' ')} → {after.replace('_', ' ')}"
+            for name, before, after in each.references
+        )
         if not verdicts:
             measure, (before, after) = next(iter(each.values.items()))
             verdicts = f"{measure} {shown(before)} → {shown(after)}"

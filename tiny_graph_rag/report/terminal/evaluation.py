@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import TRIED_SHOWN, one_line
@@ -61,7 +62,7 @@ def _print_explanation(found: Explanation, console: Console) -> None:
     if any(math.isnan(step.recall) for step in found.waterfall):
         return
     gold = found.gold_seeds
-    scored = len(np.unique(found.diagnosis.questions))
+    scored = len(distinct(found.diagnosis.questions)[0])
     beside = gold if gold and gold.questions >= GOLD_SHARE * scored else None
     console.print(
         waterfall_table(
