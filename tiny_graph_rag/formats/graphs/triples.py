@@ -64,26 +64,17 @@ def _is_triples(head: Head) -> bool:
 def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "triples")
-    fields = _fields(path)
-    if not fields:
-        raise GraphError(f"{path}: the file is empty; wanted a source, a relation and a target a line")
-    header = triple_places(fields[0])
+    first, columns = _columns(path, rows)
+    header = triple_places(first)
     places = header or {"source": 0, "relation": 1, "target": 2}
-    width = len(fields[0])
-    body = fields[1:] if header else fields
-    if not header and width != 3:
+    if not header and len(first) != 3:
         raise GraphError(
             f"{path}: wanted three fields a line (source, relation, target) or a header that names them, "
-            f"got {width}: {', '.join(fields[0])[:80]}"
+            f"got {len(first)}: {', '.join(first)[:80]}"
         )
-    broken = [row for row in body if len(row) != width]
-    if broken:
-        rows.flaw(BROKEN, repr("\t".join(broken[0]))[:60], len(broken))
-        body = [row for row in body if len(row) == width]
-    columns = [list(map(str.strip, column)) for column in zip(*body, strict=True)] or [
-        [] for _ in range(width)
-    ]
-    return rows.finished(filled(rows, columns, places, fields[0] if header else []))
+    if header:
+        columns = [column[1:] for column in columns]
+    return rows.finished(filled(rows, columns, places, first if header else []))
 
 
 def filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: list[str]) -> GraphColumns:
@@ -139,14 +130,18 @@ def _types(columns: list[list[str]], names: list[str], row_of: dict[str, int]) -
         end = next((header.index(each) for each in ends if each in header), None)
         if place is None or end is None:
             continue
-        for name, type in zip(columns[end], columns[place], strict=True):
+        told = dict(zip(columns[end], columns[place], strict=True))  # of several the last
+        for name, type in told.items():
             if name and type:
                 types[row_of[name]] = type
     return types
 
 
 def _weights(rows: Rows, column: list[str]) -> NDArray[np.float64]:
-    weights = np.full(len(column), DEFAULT_WEIGHT)
+    try:
+        return np.fromiter(map(float, column), dtype=np.float64, count=len(column))
+    except ValueError:  # one of them is empty, or no number
+        weights = np.full(len(column), DEFAULT_WEIGHT)
     for row, value in enumerate(column):
         try:
             weights[row] = float(value) if value else DEFAULT_WEIGHT
@@ -155,12 +150,39 @@ def _weights(rows: Rows, column: list[str]) -> NDArray[np.float64]:
     return weights
 
 
-def _fields(path: Path) -> list[list[str]]:
-    text = decode_utf8(read_bytes(path), path)
-    first = text.split("\n", 1)[0]
-    if _delimiter(first) == "\t" and '"' not in text:  # nothing is quoted: no need for the csv module's care
-        return [line.split("\t") for line in text.replace("\r\n", "\n").split("\n") if line]
-    return csv_rows(path, _delimiter(first))
+def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The first line's fields, and every column; lines of another width are left out and counted."""
+    text = decode_utf8(read_bytes(path), path).replace("\r\n", "\n")
+    if not text.strip():
+        raise GraphError(f"{path}: the file is empty; wanted a source, a relation and a target a line")
+    delimiter = _delimiter(text.lstrip("\n").split("\n", 1)[0])
+    if delimiter == "\t" and '"' not in text:  # nothing is quoted: no need for the csv module's care
+        quick = _unquoted(text)
+        if quick is not None:
+            return [column[0] for column in quick], quick
+    fields = csv_rows(path, delimiter)
+    width = len(fields[0])
+    broken = [row for row in fields if len(row) != width]
+    if broken:
+        rows.flaw(BROKEN, repr("\t".join(broken[0]))[:60], len(broken))
+    kept = (row for row in fields if len(row) == width)
+    columns = [list(map(str.strip, column)) for column in zip(*kept, strict=True)]
+    return [column[0] for column in columns], columns
+
+
+def _unquoted(text: str) -> list[list[str]] | None:
+    """Columns of tab-separated lines by one split of the whole; None where a line has another width."""
+    text = text.strip("\n")
+    width = text.split("\n", 1)[0].count("\t") + 1
+    signs = np.frombuffer(text.encode(), dtype=np.uint8)
+    is_line_end = signs[(signs == ord("\t")) | (signs == ord("\n"))] == ord("\n")
+    ends = np.flatnonzero(is_line_end)
+    if len(is_line_end) != (len(ends) + 1) * width - 1 or (ends % width != width - 1).any():
+        return None
+    cells = text.replace("\n", "\t").split("\t")
+    if any(sign in text for sign in ("\t ", " \t", "\n ", " \n")):
+        cells = list(map(str.strip, cells))
+    return [cells[place::width] for place in range(width)]
 
 
 def _delimiter(line: str) -> str:
