@@ -88,11 +88,13 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
         assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 59 questions"
         page.get_by_label("search").fill("")
 
-        page.get_by_label("verdict").select_option("no_seed")
+        lost = {each: many for each, many in document["summary"]["verdicts"].items() if each != "hit"}
+        verdict = max(lost, key=lost.__getitem__)
+        page.get_by_label("verdict").select_option(verdict)
         wanted = [
             each["query"]
             for each in document["results"]
-            if any(reference["verdict"] == "no_seed" for reference in each["references"])
+            if any(reference["verdict"] == verdict for reference in each["references"])
         ]
         assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 59 questions"
         page.get_by_label("verdict").select_option("")
