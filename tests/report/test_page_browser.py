@@ -201,7 +201,7 @@ def test_a_page_of_14274_questions_is_small_and_draws_no_more_than_a_small_one(b
         for changed in ("filter", "search", "sort"):
             took[changed], drawn[changed] = found.page.evaluate(f"({TIMED})('{changed}')")
         assert found.page.get_by_role("status").inner_text() == f"{QUESTIONS:,} questions"
-    print(f"opens in {opening:.2f} s, {path.stat().st_size / 1e6:.1f} MB, ms: {took}, elements: {drawn}, {small}")
+    print(f"opens in {opening:.2f} s, {path.stat().st_size / 1e6:.1f} MB, {took} ms, {drawn} beside {small}")
     for elements, rows in drawn.values():
         assert 0 < rows <= 60
         assert elements < 2 * small[0]
