@@ -241,7 +241,7 @@ def test_query_and_sweep_ask_the_model_and_each_question_once(ask, run_cli, stor
     with ChatServer(clever) as server:
         done, _ = ask(server, "--hops", "0-2", command="sweep")
         assert len(server.requests) == 3
-        done = run_cli("query", "Is CLARA known?", "--linker", "llm")
+        done = run_cli("query", "Is CLARA known?", "--linker", "llm", "--skip-generation")
         assert done.exit_code == 0
         assert "'CLARA' at 3–8 → Clara (folded, weight 1)" in done.stdout
         assert len(server.requests) == 4

@@ -26,7 +26,7 @@ def test_a_cost_counts_cached_tokens_at_their_own_price() -> None:
 
 def test_config_goes_before_the_library_and_cached_tokens_cost_as_others_unless_said() -> None:
     given = {"gpt-4.1-mini": {"input": 3, "output": 4}}
-    assert find_price("gpt-4.1-mini", "", given) == Price(3.0, 4.0, 3.0, "config.yaml")
+    assert find_price("gpt-4.1-mini", "", given) == Price(3.0, 4.0, 3.0, "as set")
     free = find_price("llama3.1", "http://localhost:11434/v1", {"llama3.1": {"input": 0, "output": 0}})
     assert free is not None
     assert free.cost(Tokens(1000, 1000)) == 0.0

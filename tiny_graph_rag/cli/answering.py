@@ -87,6 +87,29 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     return Answering(session, template, judges, tariff, chat, generates)
 
 
+def priced(session: Session, options: Generating) -> Session:
+    """The session with the prices of --price-per-1k-input and -output, which count for --model alone.
+
+    Raises UsageError where one of them is missing: half a price is none.
+    """
+    given = {"input": options.price_per_1k_input, "output": options.price_per_1k_output}
+    if all(each is None for each in given.values()):
+        return session
+    prices: dict[str, float] = {}
+    for name, each in given.items():
+        if each is None:
+            raise UsageError(
+                f"--price-per-1k-{name} is missing: a cost needs the price of input and of output tokens"
+            )
+        if not math.isfinite(each):
+            raise UsageError(f"--price-per-1k-{name} must be an amount of USD, got {each}")
+        prices[name] = round(each * 1000, 9)  # a thousandth of a million; without the product's last bit
+    settings = session.config.openai
+    return replace(
+        session, config=session.config.override(prices={**settings.prices, settings.model: prices})
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Answering:
     """What stands ready when retrieval begins. generates: whether answers are wanted, or only links."""

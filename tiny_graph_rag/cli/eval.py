@@ -115,7 +115,7 @@ def evaluate_command(
     ] = None,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
-    from tiny_graph_rag.cli.answering import prepare
+    from tiny_graph_rag.cli.answering import prepare, priced
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.gold.examples import groups_offered
     from tiny_graph_rag.measures import default_measures, parse_measures
@@ -138,6 +138,7 @@ def evaluate_command(
         latency_sample=latency_sample,
         **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
     )
+    session = priced(session, generating)
     config = session.config
     check_cutoff(config, config.evaluation.top_k)
     form = config.running.results

@@ -171,7 +171,7 @@ def server(reading: Reading) -> MCPServer:
         fuzzy: from 0.5 to 1, links misspelt names that are so alike.
         """
         more = settings(hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy)
-        return await asked("query", *graph_of(graph), "--explain", *more, "--", question)
+        return await asked("query", *graph_of(graph), "--explain", "--skip-generation", *more, "--", question)
 
     @tool
     async def eval(
@@ -238,7 +238,15 @@ def server(reading: Reading) -> MCPServer:
         """Tell of one question of a gold set why each reference was found or missed: its verdict and rank,
         the path that would have led to it, what stands above it, what each rank is made of."""
         more = settings(hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy)
-        return await asked("query", *gold_of(dataset), *graph_of(graph), f"--id={id}", "--explain", *more)
+        return await asked(
+            "query",
+            *gold_of(dataset),
+            *graph_of(graph),
+            f"--id={id}",
+            "--explain",
+            "--skip-generation",
+            *more,
+        )
 
     return made
 

@@ -191,6 +191,14 @@ class Generating:
             "--max-cost", help="USD that the run may cost at most.", min=0.0, rich_help_panel=ANSWERS
         ),
     ] = None
+    price_per_1k_input: Annotated[
+        float | None,
+        typer.Option("--price-per-1k-input", help="USD for 1,000 input tokens of --model.", min=0.0),
+    ] = None
+    price_per_1k_output: Annotated[
+        float | None,
+        typer.Option("--price-per-1k-output", help="USD for 1,000 output tokens of --model.", min=0.0),
+    ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the journal of a run that was cut off.")
     ] = False

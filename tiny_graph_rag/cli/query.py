@@ -9,15 +9,19 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURES, OUTPUT
-from tiny_graph_rag.cli.linking import Linking
+from tiny_graph_rag.cli.gating import end_with
+from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
+from tiny_graph_rag.cli.linking import Linking, say_paid
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
 from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.gold.examples import Example
+    from tiny_graph_rag.linking import LinkedQuestion
     from tiny_graph_rag.report.json.spelled import Spelled
+    from tiny_graph_rag.run import Run
 
 
 @command(app, "query", LOOK)
@@ -42,9 +46,14 @@ def query(
             "--explain", help="Show what each rank is made of: steps, words, prices.", rich_help_panel=OUTPUT
         ),
     ] = False,
+    skip_generation: Annotated[
+        bool,
+        typer.Option("--skip-generation", help="Show retrieval only.", rich_help_panel=ANSWERS),
+    ] = False,
+    model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None,
     output: Written = None,
 ) -> None:
-    """Show what one question links to, what is retrieved for it, and by which walk."""
+    """Show what one question links to, what is retrieved for it, by which walk, and what a model answers."""
     from tiny_graph_rag.report.json.spelled import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
 
@@ -54,6 +63,7 @@ def query(
         to_stdout=output == STDOUT,
         **flags(retrieving),
         top_k=top_k,
+        model=model,
         save_reasons=explain or None,
         latency_sample=0,
     )
@@ -63,20 +73,73 @@ def query(
         raise UsageError("the question is empty")
     shown = session.config.evaluation.shown_ranks
     if dataset is None:
-        found, spelled = _asked(session, graph, str(question), shown if explain else 0)
+        found, spelled, asked = _asked(session, graph, str(question), shown if explain else 0)
     else:
-        found, spelled = _asked_again(session, graph, dataset, str(id))
+        found, spelled, asked = _asked_again(session, graph, dataset, str(id))
     names = spelled.names_by_id()
     for each in found["ranked"]:
         each["walk_text"] = walk_in_words(each.get("walk", []), names)
     print_question(found, session.console, shown)
     if explain:
         print_reasons(found["ranked"], session.console)
+    failed: list[TinyGraphRagError] = []
+    if not skip_generation:
+        try:
+            found |= _answered(session, spelled, *asked)
+        except ServiceError as error:  # what was retrieved is shown and written all the same
+            failed.append(error)
     known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
     write_document(session, output, "query", graph=known, config=session.config.as_dict(), question=found)
+    end_with(failed)
 
 
-def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple[dict[str, Any], Spelled]:
+Retrieved = tuple["Example", "LinkedQuestion", "Run"]
+
+
+def _answered(
+    session: Session, spelled: Spelled, example: Example, linked: LinkedQuestion, run: Run
+) -> dict[str, Any]:
+    """The model's answer from what was retrieved, said and as `eval` writes it; nothing where no API is set.
+
+    Raises ServiceError where the API gives none.
+    """
+    config = session.config
+    if not (config.api_key or config.openai.base_url):  # before anything of the API is loaded
+        return {}
+    try:
+        from tiny_graph_rag.answers.answering import Asked, answer_all
+        from tiny_graph_rag.answers.context import ContextMaker
+        from tiny_graph_rag.answers.prompt import Template
+        from tiny_graph_rag.llm.setup import Tariff, open_chat
+        from tiny_graph_rag.report.json.answers import answer as answer_json
+        from tiny_graph_rag.retrieval.filters import Filters
+
+        tariff = Tariff(config)
+    except MissingExtraError as error:
+        session.warn(f"no answer: {error}")
+        return {}
+    model = config.openai.model
+    contexts = ContextMaker(
+        spelled.graph,
+        tariff.counter(model),
+        config.generation.context_tokens,
+        Filters.of(spelled.graph, config.retrieval).relations,
+    )
+    template = Template.read(config.generation.prompt)
+    chat = open_chat(config, tariff, None)
+    answers = answer_all(Asked([example], [linked], run, contexts, template, config, [()]), chat)
+    (answer,) = answers.rows
+    if answer.error is not None:
+        raise ServiceError(f"no answer: {answer.error}")
+    session.say(f"\n{answer.text}\n")
+    session.say(f"answered by {model} from {answer.facts:,} facts · {tariff.describe(model)}")
+    say_paid(session, chat)
+    return {"answer": answer_json(answers, 0, spelled)}
+
+
+def _asked(
+    session: Session, graph: Graph, question: str, reasons: int
+) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
     from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
     from tiny_graph_rag.study.ask import ask
@@ -95,10 +158,12 @@ def _asked(session: Session, graph: Graph, question: str, reasons: int) -> tuple
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
         "references": [],
     }
-    return found, spelled
+    return found, spelled, (asked.example, asked.linked, asked.run)
 
 
-def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tuple[dict[str, Any], Spelled]:
+def _asked_again(
+    session: Session, graph: Graph, dataset: Path, id: str
+) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """A question of a gold set, beside its references."""
     from tiny_graph_rag.gold.examples import Selection
     from tiny_graph_rag.measures import default_measures
@@ -118,4 +183,4 @@ def _asked_again(session: Session, graph: Graph, dataset: Path, id: str) -> tupl
     found = results.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
     if found["references"]:  # one of them may have a rank that isn't shown
         found["ranked"] = results.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
-    return found, spelled
+    return found, spelled, (examples.examples[0], evaluation.linked[0], evaluation.run)

@@ -65,6 +65,11 @@ class Session:
             )
         allow_unpacked(config.running.largest_unpacked)
         session = cls(config, common.quiet, to_stdout)
+        if config.unused:
+            session.warn(
+                f"{config.file}: {', '.join(config.unused)} is upstream tiny-graph-RAG's, for making graphs "
+                "of texts; not used here"
+            )
         if cache_folder() == NO_CACHE:
             session.warn(
                 "the cache folder (XDG_CACHE_HOME) is not this user's own; nothing is kept or taken there"

@@ -11,10 +11,14 @@ from tiny_graph_rag.config.settings import Config, has_type, section_names, type
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 
+# What upstream tiny-graph-RAG's config.yaml has beside `openai` and `storage`: how it makes graphs of texts.
+UPSTREAM = ("chunking",)
+
 
 def with_file(config: Config, file: Path) -> Config:
     """The configuration with what the file sets.
 
+    A text setting that is null keeps its default; upstream's sections that aren't ours are named in `unused`.
     Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
     """
     if not file.is_file():
@@ -26,7 +30,9 @@ def with_file(config: Config, file: Path) -> Config:
         raise ConfigError(f"{file}: wanted sections such as 'storage:', got {json_kind(document)}")
     problems: list[str] = []
     for section, values in document.items():
-        if section not in section_names():
+        if section in UPSTREAM:
+            config = replace(config, unused=(*config.unused, section))
+        elif section not in section_names():
             problems.append(f"{file}: unknown section {section!r}{_known(section, section_names())}")
         elif isinstance(values, dict):
             current = getattr(config, section)
@@ -46,6 +52,8 @@ def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path
         place = f"{file}: {section}.{key}"
         if key not in known:
             problems.append(f"{file}: unknown key '{section}.{key}'{_known(key, tuple(known))}")
+        elif value is None and hints[key] is str:
+            continue
         elif not has_type(hints[key], value):
             problems.append(f"{place} must be {type_name(hints[key])}, got {json_kind(value)}")
         else:

@@ -26,7 +26,8 @@ from tiny_graph_rag.secret import Secret, safe_url
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
-    environment only, so that it can't end up in a file that is shared."""
+    environment only, so that it can't end up in a file that is shared. unused: sections of the
+    file that upstream tiny-graph-RAG needs and this program does not."""
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
@@ -38,6 +39,7 @@ class Config:
     generation: Generation = field(default_factory=Generation)
     file: Path | None = None
     api_key: Secret = field(default_factory=Secret)
+    unused: tuple[str, ...] = ()
 
     def override(self, **flags: Any) -> Config:
         """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
@@ -101,7 +103,7 @@ def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 
 
 def section_names() -> tuple[str, ...]:
-    return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key"))
+    return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key", "unused"))
 
 
 def setting_names() -> tuple[str, ...]:

@@ -186,7 +186,7 @@ def _configured(model: str, given: object) -> Price:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise ConfigError(f"{place}.{name} must be a number from 0 up, got {json_kind(value)}")
     cached = float(given.get("cached_input", given["input"]))
-    return Price(float(given["input"]), float(given["output"]), cached, "config.yaml")
+    return Price(float(given["input"]), float(given["output"]), cached, "as set")
 
 
 def _from_library(model: str, base_url: str) -> Price | None:

@@ -17,6 +17,7 @@ from tiny_graph_rag.run import Run
 class Asked:
     """reasons: by rank, for as many ranks as were wanted."""
 
+    example: Example
     linked: LinkedQuestion
     run: Run
     reasons: tuple[tuple[Reason, ...], ...]
@@ -43,4 +44,4 @@ def ask(
     (linked,) = linker.link((example,))
     run = retriever.retrieve([linked])
     explained = range(min(reasons, len(run.entities)))
-    return Asked(linked, run, tuple(retriever.reasons(linked, run, row) for row in explained))
+    return Asked(example, linked, run, tuple(retriever.reasons(linked, run, row) for row in explained))
