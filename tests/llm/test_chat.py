@@ -123,7 +123,7 @@ def test_two_server_errors_and_then_success_is_a_success() -> None:
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
-        (replace(GOOD, wait=1.0), "no answer within 0.2 s (openai.timeout)"),
+        (replace(GOOD, wait=3.0), "no answer within 0.8 s (openai.timeout)"),
         (replace(GOOD, drop_after=40), "broke"),
         (Action(b'{"id": "chatcmpl-1", "choices": [{'), "not what the protocol says"),
         (Action(b"<html>gateway</html>", headers={"Content-Type": "text/html"}), "not a chat completion"),
@@ -133,11 +133,11 @@ def test_two_server_errors_and_then_success_is_a_success() -> None:
 )
 def test_what_fails_in_passing_is_tried_again_and_counted_as_perhaps_charged(bad: Action, words: str) -> None:
     with ChatServer(scripted(bad, GOOD)) as server:
-        asking = chat(server, timeout=0.2)
+        asking = chat(server, timeout=0.8)
         assert asking.ask([call()])[0].error is None
     assert asking.budget.doubtful == 1
     with ChatServer(scripted(bad)) as server:
-        (found,) = ask(server, timeout=0.2)
+        (found,) = ask(server, timeout=0.8)
     assert found.reply is None
     assert words in str(found.error)
     assert "(4 attempts)" in str(found.error)
