@@ -24,7 +24,7 @@ from statistics import median
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from tiny_graph_rag.answers.answering import Asked, answer_all
+from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
 from tiny_graph_rag.answers.context import ContextMaker
 from tiny_graph_rag.answers.prompt import Template
 from tiny_graph_rag.config import Config
@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PRICES = {"test-model": {"input": 1.0, "output": 10.0}}
 
 
-def story(folder: Path, questions: int) -> Asked:
+def story(folder: Path, questions: int) -> AnsweringTask:
     """A ring of people, each question about one of them, retrieved two hops around."""
     names = [f"Person {n}" for n in range(questions)]
     entities = {
@@ -63,7 +63,7 @@ def story(folder: Path, questions: int) -> Asked:
     config = Config().override(latency_sample=0, model="test-model", prices=PRICES, graph_cache=False)
     evaluation = evaluate(read_graph(graph), read_eval_set(gold), config, ())
     contexts = ContextMaker(evaluation.graph, Tariff(config).counter("test-model"), 2000)
-    return Asked(
+    return AnsweringTask(
         evaluation.examples,
         evaluation.linked,
         evaluation.run,
@@ -80,7 +80,7 @@ def as_message(message: Message) -> ChatCompletionMessageParam:
     return {"role": "user", "content": message.content}
 
 
-async def bare(address: str, asked: Asked, concurrency: int) -> list[str]:
+async def bare(address: str, asked: AnsweringTask, concurrency: int) -> list[str]:
     """What a user would write in ten lines."""
     room = asyncio.Semaphore(concurrency)
     prompts = [[as_message(each) for each in call.messages] for call in asked.calls()]
@@ -96,7 +96,7 @@ async def bare(address: str, asked: Asked, concurrency: int) -> list[str]:
         return await asyncio.gather(*(one(messages) for messages in prompts))
 
 
-def ours(address: str, asked: Asked, concurrency: int, folder: Path) -> list[str]:
+def ours(address: str, asked: AnsweringTask, concurrency: int, folder: Path) -> list[str]:
     config = asked.config.override(base_url=address, concurrency=concurrency)
     chat = open_chat(config, Tariff(config), folder / "run.journal.jsonl", cap_usd=1000.0)
     chat.cache = None if chat.cache is None else type(chat.cache)(folder / "answers")

@@ -159,9 +159,10 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    journal = folder / "out.retrieved.jsonl"
+    journal, asked = folder / "out.retrieved.jsonl", folder / "calls.txt"
     for _ in range(600):
-        if journal.exists() and journal.read_bytes().count(b"\n") >= 3:  # a header and two replies
+        replies = journal.exists() and journal.read_bytes().count(b"\n") >= 3  # a header and two replies
+        if replies and asked.read_text(encoding="utf-8").count("\n") == 3:
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)

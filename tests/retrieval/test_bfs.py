@@ -21,7 +21,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, prices
-from tiny_graph_rag.retrieval.cheapest import Mention, Walker
+from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
@@ -324,12 +324,12 @@ def test_compiled_and_interpreted_rank_alike_from_any_first_bound(case: Any, sta
     graph = graph_of(triples, names=names)
     made = retriever(graph, **flags)
     question = ask(text, graph, *seeds)
-    mentions = [Mention((seed.entity,), (1.0,)) for seed in question.seeds]
+    mentions = [WeighedMention((seed.entity,), (1.0,)) for seed in question.seeds]
     reading = made.reader.read(question)
     filters = Filters.of(graph, made.settings)
     found = []
     for fast, everything in ((False, True), (True, True), (True, False), (False, False)):
-        walker = Walker(
+        walker = CheapestWalks(
             graph,
             Runs.of(graph, filters),
             filters,
@@ -360,7 +360,7 @@ def test_a_long_walk_that_explains_everything_is_found_from_any_first_bound(dept
     found = []
     for start in range(0, 5000, 50):
         walker._prepared(reading).start = start
-        one = walker.rank([Mention((question.seeds[0].entity,), (1.0,))], reading)
+        one = walker.rank([WeighedMention((question.seeds[0].entity,), (1.0,))], reading)
         found.append([each.tolist() for each in (one.entities, one.keys, one.walks)])
     assert graph.entities.names[found[0][0][0]] == "1974"
     assert all(each == found[0] for each in found)
@@ -375,7 +375,7 @@ def test_many_states_do_not_overflow_the_kernels_memory() -> None:
     walker = made._walker(0, False)
     walker._room(8)
     question = ask("who also likes N0", graph, "N0")
-    small = walker.rank([Mention((0,), (1.0,))], made.reader.read(question))
+    small = walker.rank([WeighedMention((0,), (1.0,))], made.reader.read(question))
     assert small.entities.tolist() == made.retrieve([question]).entities.tolist()
 
 

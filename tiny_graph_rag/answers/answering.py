@@ -38,7 +38,7 @@ _CITATION = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweringTask:
     """Everything that a question's prompt is made of. sent: what each context spoke of, without its text,
     which is made when it is needed, so that memory stays flat."""
 
@@ -74,7 +74,9 @@ class Asked:
         return (self.call(row) for row, each in enumerate(self.linked) if each.error is None)
 
 
-def answer_all(asked: Asked, chat: Chat, done: Callable[[Outcome], None] = lambda outcome: None) -> Answers:
+def answer_all(
+    asked: AnsweringTask, chat: Chat, done: Callable[[Outcome], None] = lambda outcome: None
+) -> Answers:
     """Ask every question. Raises ServiceError where the API can't be used at all."""
     outcomes = iter(chat.ask(asked.calls(), done))
     price = chat.price(asked.config.openai.model)
@@ -107,7 +109,7 @@ def _answer(outcome: Outcome, context: Context, spent: dict[Purpose, Spent]) -> 
     )
 
 
-def _scores(answer: Answer, asked: Asked, row: int, context: Context) -> dict[str, float]:
+def _scores(answer: Answer, asked: AnsweringTask, row: int, context: Context) -> dict[str, float]:
     example = asked.examples[row]
     scores = (
         agreement_scores(without_citations(answer.text), example, bleu=asked.config.generation.bleu)

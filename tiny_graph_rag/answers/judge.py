@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tiny_graph_rag.answers.answering import Asked, without_citations
+from tiny_graph_rag.answers.answering import AnsweringTask, without_citations
 from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Agreement, Answer, Answers
 from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
@@ -24,7 +24,7 @@ MOST_TOKENS = 2048  # of a verdict: the longest is statement by statement, with 
 class Judging:
     """What the judges are asked. answers: what they judge. cutoff: entities that `retrieval` grades."""
 
-    asked: Asked
+    asked: AnsweringTask
     answers: Sequence[Answer]
     rubrics: tuple[Rubric, ...]
     cutoff: int

@@ -23,7 +23,7 @@ from tiny_graph_rag.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
     from tiny_graph_rag.answers.accuracy import Comparing
-    from tiny_graph_rag.answers.answering import Asked
+    from tiny_graph_rag.answers.answering import AnsweringTask
     from tiny_graph_rag.answers.judge import Judging
     from tiny_graph_rag.answers.prompt import Template
     from tiny_graph_rag.answers.records import Answer
@@ -214,8 +214,8 @@ class Answering:
         say_paid(self.session, self.chat)
         return replace(evaluation, answered=answered)
 
-    def _asked(self, evaluation: Evaluation) -> Asked:
-        from tiny_graph_rag.answers.answering import Asked
+    def _asked(self, evaluation: Evaluation) -> AnsweringTask:
+        from tiny_graph_rag.answers.answering import AnsweringTask
         from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.retrieval.filters import Filters
 
@@ -226,7 +226,7 @@ class Answering:
             config.generation.context_tokens,
             Filters.of(evaluation.graph, config.retrieval).relations,
         )
-        return Asked(
+        return AnsweringTask(
             evaluation.examples,
             evaluation.linked,
             evaluation.run,
@@ -236,7 +236,7 @@ class Answering:
             evaluation.judgments.references,
         )
 
-    def _judging(self, evaluation: Evaluation, asked: Asked, answers: Sequence[Answer]) -> Judging:
+    def _judging(self, evaluation: Evaluation, asked: AnsweringTask, answers: Sequence[Answer]) -> Judging:
         from tiny_graph_rag.answers.judge import Judging
 
         return Judging(asked, answers, self.judges, evaluation.config.evaluation.top_k)
@@ -245,7 +245,9 @@ class Answering:
     def _compares(self) -> bool:
         return _compares(self.session.config, self.judges)
 
-    def _comparing(self, evaluation: Evaluation, asked: Asked, answers: Sequence[Answer]) -> Comparing:
+    def _comparing(
+        self, evaluation: Evaluation, asked: AnsweringTask, answers: Sequence[Answer]
+    ) -> Comparing:
         from tiny_graph_rag.answers.accuracy import Comparing
 
         model = evaluation.config.generation.accuracy_model

@@ -16,7 +16,7 @@ from tiny_graph_rag.files import check_writable, write_atomically
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.study.gates import Gate, HasMean, Outcome
+    from tiny_graph_rag.study.gates import Gate, GateOutcome, HasMean
 
 GateOn = Annotated[
     str,
@@ -100,12 +100,12 @@ class Gates:
     def speeds(self) -> tuple[str, ...]:
         return tuple(gate.measure for gate in self.gates if isinstance(gate.measure, str))
 
-    def hold(self, means: Mapping[Measure, HasMean], speed: Mapping[str, float]) -> list[Outcome]:
+    def hold(self, means: Mapping[Measure, HasMean], speed: Mapping[str, float]) -> list[GateOutcome]:
         from tiny_graph_rag.study.gates import hold_floors
 
         return hold_floors(self.gates, means, self.basis, speed)
 
-    def conclude(self, session: Session, outcomes: Sequence[Outcome], suite: str) -> None:
+    def conclude(self, session: Session, outcomes: Sequence[GateOutcome], suite: str) -> None:
         """Say what passed, write the JUnit file. Raises FoundProblems with one line a gate that failed."""
         if self.junit is not None:
             from tiny_graph_rag.study.gates import junit_xml

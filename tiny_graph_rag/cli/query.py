@@ -107,7 +107,7 @@ def _answered(
     if not (config.api_key or config.openai.base_url):  # before anything of the API is loaded
         return {}
     try:
-        from tiny_graph_rag.answers.answering import Asked, answer_all
+        from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
         from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.answers.prompt import Template
         from tiny_graph_rag.llm.setup import Tariff, open_chat
@@ -127,7 +127,7 @@ def _answered(
     )
     template = Template.read(config.generation.prompt)
     chat = open_chat(config, tariff, None)
-    answers = answer_all(Asked([example], [linked], run, contexts, template, config, [()]), chat)
+    answers = answer_all(AnsweringTask([example], [linked], run, contexts, template, config, [()]), chat)
     (answer,) = answers.rows
     if answer.error is not None:
         raise ServiceError(f"no answer: {answer.error}")

@@ -23,7 +23,7 @@ SECOND_NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Stamp:
+class FileStamp:
     size: int
     modified_ns: int
     changed_ns: int
@@ -39,13 +39,13 @@ class Stamp:
         return COARSE_GRAIN_NS if whole_seconds else GRAIN_NS
 
 
-def stamp_of(file: Path | int) -> Stamp:
+def stamp_of(file: Path | int) -> FileStamp:
     """file: a path or an open file's descriptor. Raises OSError where there is no such file."""
     found = os.fstat(file) if isinstance(file, int) else file.stat()
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+    return FileStamp(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
 
 
-def settled_stamp(path: Path) -> Stamp | None:
+def settled_stamp(path: Path) -> FileStamp | None:
     """The stamp of a file that was just written or read; waits out the grain. None where it is coarse."""
     stamp = stamp_of(path)
     wait_ns = max(stamp.modified_ns, stamp.changed_ns) + stamp.grain_ns - time.time_ns()
@@ -75,7 +75,7 @@ def known_sha256(path: Path, folder: Path) -> str:
     return found
 
 
-def _is_of(note: dict[str, Any], place: str, stamp: Stamp) -> bool:
+def _is_of(note: dict[str, Any], place: str, stamp: FileStamp) -> bool:
     return note.get("path") == place and note.get("stamp") == stamp.as_list() and "sha256" in note
 
 

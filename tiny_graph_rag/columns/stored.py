@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.stamps import Stamp, read_note, settled_stamp, stamp_of, write_note
+from tiny_graph_rag.columns.stamps import FileStamp, read_note, settled_stamp, stamp_of, write_note
 from tiny_graph_rag.files import write_atomically
 
 MAGIC = b"TGRarr01"
@@ -201,7 +201,7 @@ def _seal_path(path: Path) -> Path:
     return path.with_name(path.name + ".seal")
 
 
-def _seal(path: Path, checked: Stamp) -> None:
+def _seal(path: Path, checked: FileStamp) -> None:
     """Remember that the file with this stamp is sound."""
     if settled_stamp(path) == checked:
         write_note(_seal_path(path), {"stamp": checked.as_list()})

@@ -80,7 +80,7 @@ class Retrieval:
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RankingPrices:
     """Prices of `bfs`: an entity costs what its cheapest explanation costs (docs/retrieval.md)."""
 
     step: float = setting(0.1, "a step: of two equal explanations the shorter wins", low=0.001, high=10)
@@ -132,7 +132,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class EvaluationSettings:
     """How a run is scored."""
 
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)

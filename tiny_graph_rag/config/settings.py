@@ -10,10 +10,10 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from tiny_graph_rag.config.sections import (
     Embeddings,
-    Evaluation,
+    EvaluationSettings,
     Generation,
     OpenAI,
-    Ranking,
+    RankingPrices,
     Retrieval,
     Running,
     Storage,
@@ -31,8 +31,8 @@ class Config:
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
-    ranking: Ranking = field(default_factory=Ranking)
-    evaluation: Evaluation = field(default_factory=Evaluation)
+    ranking: RankingPrices = field(default_factory=RankingPrices)
+    evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     embeddings: Embeddings = field(default_factory=Embeddings)
     running: Running = field(default_factory=Running)
     openai: OpenAI = field(default_factory=OpenAI)

@@ -29,7 +29,7 @@ class _Gold(msgspec.Struct):
     sha256: str
 
 
-class Stamp(msgspec.Struct):
+class GoldStamp(msgspec.Struct):
     """references: name → ids of the entities that it meant."""
 
     graph: _Graph
@@ -66,7 +66,9 @@ def write_stamp(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) 
     references = {
         each.name: [ids[entity] for entity in each.entities] for row in judgments.references for each in row
     }
-    stamp = Stamp(_Graph(graph.name, graph.sha256), _Gold(examples.sha256), dict(sorted(references.items())))
+    stamp = GoldStamp(
+        _Graph(graph.name, graph.sha256), _Gold(examples.sha256), dict(sorted(references.items()))
+    )
     path = stamp_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode(stamp), indent=1), b"\n"])
     return path
@@ -78,7 +80,7 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
     if not path.exists():
         return None
     try:
-        stamp = msgspec.json.decode(read_bytes(path), type=Stamp)
+        stamp = msgspec.json.decode(read_bytes(path), type=GoldStamp)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
             f"{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.language.kinds import Kind
-from tiny_graph_rag.language.pronouns import Reference, pronouns
+from tiny_graph_rag.language.pronouns import PronounReference, pronouns
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention
@@ -21,20 +21,23 @@ from tiny_graph_rag.linking.mentions import Mention
 Turns = Sequence[Sequence[Mention]]  # of the earlier turns, oldest first
 
 # For each reference the kinds of its antecedent, first choice and second choice.
-_KINDS: dict[Reference, tuple[frozenset[Kind], frozenset[Kind]]] = {
+_KINDS: dict[PronounReference, tuple[frozenset[Kind], frozenset[Kind]]] = {
     **dict.fromkeys(
-        (Reference.HE, Reference.SHE, Reference.PERSON),
+        (PronounReference.HE, PronounReference.SHE, PronounReference.PERSON),
         (frozenset({Kind.PERSON}), frozenset({Kind.UNKNOWN})),
     ),
-    Reference.CREATURE: (frozenset({Kind.PERSON, Kind.THING}), frozenset({Kind.UNKNOWN})),
-    Reference.IT: (
+    PronounReference.CREATURE: (frozenset({Kind.PERSON, Kind.THING}), frozenset({Kind.UNKNOWN})),
+    PronounReference.IT: (
         frozenset({Kind.THING, Kind.WORK, Kind.GROUP, Kind.OTHER}),
         frozenset({Kind.PLACE, Kind.UNKNOWN}),
     ),
-    Reference.THERE: (frozenset({Kind.PLACE}), frozenset({Kind.GROUP, Kind.UNKNOWN})),
-    Reference.WORK: (frozenset({Kind.WORK}), frozenset({Kind.UNKNOWN})),
-    Reference.EVENT: (frozenset({Kind.OTHER}), frozenset({Kind.UNKNOWN})),
-    Reference.THEY: (frozenset(Kind) - {Kind.UNKNOWN, Kind.PLACE}, frozenset({Kind.PLACE, Kind.UNKNOWN})),
+    PronounReference.THERE: (frozenset({Kind.PLACE}), frozenset({Kind.GROUP, Kind.UNKNOWN})),
+    PronounReference.WORK: (frozenset({Kind.WORK}), frozenset({Kind.UNKNOWN})),
+    PronounReference.EVENT: (frozenset({Kind.OTHER}), frozenset({Kind.UNKNOWN})),
+    PronounReference.THEY: (
+        frozenset(Kind) - {Kind.UNKNOWN, Kind.PLACE},
+        frozenset({Kind.PLACE, Kind.UNKNOWN}),
+    ),
 }
 
 
@@ -52,7 +55,7 @@ def from_context(
     mention and pronoun may be about what was spoken of last.
     """
     named = {entity for each in mentions for entity in each.entities}
-    taken: dict[Reference, tuple[int, ...]] = {}
+    taken: dict[PronounReference, tuple[int, ...]] = {}
     seeds: list[Seed] = []
     for each in pronouns(text):
         if each.reference in taken:
@@ -73,7 +76,7 @@ def from_context(
 
 
 def _antecedents(
-    reference: Reference, turns: Turns, kinds: NDArray[np.uint8], used: set[int]
+    reference: PronounReference, turns: Turns, kinds: NDArray[np.uint8], used: set[int]
 ) -> tuple[int, ...]:
     for wanted in _KINDS[reference]:
         for turn in reversed(turns):
@@ -83,7 +86,7 @@ def _antecedents(
             ]
             fitting = [each for each in fitting if each]
             if fitting:
-                if reference is Reference.THEY:
+                if reference is PronounReference.THEY:
                     return tuple(dict.fromkeys(entity for each in fitting for entity in each))
                 return fitting[-1]
     return ()

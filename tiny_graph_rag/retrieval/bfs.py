@@ -12,13 +12,13 @@ import numpy as np
 
 from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import LAST_HOP, Candidates
-from tiny_graph_rag.retrieval.cheapest import Mention, Ranked, Walker
+from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked, WeighedMention
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.reading import Reader, Reading
 from tiny_graph_rag.retrieval.text_evidence import Prices, TextEvidence, Weighed, told_alone, weighed
@@ -55,7 +55,7 @@ class BfsRetriever(Retriever):
             meanings,
         )
         self.evidence = TextEvidence(TextIndex(graph), Candidates(task).adjacency)
-        self._walkers: dict[bool, list[Walker]] = {False: [], True: []}
+        self._walkers: dict[bool, list[CheapestWalks]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
         self._last: tuple[LinkedQuestion, Weighed | None] | None = None
 
@@ -129,11 +129,11 @@ class BfsRetriever(Retriever):
             self._last = question, self._weighed(question, reading, ranked)
         return self._last[1]
 
-    def _walker(self, each: int, fast: bool) -> Walker:
+    def _walker(self, each: int, fast: bool) -> CheapestWalks:
         walkers = self._walkers[fast]
         while len(walkers) <= each:
             walkers.append(
-                Walker(
+                CheapestWalks(
                     self.graph,
                     self.runs,
                     self.filters,
@@ -146,7 +146,7 @@ class BfsRetriever(Retriever):
             )
         return walkers[each]
 
-    def _ranked(self, walker: Walker, question: LinkedQuestion) -> Ranked:
+    def _ranked(self, walker: CheapestWalks, question: LinkedQuestion) -> Ranked:
         """By explanations, then by what texts add to them."""
         mentions, reading = mentions_of(question), self.reader.read(question)
         ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
@@ -216,7 +216,7 @@ def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
     return Meanings(types, embedder, config.ranking, config.embeddings.usd_per_million_embedded)
 
 
-def prices(ranking: Ranking) -> list[int]:
+def prices(ranking: RankingPrices) -> list[int]:
     """In the places that the kernel names."""
     return [
         milli(each)
@@ -227,14 +227,14 @@ def prices(ranking: Ranking) -> list[int]:
     ]  # fmt: skip
 
 
-def mentions_of(question: LinkedQuestion) -> list[Mention]:
+def mentions_of(question: LinkedQuestion) -> list[WeighedMention]:
     """Seeds by the mention that names them, in the order of the text; readings of one mention share it."""
     spans: dict[tuple[int | None, int | None, str], dict[int, float]] = {}
     for seed in question.seeds:
         shares = spans.setdefault((seed.start, seed.end, seed.mention), {})
         shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
     return [
-        Mention(tuple(sorted(shares)), tuple(shares[each] / total for each in sorted(shares)))
+        WeighedMention(tuple(sorted(shares)), tuple(shares[each] / total for each in sorted(shares)))
         for shares, total in ((each, sum(each.values())) for each in spans.values())
     ]
 

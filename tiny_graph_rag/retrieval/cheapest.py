@@ -29,7 +29,7 @@ LAST_TICK = (1 << 30) - (1 << 20)  # marks are int32; long before that they are 
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class WeighedMention:
     """Seeds that one mention names, each with its share of the mention."""
 
     seeds: tuple[int, ...]
@@ -48,7 +48,7 @@ class Ranked:
     walks: NDArray[np.int32]
 
 
-class Walker:
+class CheapestWalks:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory."""
 
     def __init__(
@@ -98,7 +98,7 @@ class Walker:
         self._tables: dict[int, Prepared] = {}
         self._room(FIRST_STATES[not self.lists])
 
-    def rank(self, mentions: Sequence[Mention], reading: Reading) -> Ranked:
+    def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
         """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
         pointers, seeds, masses = _packed(mentions)
         if 2 * len(seeds) + self.depth > self._capacity:
@@ -205,7 +205,7 @@ def _add(rows: Iterable[int], bit: int, base: int, marks: Any, slots: Any) -> No
         slots[row] |= bit
 
 
-def _packed(mentions: Sequence[Mention]) -> tuple[list[int], list[int], list[int]]:
+def _packed(mentions: Sequence[WeighedMention]) -> tuple[list[int], list[int], list[int]]:
     """Pointers into seeds, one a mention; seeds; their masses. The last of too many mentions are one."""
     pointers, seeds, masses = [0], list[int](), list[int]()
     for place, each in enumerate(mentions):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.retrieval.reading import ONE_OF_SEEDS, OTHERS, Reading, Slot
@@ -15,7 +15,12 @@ ENDPOINT = -1
 
 
 def reasons(
-    graph: KnowledgeGraph, reading: Reading, ranking: Ranking, entity: int, walk: Sequence[int], energy: int
+    graph: KnowledgeGraph,
+    reading: Reading,
+    ranking: RankingPrices,
+    entity: int,
+    walk: Sequence[int],
+    energy: int,
 ) -> list[Reason]:
     """The parts of one ranked entity's energy (in thousandths, as the ranking has it).
 

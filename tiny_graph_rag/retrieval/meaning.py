@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.llm.embeddings import Embedder
 from tiny_graph_rag.retrieval.word_claims import NO_PLACE, Claim, milli
@@ -19,7 +19,7 @@ class Meanings:
     """Relation types by the embeddings of their names in words. price: USD for a million tokens, or None."""
 
     def __init__(
-        self, names: Sequence[str], embedder: Embedder, ranking: Ranking, price: float | None
+        self, names: Sequence[str], embedder: Embedder, ranking: RankingPrices, price: float | None
     ) -> None:
         in_words = [" ".join(words_of_name(name)) for name in names]
         self._types = [place for place, text in enumerate(in_words) if text]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.words import (
     NOUN_FOLLOWS,
@@ -79,7 +79,7 @@ class Reader:
     """Reads questions for one graph. Equal words around equal places of seeds are read once."""
 
     def __init__(
-        self, types: TypeNames, texts: Texts, ranking: Ranking, meanings: Meanings | None = None
+        self, types: TypeNames, texts: Texts, ranking: RankingPrices, meanings: Meanings | None = None
     ) -> None:
         self.types, self.texts, self.ranking, self.meanings = types, texts, ranking, meanings
         self._read: dict[str, Reading] = {}

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import found_in
-from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -193,7 +193,7 @@ class Prices:
     least: int
 
     @classmethod
-    def of(cls, ranking: Ranking) -> Prices:
+    def of(cls, ranking: RankingPrices) -> Prices:
         return cls(
             bit=round(ranking.text_bit * MILLI),
             kept=round(ranking.explained * MILLI),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.config.sections import Ranking
+from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.alike import Alike
 from tiny_graph_rag.language.kinds import asked_kind, singular
@@ -52,7 +52,7 @@ class TypeNames:
     """Relation types by the words of their names."""
 
     def __init__(
-        self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: Ranking
+        self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
     ) -> None:
         self.names = tuple(names)
         self.words = [[word for word in words_of_name(name) if not is_function_word(word)] for name in names]
@@ -134,7 +134,7 @@ class Texts:
     """Words of descriptions, entity names, aliases and types by stem; read at the first question."""
 
     def __init__(
-        self, graph: KnowledgeGraph, vocabulary: Mapping[str, Sequence[str]], ranking: Ranking
+        self, graph: KnowledgeGraph, vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
     ) -> None:
         self.graph = graph
         self._price_relation = milli(ranking.description_word)

@@ -39,7 +39,7 @@ class Looked:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundLines:
     """A block of lines. unknown: questions that the gold set lacks."""
 
     lines: Looked
@@ -54,7 +54,7 @@ class Lookup:
         self.gold = gold
         self._questions = Directory(gold.question_hashes)
 
-    def __call__(self, raw: tuple[NDArray[np.uint8], int]) -> Found:
+    def __call__(self, raw: tuple[NDArray[np.uint8], int]) -> FoundLines:
         """raw: whole lines and their bytes, as `split_in_place` takes them. Raises AnotherWay where they are
         not regular. Threads may share it.
         """
@@ -88,7 +88,7 @@ class Lookup:
             documents.starts,
             documents.lengths,
         )
-        return Found(looked, block.data, unknown)
+        return FoundLines(looked, block.data, unknown)
 
 
 GROWTH = 1.1

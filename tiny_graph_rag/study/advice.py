@@ -110,7 +110,7 @@ class Trial:
 
 
 @dataclass(frozen=True, slots=True)
-class Recommendation:
+class Advice:
     """rule: which rule spoke. said: one or two sentences, with names of `values` in braces. evidence: the
     figures behind it."""
 
@@ -130,7 +130,7 @@ class Recommendation:
         return t(self.said, **{name: t(value) for name, value in self.values.items()})
 
 
-def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Recommendation, ...]:
+def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Advice, ...]:
     """In the order of RULES, then what trials showed; empty where nothing is worth saying."""
     if not found.waterfall or math.isnan(found.waterfall[-1].recall):
         return ()
@@ -138,12 +138,12 @@ def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Re
     return (*spoken, *(each for trial in tried for each in of_trial(trial)))
 
 
-def largest_loss(found: Explanation) -> Iterator[Recommendation]:
+def largest_loss(found: Explanation) -> Iterator[Advice]:
     """The step of the waterfall that loses most, and what would win it back."""
     worst = max(found.waterfall, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
-        yield Recommendation(
+        yield Advice(
             "largest loss",
             LARGEST_LOSS,
             {"step": worst.name, "points": f"{100 * worst.loss:.1f}", "remedy": remedies[worst.name]},
@@ -163,12 +163,12 @@ def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
     return wanted, float((hops <= wanted).mean()), loss
 
 
-def more_hops(found: Explanation) -> Iterator[Recommendation]:
+def more_hops(found: Explanation) -> Iterator[Advice]:
     """The hop count that reaches nine tenths of what lies beyond the hops; a sweep tells what it costs."""
     found_hops = hops_wanted(found)
     if found_hops is not None:
         wanted, share, loss = found_hops
-        yield Recommendation(
+        yield Advice(
             "more hops",
             MORE_HOPS,
             {
@@ -181,14 +181,14 @@ def more_hops(found: Explanation) -> Iterator[Recommendation]:
         )
 
 
-def better_linking(found: Explanation) -> Iterator[Recommendation]:
+def better_linking(found: Explanation) -> Iterator[Advice]:
     """What the gold set's own seeds would give, over the questions that name them."""
     gold = found.gold_seeds
     if gold is None:
         return
     gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
     if gain >= LINKING_GAIN:
-        yield Recommendation(
+        yield Advice(
             "better linking",
             BETTER_LINKING,
             {
@@ -200,14 +200,14 @@ def better_linking(found: Explanation) -> Iterator[Recommendation]:
         )
 
 
-def arbitrary_order(found: Explanation) -> Iterator[Recommendation]:
+def arbitrary_order(found: Explanation) -> Iterator[Advice]:
     """Ties that another order of equals would turn into another result."""
     spread = {str(each): best - worst for each, (worst, best) in found.ties.measures.items()}
     if not spread:
         return
     measure = max(spread, key=spread.__getitem__)
     if spread[measure] >= TIES_RANGE:
-        yield Recommendation(
+        yield Advice(
             "arbitrary order",
             ARBITRARY_ORDER,
             {
@@ -220,11 +220,11 @@ def arbitrary_order(found: Explanation) -> Iterator[Recommendation]:
         )
 
 
-def untrue_hop_tags(found: Explanation) -> Iterator[Recommendation]:
+def untrue_hop_tags(found: Explanation) -> Iterator[Advice]:
     """Hop tags that say something else than the graph for a tenth of their questions or more."""
     for tag, each in found.hop_tags.items():
         if each.questions and each.differ / each.questions >= 1 - WITHIN:
-            yield Recommendation(
+            yield Advice(
                 "untrue hop tag",
                 UNTRUE_HOP_TAG,
                 {"tag": tag, "differ": f"{each.differ:,}", "n": f"{each.questions:,}"},
@@ -232,7 +232,7 @@ def untrue_hop_tags(found: Explanation) -> Iterator[Recommendation]:
             )
 
 
-RULES: tuple[Callable[[Explanation], Iterator[Recommendation]], ...] = (
+RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
     largest_loss,
     more_hops,
     better_linking,
@@ -241,7 +241,7 @@ RULES: tuple[Callable[[Explanation], Iterator[Recommendation]], ...] = (
 )
 
 
-def of_trial(trial: Trial) -> Iterator[Recommendation]:
+def of_trial(trial: Trial) -> Iterator[Advice]:
     """What trying a flag showed; silent about a retriever or a linker that helps nobody."""
     helps = trial.after - trial.before >= WORTH_SAYING
     whole = trial.whole_before is not None and trial.whole_after is not None
@@ -261,7 +261,7 @@ def of_trial(trial: Trial) -> Iterator[Recommendation]:
         "whole_before": trial.whole_before,
         "whole_after": trial.whole_after,
     }
-    yield Recommendation(
+    yield Advice(
         "tried",
         said,
         {

@@ -75,7 +75,7 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GateOutcome:
     """gate: as people wrote it. message: one line that says what came and whether it passed."""
 
     gate: str
@@ -114,7 +114,7 @@ def hold_floors(
     means: Mapping[Measure, HasMean],
     basis: str,
     speed: Mapping[str, float] | None = None,
-) -> list[Outcome]:
+) -> list[GateOutcome]:
     """basis: `mean`, or `interval` for its end on the failing side; a speed has no interval. An undefined
     figure fails."""
     outcomes = []
@@ -128,7 +128,7 @@ def hold_floors(
             said = "mean" if basis == MEAN else "end of the 95 % interval"
         passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
         outcomes.append(
-            Outcome(str(gate), passed, f"gate {gate}: {said} {_said(figure)}, {_verdict(passed)}")
+            GateOutcome(str(gate), passed, f"gate {gate}: {said} {_said(figure)}, {_verdict(passed)}")
         )
     return outcomes
 
@@ -139,7 +139,7 @@ def hold_drops(
     differences: Mapping[str, HasDifference],
     basis: str,
     faster: Mapping[str, float] | None = None,
-) -> list[Outcome]:
+) -> list[GateOutcome]:
     """differences: measure as spelled → system - baseline; faster: the same of SPEEDS. A drop is a change for
     the worse."""
     outcomes = []
@@ -156,7 +156,7 @@ def hold_drops(
         drop = -change if higher else change
         passed = not math.isnan(drop) and drop <= gate.limit
         outcomes.append(
-            Outcome(
+            GateOutcome(
                 f"{system}: {gate.measure}={gate.limit:g}",
                 passed,
                 f"gate {gate.measure} may drop by {gate.limit:g}: {system} has a {said} of {_said(drop)}, "
@@ -166,7 +166,7 @@ def hold_drops(
     return outcomes
 
 
-def junit_xml(outcomes: Iterable[Outcome], suite: str) -> bytes:
+def junit_xml(outcomes: Iterable[GateOutcome], suite: str) -> bytes:
     """A JUnit report with one test case a gate, as CI systems read it."""
     from xml.etree import ElementTree
 

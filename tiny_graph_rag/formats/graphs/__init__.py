@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.columns.stamps import Stamp, stamp_of
+from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
@@ -146,7 +146,7 @@ def _formats() -> Iterator[GraphFormat]:
     yield from (GRAPH_FORMATS[name] for name in general)
 
 
-def _stamp(path: Path) -> Stamp | None:
+def _stamp(path: Path) -> FileStamp | None:
     try:
         return stamp_of(path)
     except OSError:
