@@ -25,7 +25,7 @@ from tiny_graph_rag.errors import DatasetError, GraphError, UsageError
 PAGE = ROOT / "docs" / "python.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
 TRIPLES = [("Anna", "LIVES_IN", "Dover"), ("Anna", "SISTER_OF", "Ben"), ("Ben", "LIVES_IN", "Calais")]
-TIMES = ("latency_seconds", "latency", "questions_per_second", "config")
+TIMES = ("latency_seconds", "latency", "questions_per_second", "config", "made")
 
 
 def test_the_examples_of_the_page_print_what_stands_below_them(
