@@ -204,3 +204,25 @@ def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
     rows = {each["id"]: each["own_retriever"] for each in found["results"]}
     assert (rows["a"]["answer"], rows["a"]["context"]) == ("in Dover", "a\nb")
     assert rows["c"]["error"] == "ValueError"
+
+
+def test_what_it_did_not_return_is_told_so_and_no_depth_is_advised(folder: Path) -> None:
+    """Of a's and b's three references (c's is not in the graph) it returns none; walks reach all."""
+    write(folder, "def retrieve(q):\n    return ['Calais']")
+    found = run(folder, "my_rag.py:retrieve")
+    assert found.returncode == 0, found.stderr
+    verdicts = [ref["verdict"] for each in results(folder)["results"] for ref in each["references"]]
+    assert verdicts == ["not_in_run", "not_in_run", "not_in_run", "not_in_graph"]
+    assert "Dover: not returned by the retriever" in found.stdout
+    assert "ask it for longer lists" in found.stdout
+    assert "raise --depth" not in found.stdout
+
+
+def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: Path) -> None:
+    write(folder, "def retrieve(q):\n    return ['Calais', 'Zoe', 'Moon', 'Dover', 'Ann', 'Ben']")
+    found = run(folder, "my_rag.py:retrieve")
+    assert found.returncode == 0, found.stderr
+    verdicts = [ref["verdict"] for each in results(folder)["results"] for ref in each["references"]]
+    assert verdicts == ["ranked_below_k"] * 3 + ["not_in_graph"]
+    assert "the retriever ranks others first" in found.stdout
+    assert "vocabulary file" not in found.stdout

@@ -407,7 +407,7 @@ def test_a_foreign_run_under_eval_is_not_told_to_raise_the_depth(own_folder: Pat
     found = json.loads((own_folder / "out.json").read_text("utf-8"))
     assert found["results"][0]["references"][0]["verdict"] == "not_in_run"
     assert "raise --depth" not in done.stdout
-    assert "the run does not list" in done.stdout
+    assert "not returned by the retriever" in done.stdout
 
 
 def test_a_definition_by_which_missing_questions_raise_a_mean_is_named(own_folder: Path, run_cli) -> None:

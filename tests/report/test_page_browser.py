@@ -187,26 +187,29 @@ def same(one, other) -> bool:
     return one == other or (isinstance(one, float) and math.isclose(one, other, rel_tol=1e-6))
 
 
-def test_a_page_of_14274_questions_is_small_and_fast(browser, large):
+def test_a_page_of_14274_questions_is_small_and_draws_no_more_than_a_small_one(browser, hardset, large):
+    """How long it takes is printed: the machine decides that; how much is drawn is the page's own."""
     path, _ = large
     assert path.stat().st_size <= 8_000_000
-    opening, filtering = [], []
-    for _ in range(4):  # the best of four: other programs may be at work on this machine
-        page = browser.new_page()
-        started = time.perf_counter()
-        page.goto(path.as_uri())
-        page.wait_for_selector("main:not([aria-busy])", timeout=30_000)
-        opening.append(time.perf_counter() - started)
+    with pages.opened(browser, hardset[0]) as found:
+        small = found.page.evaluate(DRAWN)
+    started = time.perf_counter()
+    with pages.opened(browser, path) as found:
+        opening = time.perf_counter() - started
+        drawn = {"opened": found.page.evaluate(DRAWN)}
+        took = {}
         for changed in ("filter", "search", "sort"):
-            filtering.append((changed, page.evaluate(f"({TIMED})('{changed}')")))
-        page.close()
-    print(f"opens in {min(opening):.2f} s, {path.stat().st_size / 1e6:.1f} MB, {filtering}")
-    assert min(opening) < 2
-    for changed in ("filter", "search", "sort"):
-        assert min(each for what, each in filtering if what == changed) < 100, filtering
+            took[changed], drawn[changed] = found.page.evaluate(f"({TIMED})('{changed}')")
+        assert found.page.get_by_role("status").inner_text() == f"{QUESTIONS:,} questions"
+    print(f"opens in {opening:.2f} s, {path.stat().st_size / 1e6:.1f} MB, {took} ms, {drawn} beside {small}")
+    for elements, rows in drawn.values():
+        assert 0 < rows <= 60
+        assert elements < 2 * small[0]
 
 
-# Milliseconds from the change to the list laid out anew.
+# [elements of the page, rows of the list] as they stand drawn.
+DRAWN = "[document.querySelectorAll('*').length, document.querySelectorAll('.row').length]"
+# Milliseconds from the change to the list laid out anew, and what is drawn then.
 TIMED = """(what) => {
     const find = (label) => [...document.querySelectorAll(".controls label")]
         .find((each) => each.firstChild.textContent === label).querySelector("input, select");
@@ -220,9 +223,10 @@ TIMED = """(what) => {
     control.dispatchEvent(new Event(kind, { bubbles: true }));
     document.querySelector(".rows").getBoundingClientRect();
     const took = performance.now() - started;
+    const drawn = [document.querySelectorAll('*').length, document.querySelectorAll('.row').length];
     control.value = control.type === "search" ? "" : control.options[0].value;
     control.dispatchEvent(new Event(kind, { bubbles: true }));
-    return took;
+    return [took, drawn];
 }"""
 
 
@@ -381,7 +385,7 @@ def test_two_results_stand_side_by_side_with_what_flipped(browser, beside):
         page = found.page
         page.locator(".row", has_text="dread").click()
         text = page.locator(".beside").inner_text()
-        assert "beyond the hops → " in " ".join(text.split())
+        assert "beyond hops → " in " ".join(text.split())
         assert "rank" in text
         assert page.locator(".row", has_text="dread").locator(".flip.won").count() == 1
         assert page.locator(".flip").count() == 1

@@ -18,6 +18,7 @@ import gzip
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -296,6 +297,13 @@ def targets(run: Runner) -> list[Target]:
     add("graph eval", "s-KG.json", "eval", *eval_set, "-g", "{file}", *quiet, *out, "--no-graph-cache")
     add("graph validate", "s-KG.json", "validate", *eval_set, "-g", "{file}")
     add("graph stats", "s-KG.json", "stats", "-g", "{file}", "--no-graph-cache")
+    for name, source, whole in graph_files(home):
+        folder = home / f"{BROKEN}-{name.replace(' ', '-').replace('/', '-')}"
+        shutil.copytree(whole or source.parent, folder)
+        file = f"{folder.name}/{source.name if not whole else source.relative_to(whole)}"
+        given = "{file}" if not whole else f"./{folder.name}"
+        command = ("stats", "-g", given, "--no-graph-cache")
+        found.append(Target(f"graph {name}", file, source.read_bytes(), command))
     add("gold eval", "s-eval.jsonl", "eval", "--dataset", "{file}", *graph, *quiet, *out)
     add("gold validate", "s-eval.jsonl", "validate", "--dataset", "{file}", *graph)
     add("vocabulary", "s-vocabulary.yaml", "eval", *eval_set, *graph, *quiet, *out, "--vocabulary", "{file}")
@@ -322,6 +330,34 @@ def targets(run: Runner) -> list[Target]:
         add(f"{file} report", file, "report", "{file}", *reports)
     add("compare", "results.json", "compare", "./results.json", "{file}", "-o", "./compared.json", "--quiet")
     return found
+
+
+GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
+WHOLE = ("ms-graphrag-1", "ms-graphrag-2", "ms-graphrag-3", "ms-graphrag-3-csv", "neo4j-graphrag")
+WRITTEN = {
+    "triples.tsv": "source\trelation\ttarget\tweight\nA\tknows\tB\t1\nB\tlikes\t점순\t2\n",
+    "triples.csv": 'Ann,lives in,"Dover, Kent"\nBen,knows,Ann\n',
+    "resources.nt": '<http://e/A> <http://www.w3.org/2000/01/rdf-schema#label> "Ä"@en .\n<http://e/A> <http://e/knows> <http://e/B> .\n_:b <http://e/n> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n',
+    "resources.ttl": '@prefix : <http://e/> .\n:A :knows :B, [ :n 1 ] ; a :Person .\n:B <http://www.w3.org/2000/01/rdf-schema#label> "Bee" .\n',
+    "gephi.gexf": '<?xml version="1.0"?><gexf xmlns="http://gexf.net/1.3" version="1.3">\n<graph defaultedgetype="directed">\n<attributes class="node"><attribute id="0" title="type" type="string"><default>P</default></attribute></attributes>\n<nodes><node id="a" label="A"><attvalues><attvalue for="0" value="P"/></attvalues></node>\n<node id="b" label="B"/></nodes>\n<edges><edge id="0" source="a" target="b" label="knows" weight="2"/></edges></graph></gexf>\n',
+    "openie_results_x.json": '{"docs": [{"idx": "c1", "passage": "Ann\\nAnn lives in Dover.", "extracted_entities": ["Ann"], "extracted_triples": [["Ann", "lives in", "Dover"], ["x"]]}], "avg_ent_chars": NaN}',
+    "multigraph.json": '{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": 1, "name": "A"}, {"id": "b"}],\n "edges": [{"source": 1, "target": "b", "key": 0, "relation": "knows", "weight": 2}]}',
+}  # fmt: skip
+
+
+def graph_files(home: Path) -> Iterator[tuple[str, Path, Path | None]]:
+    """(name, sound file, the folder that is given in its place or None) of every graph format."""
+    for name, text in WRITTEN.items():
+        path = home / "written" / name / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        yield name, path, None
+    for path in sorted(GRAPHS.rglob("*")):
+        folder = GRAPHS / path.relative_to(GRAPHS).parts[0]
+        beside = ("text_units", "kv_", "create_final_nodes")
+        if path.suffix in (".graphml", ".json", ".parquet", ".csv") and not path.name.startswith(beside):
+            name = str(path.relative_to(GRAPHS))
+            yield name, path, folder if folder.name in WHOLE else None
 
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:

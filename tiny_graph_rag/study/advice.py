@@ -31,12 +31,18 @@ REMEDY = {
     "past filters": "There filter options keep references out; loosen them.",
     "within hops": "There references lie farther than --hops.",
     "within depth": "There references were reached but not returned; raise --depth.",
-    "in run": "There the run does not list the references at all: whatever made it did not find them, or "
-    "cut its lists shorter.",
+    "in run": "There the retriever did not return the references at all: ask it for longer lists, and look "
+    "whether it names them as the graph does.",
     "room in k": "There questions have more references than k; judge them at a larger --top-k.",
     "recall@k": "There references were retrieved but stand below k. Another --retriever or a vocabulary file "
     "may rank them higher, or a larger --top-k shows them.",
 }
+# Of a retriever that walks no relations, one of the user's own among them.
+RANKED_BY_ITSELF = (
+    "There references were retrieved but stand below k: the retriever ranks others first. A larger --top-k "
+    "shows them."
+)
+UNWALKED = {"recall@k": RANKED_BY_ITSELF}
 MORE_HOPS = (
     "{points} points lie beyond --hops {hops}; --hops {wanted} would reach {share} % of those references. "
     "More hops also bring more that is wrong: see what they cost with `sweep` before choosing."
@@ -136,10 +142,11 @@ def largest_loss(found: Explanation) -> Iterator[Recommendation]:
     """The step of the waterfall that loses most, and what would win it back."""
     worst = max(found.waterfall, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
+        remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
         yield Recommendation(
             "largest loss",
             LARGEST_LOSS,
-            {"step": worst.name, "points": f"{100 * worst.loss:.1f}", "remedy": REMEDY[worst.name]},
+            {"step": worst.name, "points": f"{100 * worst.loss:.1f}", "remedy": remedies[worst.name]},
             {"step": worst.name, "loss": worst.loss},
         )
 

@@ -45,7 +45,7 @@ def _is_rdf(head: Head) -> bool:
 
 
 def _is_iri(line: str) -> bool:
-    return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith("<?")
+    return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith(("<?", "<!"))
 
 
 @graph_format("RDF", "N-Triples and Turtle", _is_rdf, suffixes=(".nt", ".ttl", ".turtle"))

@@ -66,10 +66,15 @@ function comparisonSection(comparison) {
   });
   return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, t("Compared")),
     (comparison.verdicts ?? []).map((each) => el("p", { class: "advice-line" }, el("strong", {}, each))),
-    differing(comparison),
-    speedTable(comparison.systems ?? []),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Differences") }, tables),
+    scrolling(t("settings that differ"), differing(comparison)),
+    scrolling(t("Speed"), speedTable(comparison.systems ?? [])),
+    scrolling(t("Differences"), tables),
     flipList(comparison.flips ?? []))];
+}
+
+// Tables that scroll sideways where they don't fit; nothing for none.
+function scrolling(said, tables) {
+  return tables && el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": said }, tables);
 }
 
 // What the systems were made with, as far as it is not the same.
@@ -86,7 +91,7 @@ function speedTable(systems) {
   const names = ["latency.mean", "latency.p50", "latency.p95", "throughput"].filter((each) => systems.some((system) => system.speed?.[each] !== undefined));
   if (!names.length) return null;
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, each)))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, each, el("span", { class: "small" }, each === "throughput" ? t("questions a second") : t("seconds")))))),
     el("tbody", {}, systems.map((system) => el("tr", {}, el("th", { scope: "row" }, name(system.name, 40)), names.map((each) => el("td", { class: "number" }, system.speed?.[each] === undefined ? "–" : String(Number(system.speed[each].toPrecision(3)))))))));
 }
 

@@ -232,7 +232,7 @@ def end_words(reference: dict[str, Any]) -> str:
 END_WORDS = {
     "hit": "hit",
     "below_depth": "reached, but not among the --depth entities returned",
-    "not_in_run": "the run does not list it",
+    "not_in_run": "not returned by the retriever",
     "filtered": "a filter option keeps it out",
     "unreachable": "no walk leads to it from what the question links to",
     "beyond_hops": "farther than --hops",

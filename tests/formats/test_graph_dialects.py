@@ -1,0 +1,149 @@
+"""GEXF, N-Triples and Turtle, and what no reader opens: pickles, document types, enormous values."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import networkx
+import pytest
+
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs.xml_graphs import LONGEST_VALUE
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+
+def triples(graph: KnowledgeGraph) -> list[tuple[str, str, str, float]]:
+    names, found = graph.entities.names, graph.relations
+    return [
+        (names[found.sources[row]], found.types[row], names[found.targets[row]], float(found.weights[row]))
+        for row in range(len(found))
+    ]
+
+
+def test_gexf_as_networkx_writes_it(own_folder: Path) -> None:
+    own = networkx.MultiDiGraph()
+    own.add_node("n0", label="점순", type="PERSON", description="a girl")
+    own.add_node("n1", label="Rooster <&>", type="ANIMAL")
+    own.add_node("n2", label="Alone")
+    own.add_edge("n0", "n1", label="owns", weight=2.5)
+    own.add_edge("n0", "n1", label="feeds")
+    networkx.write_gexf(own, own_folder / "yard.gexf")
+    graph = read_graph(own_folder / "yard.gexf")
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("GEXF", len(own), own.size())
+    assert list(graph.entities.names) == ["점순", "Rooster <&>", "Alone"]
+    assert list(graph.entities.types) == ["PERSON", "ANIMAL", "OTHER"]
+    assert list(graph.entities.descriptions) == ["a girl", "", ""]
+    assert triples(graph) == [
+        ("점순", "owns", "Rooster <&>", 2.5),
+        ("점순", "feeds", "Rooster <&>", 1.0),
+    ]
+
+
+TURTLE = """\
+@prefix e: <http://example.org/> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+e:jim a e:Person ; rdfs:label "Jim Hawkins"@en, "짐 호킨스"@ko ; skos:altLabel "Jim" ;
+    rdfs:comment "tells the story" ; e:age 13 ; e:servesOn e:Hispaniola, e:Ben_Gunn%27s_boat .
+e:servesOn rdfs:label "serves on" .
+"""
+NAMESPACES = {
+    "rdfs:label": "http://www.w3.org/2000/01/rdf-schema#label",
+    "skos:altLabel": "http://www.w3.org/2004/02/skos/core#altLabel",
+    "rdfs:comment": "http://www.w3.org/2000/01/rdf-schema#comment",
+    "a": "http://www.w3.org/1999/02/22-rdf-syntax-ns#type",
+}
+LINES = [  # the same, by hand
+    ("jim", "a", "<http://example.org/Person>"),
+    ("jim", "rdfs:label", '"Jim Hawkins"@en'),
+    ("jim", "rdfs:label", '"\\uC9D0 \\uD638\\uD0A8\\uC2A4"@ko'),
+    ("jim", "skos:altLabel", '"Jim"'),
+    ("jim", "rdfs:comment", '"tells the story"'),
+    ("jim", "e:age", '"13"^^<http://www.w3.org/2001/XMLSchema#integer>'),
+    ("jim", "e:servesOn", "<http://example.org/Hispaniola>"),
+    ("jim", "e:servesOn", "<http://example.org/Ben_Gunn%27s_boat>"),
+    ("servesOn", "rdfs:label", '"serves on"'),
+]
+
+
+def n_triples() -> str:
+    def iri(name: str) -> str:
+        return NAMESPACES.get(name, f"http://example.org/{name.removeprefix('e:')}")
+
+    return "".join(f"<http://example.org/{s}> <{iri(p)}> {o} .\n" for s, p, o in LINES)
+
+
+@pytest.mark.parametrize(("name", "text"), [("island.ttl", TURTLE), ("island.nt", n_triples())])
+def test_rdf_has_labels_as_names_and_literals_are_no_nodes(own_folder: Path, name: str, text: str) -> None:
+    (own_folder / name).write_text(text, encoding="utf-8")
+    graph = read_graph(own_folder / name)
+    found = graph.entities
+    assert graph.origin.writer == "RDF"
+    assert list(found.names) == ["Jim Hawkins", "Hispaniola", "Ben Gunn's boat"]
+    assert found.aliases[0] == ["짐 호킨스", "Jim"]
+    assert (found.types[0], found.descriptions[0]) == ("Person", "tells the story")
+    assert found.details[0] == '{"age": "13"}'
+    assert triples(graph) == [
+        ("Jim Hawkins", "serves on", "Hispaniola", 1.0),
+        ("Jim Hawkins", "serves on", "Ben Gunn's boat", 1.0),
+    ]
+    assert [each.count for each in graph.origin.dropped] == [1]  # the predicate that the file describes
+
+
+@pytest.mark.parametrize("name", ["cut.ttl", "cut.nt"])
+def test_cut_rdf_is_refused_with_its_line(own_folder: Path, name: str) -> None:
+    text = TURTLE if name.endswith("ttl") else n_triples()
+    (own_folder / name).write_text(text[: len(text) - 30], encoding="utf-8")
+    with pytest.raises(GraphError, match=rf"{name}:\d+:\d+: not "):
+        read_graph(own_folder / name)
+
+
+class Bomb:
+    """Writes a file when it is unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return exec, ("open('unpickled', 'w').write('x')",)
+
+
+@pytest.mark.parametrize("name", ["graph_igraph_data.pklz", "graph.pickle", "graph.json", "graph.graphml"])
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+def test_pickles_are_never_opened(own_folder: Path, run_cli, name: str, protocol: int) -> None:
+    (own_folder / name).write_bytes(pickle.dumps({"graph": Bomb()}, protocol))
+    done = run_cli("stats", "-g", f"./{name}", "--no-graph-cache")
+    assert done.exit_code == 2
+    assert name in done.stderr
+    assert not (own_folder / "unpickled").exists()
+
+
+GRAPHML = '<graphml><graph edgedefault="directed"><node id="{}"/></graph></graphml>'
+BOMB = '<!DOCTYPE g [<!ENTITY a "aaaaaaaaaa">' + "".join(
+    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "value"),
+    [
+        (f"{BOMB}]>", "&j;"),
+        ('<!DOCTYPE g [<!ENTITY f SYSTEM "file:///etc/hostname">]>', "&f;"),
+        ("<!DOCTYPE g>", "a"),
+    ],
+)
+@pytest.mark.parametrize("root", ["graphml", "gexf"])
+def test_a_document_type_is_refused_before_anything_is_expanded(
+    own_folder: Path, head: str, value: str, root: str
+) -> None:
+    text = head + GRAPHML.format(value).replace("graphml", root)
+    (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
+    with pytest.raises(GraphError, match="document type declaration"):
+        read_graph(own_folder / f"x.{root}")
+
+
+@pytest.mark.parametrize("root", ["graphml", "gexf"])
+def test_an_enormous_attribute_is_refused(own_folder: Path, root: str) -> None:
+    text = GRAPHML.format("x" * (LONGEST_VALUE + 1)).replace("graphml", root)
+    (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
+    with pytest.raises(GraphError, match="a value of more than"):
+        read_graph(own_folder / f"x.{root}")
