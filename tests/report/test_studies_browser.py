@@ -1,4 +1,4 @@
-"""Pages of sweeps, comparisons and results over time in a real browser, alone and beside the results that they belong to."""
+"""Pages of sweeps, comparisons and results over time in a real browser, also in the page of their results."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class Ranking:
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
     text_bit: float = setting(
-        0.02,
+        0.005,
         "each bit that texts tell less of an entity than of the best, where walks explain nothing; 0: none",
         low=0,
         high=10,

@@ -17,6 +17,7 @@ from tiny_graph_rag.columns.stored import ColumnInMemory, ColumnWriter, OnDisk
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
+from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
     import networkx
@@ -29,6 +30,8 @@ class Derived:
     """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
 
     kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
     def get(
         self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]

@@ -194,11 +194,12 @@ def questions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -
     """Objects of `results`, one a question."""
     config, run, block = evaluation.config, evaluation.run, slice(questions.start, questions.stop)
     written = config.evaluation.shown_ranks
-    if config.running.results == COMPACT:
-        written, run = config.evaluation.top_k, replace(run, walks=None)
+    compact = config.running.results == COMPACT
+    if compact:
+        written = config.evaluation.top_k
     parts = zip(
         questions,
-        rankings_json(run, questions, written, spelled, evaluation.reasons),
+        rankings_json(run, questions, written, spelled, evaluation.reasons, walks=not compact),
         references_json(evaluation, questions, written, spelled),
         _metrics_json(evaluation.scores, block, spelled),
         _confusions_json(evaluation, questions, spelled),

@@ -126,10 +126,12 @@ def rankings_json(
     most: int,
     spelled: Spelled,
     reasons: Sequence[Sequence[Sequence[Reason]]] | None = None,
+    *,
+    walks: bool = True,
 ) -> Iterator[bytes]:
     """JSON of the first `most` entities of each question, each with the walk that reached it.
 
-    reasons: by question of the run, and by rank; fewer may be given than are written.
+    reasons: by question of the run, and by rank; fewer may be given than are written. walks: write them.
     """
     starts = run.offsets[questions.start : questions.stop]
     lengths = np.minimum(run.offsets[questions.start + 1 : questions.stop + 1] - starts, most)
@@ -142,7 +144,7 @@ def rankings_json(
         numbers_json(run.scores[rows], spelled),
         map(hops.__getitem__, run.steps(rows).tolist()),
     ]
-    if run.walks is not None:
+    if walks and run.walks is not None:
         parts.append([b',"walk":' + walk for walk in spelled.walks(entities, run.walks[rows])])
     if reasons is not None:
         parts.append(
