@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, EntryPoints
@@ -19,7 +21,9 @@ from tiny_graph_rag.registry import Registry
 
 Run = Callable[..., Result]
 TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
-FILES = {Path(file): code for file, code in re.findall(r"```python\n# (\S+\.py)\n(.*?)```", TEXT, re.S)}
+SHOWN = {Path(file): code for file, code in re.findall(r"```python\n# (\S+\.py)\n(.*?)```", TEXT, re.S)}
+FILES = {file: code for file, code in SHOWN.items() if file.parts[0] == "tiny_graph_rag"}
+TAKEN = [file for file in FILES if (ROOT / file).exists()]  # no example any more, with a test of its own
 STEMS = {file.stem for file in FILES}
 REGISTRIES = {registry.room: registry for registry in EVERY.values()}
 
@@ -48,6 +52,8 @@ def installed(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
     """Every example where it may lie; nothing else is written."""
+    if TAKEN:
+        pytest.skip(f"in the package now: {', '.join(map(str, TAKEN))}")
     points, added = [], []
     for file, code in FILES.items():
         if request.param == "in its room":
@@ -99,6 +105,31 @@ def test_the_docs_have_an_example_of_every_kind() -> None:
     assert {room_of(file) for file in FILES} == set(REGISTRIES)
     rows = dict(re.findall(r"^\| [\w ]+ \| `@(\w+)` \| `[\w/]+/` \| `([\w.]+)` \|$", TEXT, re.M))
     assert rows == {each.decorator: each.group for each in REGISTRIES.values()}
+
+
+def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_path: Path) -> None:
+    """In a copy of the repository, where somebody who adds one would put it."""
+    if TAKEN:
+        pytest.skip(f"in the package now: {', '.join(map(str, TAKEN))}")
+    ignored = shutil.ignore_patterns("__pycache__", "real", "*.pyc")
+    for name in ("tiny_graph_rag", "tests", "data", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for file, code in SHOWN.items():
+        (tmp_path / file).write_text(code, encoding="utf-8")
+    shown = [str(file) for file in SHOWN]
+    tests = [each for each in shown if each.startswith("tests")]
+    names = " or ".join(sorted(STEMS))
+    for command in (
+        ["ruff", "check", "--no-cache", *shown],
+        ["ruff", "format", "--no-cache", "--check", *shown],
+        ["pytest", "-q", "-p", "no:cacheprovider", *tests],
+        ["pytest", "-q", "-p", "no:cacheprovider", "tests/contracts", "-k", names],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.usefixtures("installed")

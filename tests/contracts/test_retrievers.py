@@ -162,7 +162,7 @@ def test_a_walk_leads_from_a_seed_to_its_entity_in_as_many_relations_as_the_hop_
 ) -> None:
     run = retrieved(graph, tmp_path, config(name, hops=3))
     if run.walks is None:
-        assert set(run.hops.tolist()) <= {NO_HOP}
+        assert set(run.hops.tolist()) <= {NO_HOP}, "hops without walks: Candidates.walked gives both"
         return
     sources, targets = graph.relations.sources, graph.relations.targets
     for question, linked in enumerate(asked(graph)):
@@ -193,7 +193,10 @@ def test_only_the_relations_that_may_be_walked_are_walked(
 ) -> None:
     settings = config(name, hops=2, not_relations="KNOWS", min_weight=1.0, direction="out", max_degree=6)
     run = retrieved(graph, tmp_path, settings)
-    assert run.walks is not None
+    if not RETRIEVERS[name.partition(":")[0]].walks:
+        assert run.walks is None
+        return
+    assert run.walks is not None, "what was reached comes with its walk: Candidates.walked"
     degrees = graph.adjacency.degrees
     for row in range(len(run.entities)):
         at = int(run.entities[row])

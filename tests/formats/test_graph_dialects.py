@@ -100,6 +100,15 @@ def test_cut_rdf_is_refused_with_its_line(own_folder: Path, name: str) -> None:
         read_graph(own_folder / name)
 
 
+def test_node_link_json_whose_graph_is_no_object_or_whose_id_is_empty(own_folder: Path) -> None:
+    nodes = '"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]'
+    (own_folder / "a.json").write_text(f'{{"directed": true, "multigraph": true, "graph": "x", {nodes}}}')
+    assert len(read_graph(own_folder / "a.json")) == 2
+    (own_folder / "b.json").write_text(f"{{{nodes}}}".replace('"id": "b"', '"id": ""'))
+    with pytest.raises(GraphError, match=r"nodes\[1\]: wanted an object with 'id'"):
+        read_graph(own_folder / "b.json")
+
+
 class Bomb:
     """Writes a file when it is unpickled."""
 

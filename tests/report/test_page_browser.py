@@ -318,6 +318,34 @@ def test_the_graph_page_opens_follows_a_choice_and_has_no_serious_violation(brow
         assert found.requests == [path.as_uri()]
 
 
+def test_judged_scores_stand_on_their_own_scale(browser, folder):
+    """A judge's grade of 3, from 1 to 5, is drawn at 3/5 and is not the best; a share of .6 there too."""
+    document = results(4, 8, entities=20)
+    for row, question in enumerate(document["results"]):
+        question["answer"] = {"text": "so", "scores": {"coherence": float(row + 2), "correctness": 0.6}}
+    mean = {"mean": 3.0, "low": 2.0, "high": 4.0, "n": 4, "reliable": False}
+    correct = {"mean": 0.6, "low": 0.4, "high": 0.8, "n": 4, "reliable": False, "failed": 2}
+    own = {"mean": 40.0, "low": 30.0, "high": 50.0, "n": 4, "reliable": False}
+    document["summary"]["answers"] = {"scores": {"coherence": mean, "correctness": correct, "of_my_own": own}}
+    path = folder / "judged.html"
+    path.write_text(results_page(document), encoding="utf-8")
+    with pages.opened(browser, path, **SCREENS["light"]) as found:
+        stat = {
+            name: found.page.locator(".stat", has=found.page.get_by_text(name, exact=True))
+            for name in ("coherence", "correctness", "of_my_own")
+        }
+        assert "3.000 / 5" in " ".join(stat["coherence"].inner_text().split())
+        assert "2 failed (worst value)" in stat["correctness"].inner_text()
+        for name in ("coherence", "correctness"):
+            assert stat[name].locator(".mean").get_attribute("cx") == "60%"
+        assert stat["of_my_own"].locator(".mean").count() == 0
+        found.page.get_by_label("measure").select_option("coherence")
+        found.page.get_by_label("score").select_option("full")
+        assert found.page.locator(".row .value.full").all_inner_texts() == ["5.000"]
+        found.page.get_by_label("score").select_option("low")
+        assert found.page.locator(".row .value").all_inner_texts() == ["2.000"]
+
+
 def two_results(browser, folder):
     """A page of two systems on one gold set, one hop apart."""
     names = [("a.json", "1"), ("b.json", "2")]

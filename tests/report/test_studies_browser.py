@@ -1,4 +1,4 @@
-"""Pages of sweeps and comparisons in a real browser, alone and beside the results that they belong to."""
+"""Pages of sweeps, comparisons and results over time in a real browser, also in the page of their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCREENS = {
     "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
     "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
 }
-PAGES = ("sweep", "comparison", "everything")
+PAGES = ("sweep", "comparison", "everything", "history")
 HARDSET = "김유정-동백꽃-hardset.jsonl"
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
@@ -55,6 +55,7 @@ def folder(tmp_path_factory) -> Path:
         run("eval", *where, "--skip-generation", "--hops", hops, "-o", f"hops{hops}.json")
     run("compare", "hops1.json", "hops3.json", "-o", "comparison.json", "--report", "html")
     run("report", "hops3.json", "sweep.json", "comparison.json", "-o", str(folder / "everything"))
+    run("history", "--report", str(folder / "history.html"))
     (folder / "everything/hops3.html").rename(folder / "everything.html")
     return folder
 
@@ -90,6 +91,19 @@ def test_a_sweep_shows_the_chosen_measure_and_tag(browser, folder):
         assert cells[1].startswith(f"{third['by_tag']['multi-hop']['measures']['mrr']['mean']:.3f}")
 
 
+def test_a_sweep_says_in_korean_why(browser, folder):
+    done = CliRunner().invoke(
+        app, ["report", str(folder / "sweep.json"), "--lang", "ko", "-o", str(folder / "ko.html"), "--quiet"]
+    )
+    assert done.exit_code == 0, done.output
+    best = json.loads((folder / "sweep.json").read_text(encoding="utf-8"))["recommended"]["overall"]
+    with pages.opened(browser, folder / "ko.html") as found:
+        said = found.page.locator(".advice-line").inner_text()
+    assert "설정" in said
+    assert best["reason"] not in said
+    assert all(value in said for name, value in best["values"].items() if f"{{{name}}}" in best["said"])
+
+
 def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
     comparison = json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
     with pages.opened(browser, folder / "comparison.html", **SCREENS["light"]) as found:
@@ -105,6 +119,19 @@ def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
             table = found.page.locator("table.compared", has=found.page.get_by_text(caption, exact=True))
             assert table.locator("tbody tr").nth(0).inner_text().count("baseline") == 1
             assert f"+{rows[1]['difference']:.3f}" in table.locator("tbody tr").nth(1).inner_text()
+
+
+def test_history_shows_each_result_with_what_moved(browser, folder):
+    first, second = (json.loads((folder / f"hops{hops}.json").read_text("utf-8")) for hops in (1, 3))
+    means = [each["summary"]["measures"]["recall@5"]["mean"] for each in (first, second)]
+    with pages.opened(browser, folder / "history.html", **SCREENS["light"]) as found:
+        found.page.get_by_label("measure").select_option("recall@5")
+        rows = found.page.get_by_role("region", name="Results").locator("tbody tr")
+        assert rows.locator("th").all_inner_texts() == ["hops1", "hops3"]
+        assert f"{means[0]:.3f}" in rows.nth(0).inner_text()
+        assert f"{means[1]:.3f}" in rows.nth(1).inner_text()
+        assert f"+{means[1] - means[0]:.3f}" in rows.nth(1).inner_text()
+        assert found.page.locator("svg.chart .point").count() == 2
 
 
 @pytest.mark.parametrize("name", ["sweep", "comparison"])

@@ -61,7 +61,7 @@ class IdTable:
         found = np.full(len(ids), -1, dtype=np.int32)
         if not len(self._words):
             return found
-        column = Strings.of(ids)
+        column = ids if isinstance(ids, Strings) else Strings.of(ids)
         lengths = np.diff(column.offsets)
         if int(lengths.max(initial=0)) >= 8 * self._width:  # longer than any id that is known
             known = np.flatnonzero(lengths < 8 * self._width)

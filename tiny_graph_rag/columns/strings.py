@@ -29,6 +29,31 @@ class Strings(Sequence[str]):
         builder.add(list(rows))
         return builder.done()
 
+    @classmethod
+    def blank(cls, rows: int) -> Strings:
+        """So many empty strings."""
+        return cls(np.zeros(0, np.uint8), np.zeros(rows + 1, np.int64))
+
+    @classmethod
+    def numbered(cls, label: str, numbers: range) -> Strings:
+        """`line 2`, `line 3`, …: a label before each of ascending numbers from 0, without a string a row."""
+        head = np.frombuffer(label.encode(), dtype=np.uint8)
+        blocks, lengths = [np.zeros(0, np.uint8)], [np.zeros(0, np.int64)]
+        start = numbers.start
+        while start < numbers.stop:  # numbers of as many digits at once
+            digits = len(str(start))
+            stop = min(10**digits, numbers.stop)
+            left = np.arange(start, stop)
+            cells = np.empty((len(left), len(head) + digits), dtype=np.uint8)
+            cells[:, : len(head)] = head
+            for place in range(digits):
+                left, digit = np.divmod(left, 10)
+                cells[:, -1 - place] = digit + ord("0")
+            blocks.append(cells.ravel())
+            lengths.append(np.full(len(cells), cells.shape[1], dtype=np.int64))
+            start = stop
+        return cls(np.concatenate(blocks), _offsets(lengths))
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -80,6 +105,11 @@ class StringLists(Sequence[list[str]]):
 
     items: Strings
     offsets: NDArray[np.int64]
+
+    @classmethod
+    def blank(cls, rows: int) -> StringLists:
+        """So many empty lists."""
+        return cls(Strings.blank(0), np.zeros(rows + 1, np.int64))
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[str]]) -> StringLists:
@@ -178,6 +208,13 @@ class CategoriesBuilder:
         self.codes: list[NDArray[np.int32]] = []
 
     def add(self, rows: Sequence[str]) -> None:
+        if isinstance(rows, Categories):  # of a reader that has columns already; names that don't occur go
+            occur = np.flatnonzero(np.bincount(rows.codes, minlength=len(rows.names)))
+            code = np.zeros(len(rows.names), dtype=np.int32)
+            for each in occur.tolist():
+                code[each] = self.code.setdefault(rows.names[each], len(self.code))
+            self.codes.append(code[rows.codes])
+            return
         for name in set(rows) - self.code.keys():
             self.code[name] = len(self.code)
         self.codes.append(np.fromiter(map(self.code.__getitem__, rows), dtype=np.int32, count=len(rows)))

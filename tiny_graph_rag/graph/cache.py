@@ -38,6 +38,7 @@ from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, St
 from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.version import __version__
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ class StoredDerived(Derived):
     """Keeps derived arrays as files beside the graph's."""
 
     home: Path = field(default_factory=Path)
+
+    __repr__ = short_repr
 
     def made(
         self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]

@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
 
 Json = dict[str, Any]
 
+TOPS = dict.fromkeys(QUALITIES, 5)  # the best values that are not 1
 PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -31,6 +33,7 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
     entities = document.get("entities", {})
     return {
         "head": head,
+        "tops": TOPS,
         "others": others,
         "peers": [_peer(name, each, packer) for name, each in (peers or {}).items()],
         "questions": len(rows),

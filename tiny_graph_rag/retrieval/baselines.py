@@ -35,10 +35,7 @@ class PlainBfsRetriever(Retriever):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
         for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
-            hops = reached.hops
-            scores: np.ndarray = 1.0 / (1.0 + hops)
-            run = self.candidates.ranked(question, reached.entities, scores, hops)
-            parts.append(replace(run, walks=self.candidates.walks(reached, run.entities)))
+            parts.append(self.candidates.walked(question, reached, 1.0 / (1.0 + reached.hops)))
         return Run.concatenated(parts)
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
@@ -76,13 +73,11 @@ class OracleRetriever(Retriever):
         for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
             grades = self.grades.get(question.id, {})
             highest = max(grades.values(), default=0)
-            hops = reached.hops
             grade = np.array(
                 [grades.get(entity, 0) for entity in reached.entities.tolist()], dtype=np.float64
             )
-            scores = np.where(grade > 0, 1 + grade, 1 / (1.0 + hops)) / (1 + highest)
-            run = self.candidates.ranked(question, reached.entities, scores, hops)
-            parts.append(replace(run, walks=self.candidates.walks(reached, run.entities)))
+            scores = np.where(grade > 0, 1 + grade, 1 / (1.0 + reached.hops)) / (1 + highest)
+            parts.append(self.candidates.walked(question, reached, scores))
         return Run.concatenated(parts)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from os import cpu_count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +57,14 @@ class Candidates:
         order = house_order(self.graph, entities, scores, hops, self.settings.depth)
         offsets = np.array([0, len(order)], dtype=np.int64)
         return Run(offsets, entities[order], scores[order], hops[order])
+
+    def walked(self, question: LinkedQuestion, reached: Reached, scores: NDArray[Any]) -> Run:
+        """One question's run of all that was reached, with its hops and a shortest walk to each.
+
+        scores: a number for each of `reached.entities`.
+        """
+        run = self.ranked(question, reached.entities, scores.astype(np.float64), reached.hops)
+        return replace(run, walks=self.walks(reached, run.entities))
 
     def _returned(
         self, question: LinkedQuestion, entities: NDArray[np.int32], scores: NDArray[np.float64]

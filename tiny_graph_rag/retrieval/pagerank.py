@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from os import cpu_count
 from typing import Self
@@ -68,9 +67,7 @@ class PageRankRetriever(Retriever):
         for row, mass in self._masses(questions):
             for limit in hops:
                 near = reached[row].within(limit)
-                run = self.candidates.ranked(questions[row], near.entities, mass[near.entities], near.hops)
-                walks = self.candidates.walks(near, run.entities)
-                parts[limit, row] = replace(run, walks=walks)
+                parts[limit, row] = self.candidates.walked(questions[row], near, mass[near.entities])
         rows = range(len(questions))
         return (Run.concatenated([parts[limit, row] for row in rows]) for limit in hops)
 

@@ -45,7 +45,9 @@ def read_graph(
                 gc.enable()
         unchanged = None not in before and [_stamp(each) for each in paths] == before
         read = [each() for each in sums] if unchanged else [sha256_of(each) for each in paths]
-        return replace(graph, sha256=combined_sha256(read))
+        # A reader that says nothing of the writer leaves the format's name to `stats`.
+        origin = graph.origin if graph.origin.writer else replace(graph.origin, writer=format.name)
+        return replace(graph, sha256=combined_sha256(read), origin=origin)
 
     name = graph_name(path)
     if cache is None:

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.hashed import IdTable, RepeatedIdError
+from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import (
@@ -91,21 +93,21 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     if name is None:
         raise GraphError(f"{entities}: no column 'title' or 'name'; it has: {', '.join(table.names)}")
     rows.took("entities", column_roles(table.names, ENTITY_ROLES))
-    titles = list(table.strings(name))
-    ids = list(table.strings("id")) if "id" in table.names else titles
-    names = titles
+    titles = table.strings(name)
+    ids = table.strings("id") if "id" in table.names else titles
+    names: Sequence[str] = titles
     nameless = [row for row, title in enumerate(titles) if not title.strip()]
     if nameless:
         names = [title if title.strip() else id for title, id in zip(titles, ids, strict=True)]
         rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
-    row_of_id = _places(ids)
-    if len(row_of_id) < len(ids):
+    row_of_id = _Keys(ids)
+    if row_of_id.repeated:
         raise GraphError(
             f"{entities}: the id {_twice(ids)!r} stands in several rows; an entity needs one of its own"
         )
-    row_of_title = _places(titles)
-    if len(row_of_title) < len(titles):
-        rows.flaw(SHARED, _twice(titles), len(titles) - len(row_of_title))
+    row_of_title = _Keys(titles)
+    if row_of_title.repeated:
+        rows.flaw(SHARED, _twice(titles), row_of_title.repeated)
     columns = GraphColumns()
     columns.add_entity_columns(
         ids,
@@ -125,8 +127,8 @@ def _add_relations(
     rows: Rows,
     table: Table,
     path: Path,
-    row_of_title: dict[str, int],
-    row_of_id: dict[str, int],
+    row_of_title: _Keys,
+    row_of_id: _Keys,
 ) -> None:
     missing = [name for name in ("source", "target") if name not in table.names]
     if missing:
@@ -138,9 +140,10 @@ def _add_relations(
         wrong = np.flatnonzero(np.isnan(weights))
         if len(wrong):
             rows.flaw(BAD_WEIGHTS, f"row {wrong[0] + 1}", len(wrong))
-    ids = list(table.strings("id")) if "id" in table.names else []
+    ids = table.strings("id")
+    labelled = bool(len(ids)) and bool(np.diff(ids.offsets).all())
     columns.add_relation_columns(
-        ids if all(ids) and ids else [f"relationships[{row}]" for row in range(len(table))],
+        ids if labelled else [f"relationships[{row}]" for row in range(len(table))],
         _ends(table, "source", row_of_title, row_of_id),
         _ends(table, "target", row_of_title, row_of_id),
         table.filled(type, UNKNOWN_RELATION),
@@ -151,22 +154,36 @@ def _add_relations(
     )
 
 
-def _ends(
-    table: Table, end: str, row_of_title: dict[str, int], row_of_id: dict[str, int]
-) -> NDArray[np.int32]:
+def _ends(table: Table, end: str, row_of_title: _Keys, row_of_id: _Keys) -> NDArray[np.int32]:
     """Entity rows, -1 where none: by `source_id` where the file has it, else by title, else by id."""
     exact = f"{end}_id"
     keys = table.strings(exact if exact in table.names else end)
     first, second = (row_of_id, row_of_title) if exact in table.names else (row_of_title, row_of_id)
-    found = np.fromiter((first.get(key, -1) for key in keys), dtype=np.int32, count=len(keys))
-    for row in np.flatnonzero(found < 0).tolist():
-        found[row] = second.get(keys[row], -1)
+    found = first.rows(keys)
+    missing = np.flatnonzero(found < 0)
+    if len(missing):
+        found[missing] = second.rows([keys[row] for row in missing.tolist()])
     return found
 
 
-def _places(keys: Sequence[str]) -> dict[str, int]:
-    """The first row of each key."""
-    return dict(zip(reversed(keys), range(len(keys) - 1, -1, -1), strict=True))
+class _Keys:
+    """The first row of each key. repeated: how many rows have a key that an earlier one has."""
+
+    def __init__(self, keys: Strings) -> None:
+        self.repeated = 0
+        try:
+            self._table: IdTable | dict[str, int] = IdTable(keys)
+        except RepeatedIdError:
+            written = list(keys)
+            self._table = dict(zip(reversed(written), range(len(written) - 1, -1, -1), strict=True))
+            self.repeated = len(written) - len(self._table)
+
+    def rows(self, keys: Sequence[str]) -> NDArray[np.int32]:
+        """-1 where there is none."""
+        if isinstance(self._table, IdTable):
+            return self._table.rows(keys)
+        row_of = self._table
+        return np.fromiter((row_of.get(key, -1) for key in keys), dtype=np.int32, count=len(keys))
 
 
 def _twice(keys: Sequence[str]) -> str:

@@ -119,7 +119,8 @@ def read_node_link(paths: Sequence[Path]) -> KnowledgeGraph:
 
 
 def _count_hyperedges(rows: Rows, document: dict[str, Any]) -> None:
-    found = document.get("hyperedges") or (document.get("graph") or {}).get("hyperedges") or []
+    about = document.get("graph")
+    found = document.get("hyperedges") or (about.get("hyperedges") if isinstance(about, dict) else None)
     if isinstance(found, list) and found:
         first = found[0]
         example = (
@@ -150,7 +151,7 @@ def _fill(
 ) -> None:
     seen: dict[str, None] = {}
     for number, node in enumerate(nodes):
-        if not isinstance(node, dict) or node.get("id") is None:
+        if not isinstance(node, dict) or node.get("id") in (None, ""):
             came = "one without" if isinstance(node, dict) else json_kind(node)
             rows.problem(f"nodes[{number}]", f"wanted an object with 'id', got {came}")
             continue

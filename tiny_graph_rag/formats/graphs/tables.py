@@ -8,14 +8,14 @@ from __future__ import annotations
 import ast
 import csv
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import StringLists, Strings
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
@@ -50,18 +50,22 @@ class Table(ABC):
     def values(self, name: str) -> list[Any]:
         """(rows,) Python values."""
 
-    def filled(self, name: str, missing: str) -> Strings | list[str]:
-        """`strings`, with `missing` where they are empty."""
+    def filled(self, name: str, missing: str) -> Sequence[str]:
+        """`strings`, with `missing` where they are empty; of few different values."""
         column = self.strings(name)
         if (np.diff(column.offsets) > 0).all():
             return column
         return [each or missing for each in column]
 
-    def details(self, taken: Collection[str]) -> list[str]:
+    def is_blank(self, name: str) -> bool:
+        """Whether a column holds nothing but nulls and empty texts."""
+        return all(each is None or each == "" for each in self.values(name))
+
+    def details(self, taken: Collection[str]) -> Sequence[str]:
         """JSON of every column that is not taken, a text a row."""
-        rest = [name for name in self.names if name not in taken]
+        rest = [name for name in self.names if name not in taken and not self.is_blank(name)]
         if not rest:
-            return [""] * len(self)
+            return Strings.blank(len(self))
         columns = zip(*(self.values(name) for name in rest), strict=True)
         rows = (zip(rest, row, strict=True) for row in columns)
         kept = ({name: each for name, each in row if each is not None and each != ""} for row in rows)
@@ -102,7 +106,24 @@ class ParquetTable(Table):
     def strings(self, name: str) -> Strings:
         if name not in self.names:
             return Strings(np.zeros(0, np.uint8), np.zeros(len(self) + 1, np.int64))
-        return _strings(self._table.column(name), self.path, name)
+        return strings_of_arrow(self._table.column(name), self.path, name)
+
+    def filled(self, name: str, missing: str) -> Sequence[str]:
+        import pyarrow
+
+        if name not in self.names or not pyarrow.types.is_string(self._table.column(name).type):
+            return super().filled(name, missing)
+        coded = categories_of_arrow(self._table.column(name))
+        return Categories(coded.codes, tuple(each or missing for each in coded.names))
+
+    def is_blank(self, name: str) -> bool:
+        import pyarrow
+
+        column = self._table.column(name)
+        is_text = pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
+        return (
+            not strings_of_arrow(column, self.path, name).offsets[-1] if is_text else super().is_blank(name)
+        )
 
     def lists(self, name: str) -> StringLists:
         import pyarrow
@@ -122,7 +143,8 @@ class ParquetTable(Table):
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
         return StringLists(
-            _strings(pyarrow.chunked_array([column.combine_chunks().flatten()]), self.path, name), offsets
+            strings_of_arrow(pyarrow.chunked_array([column.combine_chunks().flatten()]), self.path, name),
+            offsets,
         )
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -140,7 +162,23 @@ class ParquetTable(Table):
         return found
 
 
-def _strings(column: Any, path: Path, name: str) -> Strings:
+def categories_of_arrow(column: Any) -> Categories:
+    """A column of texts with few different values; null is ""."""
+    import pyarrow
+
+    coded = pyarrow.concat_arrays(column.chunks).dictionary_encode() if column.num_chunks else None
+    if coded is None:
+        return Categories(np.zeros(0, np.int32), ())
+    codes = coded.indices
+    missing = codes.null_count > 0
+    if missing:
+        codes = codes.fill_null(len(coded.dictionary))
+    names = (*coded.dictionary.to_pylist(), *([""] if missing else []))
+    return Categories(np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int32), names)
+
+
+def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
+    """A chunked column as the graph's own; null is "". Raises GraphError for what holds no texts."""
     import pyarrow
 
     kind = column.type
@@ -148,7 +186,8 @@ def _strings(column: Any, path: Path, name: str) -> Strings:
         column = column.cast(kind.value_type)
         kind = column.type
     if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-        array = column.cast(pyarrow.large_string()).combine_chunks().fill_null("")
+        array = column.cast(pyarrow.large_string()).combine_chunks()
+        array = array.fill_null("") if array.null_count else array
         if isinstance(array, pyarrow.ChunkedArray):
             array = pyarrow.concat_arrays(array.chunks)
         _, offsets, data = array.buffers()

@@ -6,12 +6,14 @@ target. A header may name further columns (`description`, `weight`, `source_type
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
@@ -25,16 +27,22 @@ from tiny_graph_rag.formats.graphs.rows import (
     Rows,
     detail_text,
 )
-from tiny_graph_rag.formats.graphs.tables import csv_rows
+from tiny_graph_rag.formats.graphs.tables import categories_of_arrow, csv_rows, strings_of_arrow
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
+
+if TYPE_CHECKING:
+    import pyarrow
 
 SOURCES = ("source", "subject", "head", "from", "start", "source_entity_id", "s", "h")
 RELATIONS = ("relation", "predicate", "relationship", "relationship_type", "label", "type", "edge", "p", "r")
 TARGETS = ("target", "object", "tail", "to", "end", "target_entity_id", "o", "t")
 WEIGHTS = ("weight", "score")
 TYPES = (("source_type", "subject_type", "head_type"), ("target_type", "object_type", "tail_type"))
+QUICK_BLOCK = 1 << 24  # bytes that are parsed at once
+# Quotes, other line ends, a byte order mark, blanks at the end of a cell: for the readers that take care.
+_CARE = (b'"', b"\r", b"\0", b"\xef\xbb\xbf", b"\t ", b" \t", b"\n ", b" \n")
 BROKEN = "lines with another number of fields (left out)"
 
 
@@ -64,6 +72,9 @@ def _is_triples(head: Head) -> bool:
 def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "triples")
+    quick = _quick(path, rows)
+    if quick is not None:
+        return rows.finished(quick)
     first, columns = _columns(path, rows)
     header = triple_places(first)
     places = header or {"source": 0, "relation": 1, "target": 2}
@@ -103,7 +114,7 @@ def filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: 
         ]
     relations = columns[places["relation"]] if "relation" in places else [""] * count
     found.add_relation_columns(
-        [f"line {number}" for number in range(1 + bool(names), count + 1 + bool(names))],
+        Strings.numbered("line ", range(1 + bool(names), count + 1 + bool(names))),
         sources,
         targets,
         relations if all(relations) else [each or UNKNOWN_RELATION for each in relations],
@@ -112,6 +123,12 @@ def filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: 
         [()] * count,
         details,
     )
+    _took(rows, places, names, rest)
+    return found
+
+
+def _took(rows: Rows, places: dict[str, int], names: Sequence[str], rest: Iterable[str]) -> None:
+    """Note what became of each column."""
     roles = {"source": f"{NAME} of an entity", "target": f"{NAME} of an entity", "relation": TYPE}
     roles |= {"description": DESCRIPTION, "weight": WEIGHT}
     rows.took(
@@ -119,7 +136,98 @@ def filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: 
     )
     rows.took("file", {name: TYPE for name in names if name.casefold() in (*TYPES[0], *TYPES[1])})
     rows.took("file", dict.fromkeys(rest, DETAIL))
+
+
+def _quick(path: Path, rows: Rows) -> GraphColumns | None:
+    """The same graph by pyarrow, without a string a cell; None where it is not installed, or where the file
+    wants more care: quotes, blanks around a cell, empty names, lines of another width, further columns."""
+    try:
+        import pyarrow
+        from pyarrow import csv
+    except ImportError:
+        return None
+    data = read_bytes(path)
+    if any(sign in data for sign in _CARE) or data[:1].isspace() or data[-1:] == b" ":
+        return None
+    first = data[: data.find(b"\n") + 1].decode("utf-8", "replace").rstrip("\n").split("\t")
+    header = triple_places(first)
+    places = header or {"source": 0, "relation": 1, "target": 2}
+    names = first if header else []
+    folded = [name.casefold() for name in names]
+    known = {*(names[place] for place in header.values()), *TYPES[0], *TYPES[1]}
+    if len(set(folded)) < len(names) or not {*folded} <= {each.casefold() for each in known}:
+        return None
+    if len(first) < 3 or (not header and len(first) != 3):
+        return None
+    labels = list(map(str, range(len(first))))
+    try:
+        table = csv.read_csv(
+            pyarrow.BufferReader(data),
+            csv.ReadOptions(column_names=labels, skip_rows=int(bool(header)), block_size=QUICK_BLOCK),
+            csv.ParseOptions(delimiter="\t", quote_char=False, ignore_empty_lines=False),
+            csv.ConvertOptions(
+                column_types=dict.fromkeys(labels, pyarrow.large_string()), strings_can_be_null=False
+            ),
+        )
+    except pyarrow.ArrowException:
+        return None
+    ends = pyarrow.concat_arrays(
+        [*table.column(places["source"]).chunks, *table.column(places["target"]).chunks]
+    ).dictionary_encode()
+    entities = strings_of_arrow(pyarrow.chunked_array([ends.dictionary]), path, "source")
+    if not len(entities) or not np.diff(entities.offsets).all():
+        return None
+    count = table.num_rows
+    row_of = ends.indices.to_numpy(zero_copy_only=False)
+    by_end = {"source": row_of[:count], "target": row_of[count:]}
+    weights = np.full(count, DEFAULT_WEIGHT)
+    if "weight" in places:
+        try:
+            numbers = table.column(places["weight"]).cast(pyarrow.float64())
+        except pyarrow.ArrowException:
+            return None
+        weights = np.asarray(numbers.to_numpy(), dtype=np.float64)
+    relations: Sequence[str] = Categories(np.zeros(count, np.int32), (UNKNOWN_RELATION,))
+    if "relation" in places:
+        coded = categories_of_arrow(table.column(places["relation"]))
+        relations = Categories(coded.codes, tuple(each or UNKNOWN_RELATION for each in coded.names))
+    types = _coded_types(table, folded, by_end, len(entities))
+    found = GraphColumns()
+    blank, none = Strings.blank(len(entities)), StringLists.blank(len(entities))
+    found.add_entity_columns(entities, entities, types, blank, none, none, blank)
+    found.add_relation_columns(
+        Strings.numbered("line ", range(1 + bool(names), count + 1 + bool(names))),
+        by_end["source"],
+        by_end["target"],
+        relations,
+        strings_of_arrow(table.column(places["description"]), path, "description")
+        if "description" in places
+        else Strings.blank(count),
+        weights,
+        StringLists.blank(count),
+        Strings.blank(count),
+    )
+    _took(rows, places, names, ())
     return found
+
+
+def _coded_types(
+    table: pyarrow.Table, header: list[str], by_end: dict[str, NDArray[np.int32]], entities: int
+) -> Categories:
+    """What `_types` finds: of several types of a name the last counts, a target's before a source's."""
+    kinds = {UNKNOWN_TYPE: 0}
+    codes = np.zeros(entities, dtype=np.int32)
+    for end, wanted in zip(("source", "target"), TYPES, strict=True):
+        place = next((header.index(each) for each in wanted if each in header), None)
+        if place is None:
+            continue
+        coded = categories_of_arrow(table.column(place))
+        last = np.full(entities, -1, dtype=np.int32)
+        last[by_end[end]] = coded.codes
+        kind = [kinds.setdefault(name, len(kinds)) if name else -1 for name in coded.names]
+        told = np.array([*kind, -1], dtype=np.int32)[last]
+        codes = np.where(told >= 0, told, codes)
+    return Categories(codes, tuple(kinds))
 
 
 def _types(columns: list[list[str]], names: list[str], row_of: dict[str, int]) -> list[str]:

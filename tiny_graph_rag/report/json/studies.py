@@ -191,6 +191,8 @@ def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
         "held_out": mean_fields(each.held_out),
         "questions": each.questions,
         "reason": each.reason,
+        "said": each.said,
+        "values": each.values,
     }
 
 

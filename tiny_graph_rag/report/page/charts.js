@@ -3,7 +3,8 @@
 // lines: [{name, dashed, points: [{x, y, low, high}]}]; the table beside the chart says the same in words.
 function lineChart(lines, xName) {
   const xs = [...new Set(lines.flatMap((line) => line.points.map((point) => point.x)))].sort((a, b) => a - b);
-  const width = 640, height = 300, left = 36, right = 150, top = 12, bottom = 34;
+  const narrow = innerWidth < 600;  // drawn as wide as the screen is, so that words keep their size
+  const width = narrow ? Math.max(300, innerWidth - 36) : 640, height = 300, left = 36, right = narrow ? 120 : 150, top = 12, bottom = 34;
   const span = Math.max(1, xs.at(-1) - xs[0]);
   const px = (x) => left + ((x - xs[0]) / span) * (width - left - right);
   const py = (y) => top + (1 - y) * (height - top - bottom);
@@ -23,7 +24,7 @@ function lineChart(lines, xName) {
         line.points.filter((point) => point.low !== undefined && point.low !== null).map((point) => svg("line", { class: "whisker", x1: px(point.x), x2: px(point.x), y1: py(point.low), y2: py(point.high) })),
         svg("polyline", { class: "curve", points: line.points.map((point) => `${px(point.x)},${py(point.y)}`).join(" ") }),
         line.points.map((point) => svg("circle", { class: "point", cx: px(point.x), cy: py(point.y), r: 3 }, svg("title", {}, `${line.name}, ${point.x} ${xName}: ${figure(point.y)}`))),
-        svg("text", { class: "line-name", x: width - right + 10, y: labelY.get(at) + 4 }, cut(line.name, 22)));
+        svg("text", { class: "line-name", x: width - right + 10, y: labelY.get(at) + 4 }, cut(line.name, narrow ? 17 : 22)));
     }));
 }
 

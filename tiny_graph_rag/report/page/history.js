@@ -23,7 +23,7 @@ function historySection(group, at) {
 }
 
 function historyTable(results, of, measure) {
-  const heads = [["", "#"], ["", t("made")], ["", t("result")], ["", t("settings that differ")], ["number", measure], ["number", t("questions")]];
+  const heads = [["number", "#"], ["", t("made")], ["", t("result")], ["", t("settings that differ")], ["number", measure], ["number", t("questions")]];
   const before = (place) => (place ? of(results[place - 1]).mean : null);
   return el("table", { class: "by-tag" },
     el("thead", {}, el("tr", {}, heads.map(([kind, said]) => el("th", { scope: "col", class: kind }, said)))),
@@ -31,7 +31,7 @@ function historyTable(results, of, measure) {
       const mean = of(each);
       const moved = mean.mean === null || before(place) === null ? null : mean.mean - before(place);
       return el("tr", {},
-        el("td", { class: "number" }, String(place + 1)), el("td", {}, each.at.slice(0, 16).replace("T", " ")),
+        el("td", { class: "number" }, String(place + 1)), el("td", { class: "date" }, each.at.slice(0, 16).replace("T", " ")),
         el("th", { scope: "row" }, name(each.name, 60), each.label && el("span", { class: "small" }, name(each.label, 80))),
         el("td", {}, Object.entries(each.differs).map(([key, value]) => `${key} ${value}`).join(", ") || "–"),
         el("td", { class: "number" }, figure(mean.mean), moved ? el("span", { class: moved < 0 ? "lost small" : "small" }, `${moved > 0 ? "+" : ""}${figure(moved)}`) : null, el("span", { class: "small" }, intervalWords(mean))),

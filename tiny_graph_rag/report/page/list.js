@@ -39,7 +39,7 @@ function indexOf(data) {
   }
   let texts = null;
   const haystack = () => texts ??= rows.map((row) => `${idOf(row)}\n${queryOf(row)}\n${tags[row].join("\n")}`.normalize("NFC").toLowerCase());
-  return { questions, tags, verdictNames: names, verdicts, counts, measures, haystack, idOf, queryOf };
+  return { questions, tags, verdictNames: names, verdicts, counts, measures, topOf: (measure) => topOf(data, measure), haystack, idOf, queryOf };
 }
 
 // What flipped between this result and another: for each question "won", "lost", "mixed" or "" of the other.
@@ -66,7 +66,8 @@ function matching(index, state, flips) {
   const values = index.measures[state.measure] ?? [];
   const wanted = state.search.trim().normalize("NFC").toLowerCase();
   const haystack = wanted ? index.haystack() : null;
-  const score = { "": () => true, zero: (v) => v === 0, low: (v) => v !== null && v < 0.5, high: (v) => v !== null && v >= 0.5, full: (v) => v === 1, none: (v) => v === null }[state.score];
+  const top = index.topOf(state.measure);
+  const score = { "": () => true, zero: (v) => v === 0, low: (v) => v !== null && v < top / 2, high: (v) => v !== null && v >= top / 2, full: (v) => v === top, none: (v) => v === null }[state.score];
   const found = [];
   for (let row = 0; row < index.questions; row++) {
     if (bit && !(index.verdicts[row] & bit)) continue;
@@ -101,7 +102,7 @@ function listSection(data, state) {
     verdict: choice(t("verdict"), "", [any, ...index.verdictNames.map((each) => [each, verdictWords(each)])], (verdict) => state.set({ verdict })),
     tag: choice(t("tag"), "", [any, ...tags.map((each) => [each, cut(each, 40)])], (tag) => state.set({ tag })),
     measure: choice(t("measure"), state.measure, measures.map((each) => [each, each]), (measure) => state.set({ measure })),
-    score: choice(t("score"), "", [any, ["zero", "0"], ["low", t("below 0.5")], ["high", t("0.5 or more")], ["full", "1"], ["none", t("undefined")]], (score) => state.set({ score })),
+    score: choice(t("score"), "", [any, ["zero", "0"], ["low", t("below half")], ["high", t("half or more")], ["full", t("the best")], ["none", t("undefined")]], (score) => state.set({ score })),
     sort: choice(t("sorted"), "file", [["file", t("as in the file")], ["worst", t("worst first")], ["best", t("best first")], ["references", t("most references")]], (sort) => state.set({ sort })),
   };
   if (data.peers.length) {
@@ -131,7 +132,7 @@ function listSection(data, state) {
     const option = el("div", { class: "row", role: "option", id: `row-${at}`, "aria-selected": String(at === active), "aria-setsize": found.length, "aria-posinset": at + 1, onclick: () => open(at, true) },
       el("span", { class: "asked" }, el("bdi", {}, cut(index.queryOf(number) || index.idOf(number), 200))),
       el("span", { class: "of" }, flips()[number] && el("span", { class: `flip ${flips()[number]}` }, t(CHANGES[flips()[number]])), mine.map((each) => el("span", { class: `dot-word ${verdictClass(each)}` }, verdictWords(each))), mine.length ? null : cut(index.tags[number].join(", "), 60)),
-      el("span", { class: `value ${value === null ? "" : value === 0 ? "zero" : value === 1 ? "full" : ""}` }, figure(value)));
+      el("span", { class: `value ${value === null ? "" : value === 0 ? "zero" : value === index.topOf(state.measure) ? "full" : ""}` }, figure(value)));
     option.style.top = `${at * ROW}px`;
     return option;
   };

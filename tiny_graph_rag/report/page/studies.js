@@ -27,7 +27,7 @@ function sweepSection(sweep) {
     ].filter((line) => line.points.length);
     body.replaceChildren(...[
       lines.length ? lineChart(lines, t("hops")) : null,
-      best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, `${plural(best.hops, "hop")}: `) : null, best.reason) : null,
+      best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, `${plural(best.hops, "hop")}: `) : null, adviceWords({ text: best.reason, said: best.said, values: best.values })) : null,
       el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Settings") }, settingTable(rows, chosen.measure, best)),
       sweep.rule ? el("p", { class: "small note" }, sweep.rule) : null,
     ].filter(Boolean));

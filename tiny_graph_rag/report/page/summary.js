@@ -61,8 +61,8 @@ function summarySection(data) {
     el("div", { class: "stat" },
       el("dt", {}, measure),
       el("dd", {},
-        el("span", { class: "large" }, figure(mean.mean)),
-        intervalBar(mean),
+        el("span", { class: "large" }, figure(mean.mean), topOf(data, measure) === 1 ? null : el("span", { class: "small" }, ` / ${topOf(data, measure)}`)),
+        intervalBar(mean, topOf(data, measure)),
         el("span", { class: "small" }, intervalWords(mean)))));
   return el("section", { "aria-labelledby": "summary" },
     el("h2", { id: "summary" }, t("Summary")),
@@ -75,13 +75,15 @@ function intervalWords({ low, high, n, reliable, failed }) {
   return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}${failed ? `, ${t("{n} failed (worst value)", { n: count(failed) })}` : ""}`;
 }
 
-// The mean as a dot and its interval as a line, from 0 to 1.
-function intervalBar({ mean, low, high }, title = "") {
-  if (mean === null) return svg("svg", { class: "interval", "aria-hidden": "true" });
-  const at = (share) => `${Math.min(1, Math.max(0, share)) * 100}%`;
+// The best value of a measure: 1, but for what judges grade otherwise.
+const topOf = (data, measure) => data.extra.tops?.[measure] ?? 1;
+
+// The mean as a dot and its interval as a line, from 0 to the best; nothing where a value lies above that.
+function intervalBar({ mean, low, high }, top = 1) {
+  if (mean === null || Math.max(mean, high ?? mean) > top * 1.001) return svg("svg", { class: "interval", "aria-hidden": "true" });
+  const at = (value) => `${Math.min(1, Math.max(0, value / top)) * 100}%`;
   const known = low !== undefined && low !== null;
   return svg("svg", { class: "interval", "aria-hidden": "true" },
-    title && svg("title", {}, title),
     svg("line", { class: "axis", x1: 0, x2: "100%", y1: 6, y2: 6 }),
     known && svg("line", { class: "range", x1: at(low), x2: at(high), y1: 6, y2: 6 }),
     svg("circle", { class: "mean", cx: at(mean), cy: 6, r: 3.5 }));
