@@ -24,6 +24,7 @@ TIMES = ("latency_seconds", "questions_per_second", "latency")
 def settled(path: Path) -> dict:
     """A results file without its times."""
     document = json.loads(path.read_text("utf-8"))
+    del document["made"]  # when, and with --resume or without
     for part in (document["summary"], *document["results"]):
         for name in TIMES:
             part.pop(name, None)
