@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from tiny_graph_rag.language.lemmas import BEGINNING
 from tiny_graph_rag.language.words import (
@@ -50,13 +51,13 @@ class Alike:
                 yield other, grade
 
 
-class _Index:
+class _Index(Protocol):
     def proposed(self, word: str) -> set[str]:
         """Every word that `word` may be like, and some that it is not."""
-        raise NotImplementedError
+        ...
 
 
-class _Korean(_Index):
+class _Korean:
     def __init__(self, words: list[str]) -> None:
         self._by_start: dict[str, list[str]] = {}
         for word in words:
@@ -66,7 +67,7 @@ class _Korean(_Index):
         return set(self._by_start.get(stem(word)[:KOREAN_STEM], ()))
 
 
-class _English(_Index):
+class _English:
     """Any script that is not Hangul."""
 
     def __init__(self, words: list[str]) -> None:
