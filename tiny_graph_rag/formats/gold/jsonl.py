@@ -1,4 +1,4 @@
-"""Reading gold sets in the project's own JSONL: one object a line."""
+"""Reading gold sets in the project's own JSONL, one object a line, or as a sheet with the same fields."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
+from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
 from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
@@ -79,12 +80,17 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
     problems.extend(_duplicate_ids(examples, path))
     if not examples and not problems:
         problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
-    name = nfc(path.name).removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    name = nfc(path.name).removesuffix(".gz")
+    for suffix in (".jsonl", ".json", ".csv", ".tsv"):
+        name = name.removesuffix(suffix)
     return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
 
 
 def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
-    """Number, place and document of each question: one a line, or in one list, or under `results`."""
+    """Number, place and document of each question: one a line or row, or in one list, or under `results`."""
+    if reads_as_sheet(path):
+        yield from sheet_rows(path)
+        return
     text = decode_utf8(read_bytes(path), path)
     whole = _whole(text, path)
     if whole is not None:
