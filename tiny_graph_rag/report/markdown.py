@@ -196,7 +196,15 @@ def _counts(summary: Json) -> list[str]:
     if spent:
         cost = summary["estimated_cost_usd"]
         told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
-    return [f"Of {summary['questions']:,} questions: {', '.join(told)}.", ""] if told else []
+    lines = [f"Of {summary['questions']:,} questions: {', '.join(told)}.", ""] if told else []
+    for limit, each in (summary.get("walks_cut") or {}).get("limits", {}).items():
+        hops = ", ".join(each["hops"])
+        lines += [
+            f"Walks ended early in {each['questions']:,} questions, after {hops} hops: the next would go "
+            f"beyond running.{limit} ({each['most']:,}).",
+            "",
+        ]
+    return lines
 
 
 def _groups(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -26,6 +27,11 @@ T = TypeVar("T")
 def plain_json(value: Any) -> bytes:
     """As msgspec writes it; for a question alone, which is not worth loading that for."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def cut_json(run: Run, row: int) -> dict[str, Any]:
+    """`walks_cut` of a question whose walks a limit ended."""
+    return {"walks_cut": asdict(run.cuts[row])} if row in run.cuts else {}
 
 
 class Remembered(dict[K, T], Generic[K, T]):
