@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -236,6 +235,8 @@ def neighbourhoods(
         return walkers[0].reach_all(starts, hops)
     walkers[0].reach([], hops)  # compiles before the threads ask for it all at once
     bounds = [len(starts) * part // len(walkers) for part in range(len(walkers) + 1)]
+    from concurrent.futures import ThreadPoolExecutor  # one thread needs none of it
+
     with ThreadPoolExecutor(len(walkers)) as pool:
         parts = pool.map(
             lambda walker, low, high: walker.reach_all(starts[low:high], hops), walkers, bounds, bounds[1:]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import markdown_text, three, verdict_words
+from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.study.gates import SPEEDS, speeds
+from tiny_graph_rag.report.views import LONGEST, Block, Heading, Numbered, Paragraph, View, blocks
 
 
 @report("md", "one Markdown file, method by method where several")
@@ -19,50 +17,27 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 
 
 def markdown(documents: Sequence[Document]) -> str:
-    """One report of all documents: results first, method by method where there are several, then the rest."""
-    results = [each for each in documents if each.has_questions]
-    lines: list[str] = []
-    if len(results) > 1:
-        lines += _methods(results)
-    for each in results:
-        lines += result(each, level=2 if len(results) > 1 else 1)
-    for each in documents:
-        if each.kind == "sweep":
-            lines += sweep(each)
-        if each.kind == "comparison":
-            lines += comparison(each)
+    lines = [line for block in blocks(documents) for line in (*_lines(block), "")]
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _methods(results: Sequence[Document]) -> list[str]:
-    """All results side by side, and which is best per slice."""
-    measures = [
-        each
-        for each in results[0].content["summary"]["measures"]
-        if all(each in other.content["summary"]["measures"] for other in results)
-    ]
-    speed = [_speed_of(each.content["summary"]) for each in results]
-    names = [name for name in SPEEDS if any(name in each for each in speed)]
-    rows = [
-        [markdown_text(each.name), *cells(each.content["summary"], measures), *_speed_cells(mine, names)]
-        for each, mine in zip(results, speed, strict=True)
-    ]
-    lines = ["# Method by method", "", *table_of(["results", *measures, *names], rows)]
-    shas = {each.content["dataset"]["sha256"] for each in results}
-    if len(shas) > 1:
-        lines += ["These results come from different gold sets: their means can't be compared.", ""]
-        return lines
-    tags = dict.fromkeys(tag for each in results for tag in each.content["summary"].get("by_tag", {}))
-    slices = [("all", [each.content["summary"] for each in results])]
-    slices += [(tag, [each.content["summary"]["by_tag"].get(tag) for each in results]) for tag in tags]
-    best = [
-        [markdown_text(name), *(_best(results, parts, measure) for measure in measures)]
-        for name, parts in slices
-    ]
-    note = "By the mean alone; `compare` says which differences are more than chance."
-    return [*lines, "## Best per slice", "", *table_of(["slice", *measures], best), note, ""]
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(text, level):
+            yield f"{'#' * level} {_text(text)}"
+        case Paragraph(text, strong):
+            yield f"**{_text(text)}**" if strong else _text(text)
+        case Numbered(items):
+            for place, each in enumerate(items, start=1):
+                yield f"{place}. {_text(each)}"
+        case View(head, rows, words):
+            yield f"| {' | '.join(map(_text, head))} |"
+            yield "|" + "|".join(" --- " if at in words else " ---: " for at in range(len(head))) + "|"
+            for row in rows:
+                yield f"| {' | '.join(map(_text, row))} |"
 
 
+<<<<<<< HEAD
 def _speed_of(summary: Json) -> dict[str, float]:
     return speeds(summary.get("latency") or {}, summary.get("questions_per_second"))
 
@@ -370,3 +345,7 @@ def comparison(document: Document) -> list[str]:
             ),
         ]
     return lines
+=======
+def _text(text: str) -> str:
+    return markdown_text(text, LONGEST)
+>>>>>>> main

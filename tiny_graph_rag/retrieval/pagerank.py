@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from os import cpu_count
@@ -129,11 +129,16 @@ class PageRankRetriever(Retriever):
         steps = len(homes) * len(self.whole.owner) * MOST_STEPS // NEIGHBOURS_A_STEP
         fast = worth_compiling(steps, allowed=running.compiled)
         threads = (running.threads or cpu_count() or 1) if fast else 1
-        with ThreadPoolExecutor(threads) as pool:
+        with ExitStack() as until_done:
+            each_of: Callable[..., Iterator[NDArray[np.float64]]] = map
+            if threads > 1:
+                from concurrent.futures import ThreadPoolExecutor  # one thread needs none of it
+
+                each_of = until_done.enter_context(ThreadPoolExecutor(threads)).map
             for start in range(0, len(blocks), threads):  # no more of them at once: each holds whole graphs
                 together = blocks[start : start + threads]
                 for block, masses in zip(
-                    together, pool.map(partial(self.masses, fast=fast), together), strict=True
+                    together, each_of(partial(self.masses, fast=fast), together), strict=True
                 ):
                     for home, mass in zip(block, masses, strict=True):
                         yield from ((row, mass) for row in rows[home])

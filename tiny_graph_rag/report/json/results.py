@@ -5,12 +5,12 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import add
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from tiny_graph_rag.config.sections import COMPACT
@@ -38,7 +38,11 @@ from tiny_graph_rag.report.json.numbers import (
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
+<<<<<<< HEAD
     cut_json,
+=======
+    encoder,
+>>>>>>> main
     linked_json,
     numbers_json,
     ranked_json,
@@ -58,7 +62,7 @@ def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator
         "summary": _with_answers(summary(evaluation), evaluation),
     }
     yield opened(head("eval", made, **fields))
-    spelled = Spelled(evaluation.graph, msgspec.json.Encoder().encode)
+    spelled = Spelled(evaluation.graph, encoder(len(evaluation.examples)))
     yield b',\n  "results": ['
     for first in range(0, len(evaluation.examples), QUESTIONS_AT_ONCE):
         block = range(first, min(first + QUESTIONS_AT_ONCE, len(evaluation.examples)))
@@ -189,7 +193,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
     """One object of `results`, without its answer."""
     spelled = spelled or Spelled(evaluation.graph)
     unanswered = replace(evaluation, answered=None)
-    found: dict[str, Any] = msgspec.json.decode(*questions_json(unanswered, range(row, row + 1), spelled))
+    found: dict[str, Any] = json.loads(*questions_json(unanswered, range(row, row + 1), spelled))
     return found
 
 
