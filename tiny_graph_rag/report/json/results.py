@@ -38,11 +38,8 @@ from tiny_graph_rag.report.json.numbers import (
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
-<<<<<<< HEAD
     cut_json,
-=======
     encoder,
->>>>>>> main
     linked_json,
     numbers_json,
     ranked_json,
