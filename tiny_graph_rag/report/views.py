@@ -246,8 +246,8 @@ def _counts(summary: Json) -> Iterator[Block]:
         yield Paragraph(f"Of {summary['questions']:,} questions: {', '.join(told)}.")
     for limit, each in (summary.get("walks_cut") or {}).get("limits", {}).items():
         yield Paragraph(
-            f"Walks ended early in {each['questions']:,} questions, after {', '.join(each['hops'])} hops: the "
-            f"next would go beyond running.{limit} ({each['most']:,})."
+            f"Walks ended early in {each['questions']:,} questions, after {', '.join(each['hops'])} hops: "
+            f"the next would go beyond running.{limit} ({each['most']:,})."
         )
 
 
