@@ -9,8 +9,6 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
-from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
-from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
 
@@ -88,10 +86,13 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
 
 def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
     """Number, place and document of each question: one a line or row, or in one list, or under `results`."""
-    if reads_as_sheet(path):
-        yield from sheet_rows(path)
-        return
     text = decode_utf8(read_bytes(path), path)
+    if text.lstrip()[:1] not in ("{", "["):
+        from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
+
+        if reads_as_sheet(path):
+            yield from sheet_rows(path)
+            return
     whole = _whole(text, path)
     if whole is not None:
         for number, row in enumerate(whole, start=1):
@@ -111,6 +112,8 @@ def _whole(text: str, path: Path) -> list[Any] | None:
     """The questions of a file that is one list, or one object with `results`; None where it has lines."""
     start = text.lstrip()
     if start[:1] == "[":
+        from tiny_graph_rag.formats.tables import json_document
+
         document: Any = json_document(path, DatasetError)
     elif start[:1] == "{" and "\n" in start.strip():
         try:
