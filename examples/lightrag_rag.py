@@ -1,5 +1,7 @@
 """LightRAG's own retrieval, judged: `aquery_data` gives what a query found, without writing an answer.
 
+Its entities come first, then those that only the relations of its context name: the model sees both.
+
     pip install lightrag-hku        (OPENAI_API_KEY, OPENAI_API_BASE as LightRAG reads them)
     LIGHTRAG_DIR=rag_storage tiny-graph-rag eval --dataset my-questions.jsonl -g rag_storage \\
         --retriever lightrag_rag.py:retrieve
@@ -38,7 +40,8 @@ async def retrieve(question: str) -> dict[str, Any]:
     if found["status"] != "success":
         raise RuntimeError(found["message"])
     data = found["data"]
+    ends = (each[end] for each in data["relationships"] for end in ("src_id", "tgt_id"))
     return {
-        "entities": [each["entity_name"] for each in data["entities"]],
+        "entities": [*(each["entity_name"] for each in data["entities"]), *ends],
         "context": [each["content"] for each in data["chunks"]],
     }

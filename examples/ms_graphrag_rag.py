@@ -1,4 +1,5 @@
-"""MS GraphRAG's local search, judged: the entities of the context that it gives the model, in its order.
+"""MS GraphRAG's local search, judged: the entities of the context that it gives the model, in its order,
+then those that only the context's relations name.
 
     pip install graphrag
     GRAPHRAG_ROOT=my-project tiny-graph-rag eval --dataset my-questions.jsonl -g my-project \\
@@ -14,7 +15,7 @@ import graphrag.api
 import pandas
 from graphrag.config.load_config import load_config
 
-ROOT = Path(os.environ.get("GRAPHRAG_ROOT", "."))
+ROOT = Path(os.environ.get("GRAPHRAG_ROOT", ".")).resolve()  # graphrag changes the working folder
 TABLES = ("entities", "communities", "community_reports", "text_units", "relationships")
 
 
@@ -34,8 +35,9 @@ async def retrieve(question: str) -> dict[str, Any]:
         response_type="One sentence",
         query=question,
     )
+    ends = context["relationships"][["source", "target"]] if len(context["relationships"]) else None
     return {
-        "entities": list(context["entities"]["entity"]),
+        "entities": [*context["entities"]["entity"], *([] if ends is None else ends.to_numpy().ravel())],
         "context": list(context["sources"]["text"]) if "sources" in context else None,
         "answer": str(answer),
     }

@@ -75,6 +75,21 @@ def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: st
     assert rows["b"]["metrics"] == {"recall@2": 0.5, "mrr": 0.5}  # Ann stands second, Ben nowhere
 
 
+@pytest.mark.parametrize("when", ["imported", "asked"])
+def test_a_function_that_changes_the_folder_moves_no_result(folder: Path, when: str) -> None:
+    (folder / "elsewhere").mkdir()
+    change = "os.chdir(os.path.join(os.path.dirname(__file__), 'elsewhere'))"
+    code = {
+        "imported": f"import os\n{change}\ndef retrieve(q):\n    return ['Dover']",
+        "asked": f"import os\nasync def retrieve(q):\n    {change}\n    return ['Dover']",
+    }
+    write(folder, code[when])
+    told = run(folder, "my_rag.py:retrieve")
+    assert told.returncode == 0, told.stderr
+    assert results(folder)["summary"]["measures"]["recall@2"]["mean"] > 0
+    assert not list((folder / "elsewhere").iterdir())
+
+
 def test_a_function_of_an_importable_module(folder: Path) -> None:
     (folder / "pack").mkdir()
     (folder / "pack" / "rag.py").write_text("def find(q):\n    return ['Dover']", encoding="utf-8")

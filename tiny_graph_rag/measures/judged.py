@@ -56,6 +56,75 @@ class Judged:
         return len(self.relevant)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Places of the lists that hold a judged entity. questions, ranks (from 0), items: int64 (hits,); grades:
+    (hits,). One judged 0 has NO_ITEM.
+    """
+
+    questions: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    grades: NDArray[np.int32] | NDArray[np.float64]
+    items: NDArray[np.int64]
+
+
+def tabled(
+    hits: Hits,
+    retrieved: NDArray[np.int64],
+    gold_questions: NDArray[np.int64],
+    gold_grades: NDArray[np.int32] | NDArray[np.float64],
+    answered: NDArray[np.bool_],
+    *,
+    rows: NDArray[np.int64] | None = None,
+    submitted: NDArray[np.bool_] | None = None,
+    facts: Facts | None = None,
+) -> Judged:
+    """The one builder of what measures see: hits, put into tables of questions and ranks.
+
+    retrieved, answered: as in Judged. gold_questions, gold_grades: (judged,), everything that the gold set
+    judges, found or not. rows: int64 (entities of all lists,), the rows of the run's table, list after list;
+    None where nobody looks them up. submitted: None where the lists came without duplicates.
+    """
+    questions = len(retrieved)
+    shape = (questions, int(retrieved.max(initial=0)))
+    cells = (hits.questions, hits.ranks)
+    grades = np.zeros(shape, dtype=gold_grades.dtype)
+    grades[cells] = hits.grades
+    irrelevant = np.zeros(shape, dtype=bool)
+    irrelevant[cells] = hits.items == NO_ITEM
+    items = np.full(shape, NO_ITEM, dtype=np.int64)
+    items[cells] = hits.items
+    if rows is None:
+        row_table = np.broadcast_to(np.int64(NO_ROW), shape)
+    else:
+        row_table = np.full(shape, NO_ROW, dtype=np.int64)
+        row_table[np.arange(shape[1]) < retrieved[:, None]] = rows
+    good = gold_grades > 0
+    return Judged(
+        grades=grades,
+        irrelevant=irrelevant,
+        items=items,
+        rows=row_table,
+        retrieved=retrieved,
+        relevant=np.bincount(gold_questions[good], minlength=questions),
+        judged_irrelevant=np.bincount(gold_questions[gold_grades == 0], minlength=questions),
+        ideal=_ideal(gold_questions[good], gold_grades[good], questions),
+        submitted=grades > 0 if submitted is None else submitted,
+        answered=answered,
+        facts=facts,
+    )
+
+
+def _ideal(
+    owner: NDArray[np.int64], grades: NDArray[np.int32] | NDArray[np.float64], questions: int
+) -> NDArray[np.int32] | NDArray[np.float64]:
+    """owner: int64 (items,), ascending, the question of each relevant item. Best first, filled up with 0."""
+    sizes = np.bincount(owner, minlength=questions)
+    ideal = np.zeros((questions, int(sizes.max(initial=0))), dtype=grades.dtype)
+    ideal[owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = grades
+    return np.asarray(-np.sort(-ideal, axis=1))
+
+
 def judge(
     run: Run, judgments: Judgments, *, answered: NDArray[np.bool_] | None = None, facts: Facts | None = None
 ) -> Judged:
@@ -75,30 +144,20 @@ def judge(
     kept_before = np.concatenate([[0], np.cumsum(kept)])
     retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]
     rank = (kept_before[:-1] - np.repeat(kept_before[run.offsets[:-1]], lengths))[kept]
-    width = int(retrieved.max(initial=0))
-    at = (question[kept], rank)
-    items = np.full((len(run), width), NO_ITEM, dtype=np.int64)
-    items[at] = item[kept]
-    rows = np.full((len(run), width), NO_ROW, dtype=np.int64)
-    rows[at] = np.flatnonzero(kept)
-    irrelevant = np.zeros((len(run), width), dtype=bool)
-    if len(judgments.irrelevant_keys):
-        irrelevant[at] = _looked_up(judgments.irrelevant_keys, keys[kept])[1]
+    bad = _looked_up(judgments.irrelevant_keys, keys)[1]
+    hit = ((item != NO_ITEM) | bad)[kept]
+    items = item[kept][hit]
     submitted = np.zeros((len(run), int(lengths.max(initial=0))), dtype=bool)
     submitted[question, np.arange(len(keys)) - np.repeat(run.offsets[:-1], lengths)] = bears
-    return Judged(
-        grades=np.append(judgments.grades, np.int32(0))[items],
-        irrelevant=irrelevant,
-        items=items,
-        rows=rows,
-        retrieved=retrieved,
-        relevant=judgments.relevant,
-        judged_irrelevant=np.bincount(
-            judgments.irrelevant_keys // max(judgments.universe, 1), minlength=len(run)
-        ).astype(np.int64),
-        ideal=_ideal(judgments),
+    judged_bad = judgments.irrelevant_keys // max(judgments.universe, 1)
+    return tabled(
+        Hits(question[kept][hit], rank[hit], np.append(judgments.grades, np.int32(0))[items], items),
+        retrieved,
+        np.concatenate([np.repeat(np.arange(len(run)), judgments.relevant), judged_bad]),
+        np.concatenate([judgments.grades, np.zeros(len(judged_bad), dtype=np.int32)]),
+        np.ones(len(run), dtype=bool) if answered is None else answered,
+        rows=np.flatnonzero(kept),
         submitted=submitted,
-        answered=np.ones(len(run), dtype=bool) if answered is None else answered,
         facts=facts,
     )
 
@@ -142,16 +201,6 @@ def _items(
         rows = run.rows(row)
         filled[rows] = matched_in_order(keys[rows], judgments)
     return filled
-
-
-def _ideal(judgments: Judgments) -> NDArray[np.int32]:
-    counts = judgments.relevant
-    question = np.repeat(np.arange(len(judgments)), counts)
-    best_first = np.lexsort((-judgments.grades, question))
-    ideal = np.zeros((len(judgments), int(counts.max(initial=0))), dtype=np.int32)
-    place = np.arange(len(question)) - np.repeat(judgments.item_offsets[:-1], counts)
-    ideal[question, place] = judgments.grades[best_first]
-    return ideal
 
 
 def matched_in_order(keys: NDArray[np.int64], judgments: Judgments) -> list[int]:

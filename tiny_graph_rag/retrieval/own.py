@@ -101,7 +101,8 @@ def load_function(spec: str) -> Function:
     """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
     place, _, name = spec.rpartition(":")
     try:
-        module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
+        with _own_folder():
+            module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
@@ -115,6 +116,11 @@ def load_function(spec: str) -> Function:
         raise UsageError(f"--retriever {spec}: {name!r} is no function but {type(function).__name__}")
     found: Function = function
     return found
+
+
+def _own_folder() -> contextlib.chdir[str]:
+    """Afterwards we are where we were: libraries change folders (graphrag does), and paths are relative."""
+    return contextlib.chdir(".")
 
 
 def _module_of_file(path: Path) -> Any:
@@ -222,7 +228,9 @@ class OwnRetriever(Retriever):
             left = {key: text for key, text in questions.items() if key not in known}
             started = time.perf_counter()
             if left:
-                self.replies |= asyncio.run(_ask_all(self.function, left, self.asking, journal, len(known)))
+                with _own_folder():
+                    replies = asyncio.run(_ask_all(self.function, left, self.asking, journal, len(known)))
+                self.replies |= replies
             self.wall_seconds += time.perf_counter() - started
         finally:
             if journal is not None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.measures import Measure, means, parse_measures, weights
 from tiny_graph_rag.measures import score as columns_of
-from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
+from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.scoring.stretches import counted, rising
 
 if TYPE_CHECKING:
@@ -111,35 +111,20 @@ def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judge
     sizes = np.fromiter(map(len, gold.values()), dtype=np.int64, count=len(gold))
     judgments = _grades(gold, int(sizes.sum()))
     owner = np.repeat(np.arange(len(gold)), sizes)
-    n = len(rankings)
     at, their_ranks = _looked_up(rankings, gold.values())
     known = judgments[at] >= 0
     at, their_ranks = at[known], their_ranks[known]
     good = judgments > 0
     whole = bool((judgments == np.floor(judgments)).all()) and float(np.abs(judgments).max(initial=0)) < MOST
     gains = np.dtype(np.int32 if whole else np.float64)
-    lengths = np.fromiter(map(len, rankings), dtype=np.int64, count=n)
-    shape = (n, int(lengths.max(initial=0)))
-    cells = (owner[at], their_ranks)
-    found, irrelevant = np.zeros(shape, dtype=gains), np.zeros(shape, dtype=bool)
-    found[cells], irrelevant[cells] = judgments[at], ~good[at]
-    items = np.full(shape, NO_ITEM, dtype=np.int64)
-    items[cells] = np.where(good, np.cumsum(good) - 1, NO_ITEM)[at]
-    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=gains)
-    ideal[owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = np.maximum(
-        judgments, 0
-    )
-    return Judged(
-        grades=found,
-        irrelevant=irrelevant,
-        items=items,
-        rows=np.broadcast_to(np.int64(NO_ROW), shape),
-        retrieved=lengths,
-        relevant=np.bincount(owner[good], minlength=n),
-        judged_irrelevant=np.bincount(owner[judgments == 0], minlength=n),
-        ideal=-np.sort(-ideal, axis=1),
-        submitted=found > 0,
-        answered=np.array([question in run for question in gold], dtype=bool),
+    lengths = np.fromiter(map(len, rankings), dtype=np.int64, count=len(rankings))
+    items = np.where(good, np.cumsum(good) - 1, NO_ITEM)
+    return tabled(
+        Hits(owner[at], their_ranks, judgments[at].astype(gains), items[at]),
+        lengths,
+        owner,
+        judgments.astype(gains),
+        np.array([question in run for question in gold], dtype=bool),
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.fields import Column, Ints, Words, split
 from tiny_graph_rag.formats.tables import all_decoded
-from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
+from tiny_graph_rag.measures.judged import NO_ITEM, Hits, tabled
 from tiny_graph_rag.scoring.stretches import Names, Stretch
 from tiny_graph_rag.scoring.trec_slots import UNJUDGED, JudgedSlots
 
@@ -174,8 +174,6 @@ def _stretch(
     grades = gold.grades[mine]
     relevant = np.bincount(owner[grades > 0], minlength=n)
     first_item = np.cumsum(relevant) - relevant
-    ideal = np.zeros((n, int(sizes.max(initial=0))), dtype=np.int32)
-    ideal[owner, np.arange(len(owner)) - np.repeat(before, sizes)] = grades
     wanted = mine[grades > 0]
 
     start, stop = int(bounds[0]), int(bounds[-1])
@@ -190,29 +188,19 @@ def _stretch(
         lengths = kept_before[starts + lengths] - kept_before[starts]
         starts, place, rows = kept_before[starts], place[kept], rows[kept]
         hit, question, rank = _hits(rows, starts, lengths)
-    shape = (n, int(lengths.max(initial=0)))
-    found = np.zeros(shape, dtype=np.int32)
-    found[question, rank] = gold.grades[rows[hit]]
-    items = np.full(shape, NO_ITEM, dtype=np.int64)
-    local = gold.items[rows[hit]]
-    items[question, rank] = np.where(local == NO_ITEM, NO_ITEM, local + first_item[question])
-    irrelevant = np.zeros(shape, dtype=bool)
-    irrelevant[question, rank] = local == NO_ITEM
-    table = np.full(shape, NO_ROW, dtype=np.int64)
-    table[np.arange(shape[1]) < lengths[:, None]] = place
+    judged_rows = rows[hit]
+    local = gold.items[judged_rows]
+    items = np.where(local == NO_ITEM, NO_ITEM, local + first_item[question])
     return Stretch(
         ids=[gold.ids[each] for each in asked.tolist()],
-        judged=Judged(
-            grades=found,
-            irrelevant=irrelevant,
-            items=items,
-            rows=table,
-            retrieved=lengths.astype(np.int64),
-            relevant=relevant.astype(np.int64),
-            judged_irrelevant=(sizes - relevant).astype(np.int64),
-            ideal=-np.sort(-ideal, axis=1),
+        judged=tabled(
+            Hits(question, rank, gold.grades[judged_rows], items),
+            lengths.astype(np.int64),
+            owner,
+            grades,
+            np.full(n, answered),
+            rows=place,
             submitted=submitted,
-            answered=np.full(n, answered),
         ),
         names=Names(
             lambda rows: all_decoded(lines.texts(rows)),

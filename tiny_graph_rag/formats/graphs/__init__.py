@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
+MOST_LOOKED_AT = 50  # folders, for a hint
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
@@ -79,6 +80,8 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
             if missing:
                 raise GraphError(f"{path}: {format.name} needs {missing[0]} beside it, which is missing")
             return format, paths
+    if (beside := _lies_beside(path)) is not None:
+        raise GraphError(f"{path}: {beside}")
     suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
     for format in _formats():
         if suffix.endswith(format.suffixes) and format.suffixes:
@@ -87,31 +90,79 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
 
 
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
-    for format in _formats():
-        found = format.files(folder)
-        if len(found) > 1:
-            listed = ", ".join(str(each[0].relative_to(folder)) for each in found[:8])
-            raise GraphError(
-                f"{folder}: which graph? The folder holds {len(found)} of {format.name}: {listed}"
-            )
-        if found:
-            own = format if format.together or format.recognises(Head(found[0])) else found_at(found[0][0])[0]
-            return own, found[0]
+    found = _graphs_in(folder)
+    if len(found) > 1:
+        writers = list(dict.fromkeys(format.name for format, _ in found))
+        listed = ", ".join(str(paths[0].relative_to(folder)) for _, paths in found[:8])
+        raise GraphError(
+            f"{folder}: which graph? The folder holds {len(found)} of {' and '.join(writers)}: {listed}"
+        )
+    if found:
+        format, paths = found[0]
+        return (format, paths) if format.together or format.recognises(Head(paths)) else found_at(paths[0])
     suffixes = tuple(
         suffix for format in _formats() for suffix in format.suffixes if suffix not in (".txt", ".xml")
     )
     plain = sorted(
         each
         for each in folder.iterdir()
-        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes)
+        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes) and not _lies_beside(each)
     )
     if len(plain) == 1:
         return found_at(plain[0])
+    beside = next((told for each in sorted(folder.iterdir()) if (told := _lies_beside(each))), None)
+    if beside is not None:
+        raise GraphError(f"{folder}: {beside}")
+    deeper = [each for each in _folders_below(folder) if _graphs_in(each)]
+    if deeper:
+        listed = ", ".join(str(each) for each in deeper if each.parent not in deeper)
+        raise GraphError(f"{folder}: no graph in this folder itself, but in {listed}: name it with -g")
     there = ", ".join(sorted(each.name for each in folder.iterdir())[:8]) or "nothing"
     raise GraphError(
         f"{folder}: no graph of a known writer in this folder; it holds {there}. "
         "Name the graph's file itself with -g"
     )
+
+
+def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
+    """What known writers left there. A pattern for any file of a suffix counts where nothing else does."""
+    found: dict[tuple[Path, ...], GraphFormat] = {}
+    for any_name in (False, True):
+        for format in _formats():
+            is_any = any(isinstance(each, str) and each.startswith("*.") for each in format.within)
+            if is_any is any_name:
+                for paths in format.files(folder):
+                    found.setdefault(paths, format)
+        if found:
+            break
+    return [(format, paths) for paths, format in found.items()]
+
+
+def _lies_beside(path: Path) -> str | None:
+    """What to say of a file that a writer leaves beside its graph; None of any other."""
+    for format in _formats():
+        if path.is_file() and any(path.match(each) for each in format.besides):
+            return (
+                f"{path.name} is what {format.name} keeps beside its graph. The graph is "
+                f"{format.graph_file}: name it, or the folder that it lies in, with -g. Where a database "
+                "holds it, export it from there"
+            )
+    return None
+
+
+def _folders_below(folder: Path) -> list[Path]:
+    """Two levels of folders, of a folder with many the first ones: where a hint may come from."""
+    found: list[Path] = []
+    level = [folder]
+    for _ in range(2):
+        level = [
+            each
+            for above in level
+            for each in sorted(above.iterdir())[:MOST_LOOKED_AT]
+            if each.is_dir() and not each.is_symlink() and not each.name.startswith(".")
+        ][:MOST_LOOKED_AT]
+        found += level
+    return found
 
 
 def graph_name(path: Path) -> str:

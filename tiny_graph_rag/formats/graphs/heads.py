@@ -88,7 +88,8 @@ class GraphFormat:
     """within: glob patterns, of which a folder has one file, or tuples of names that belong together.
 
     folders: where below the named folder to look. together: all files of all patterns are read as one.
-    suffixes: whose broken files are this format's to complain about.
+    suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
+    leaves beside the graph, which is no graph.
     """
 
     name: str
@@ -98,13 +99,20 @@ class GraphFormat:
     folders: tuple[str, ...] = ("",)
     together: bool = False
     suffixes: tuple[str, ...] = ()
+    besides: tuple[str, ...] = ()
+
+    @property
+    def graph_file(self) -> str:
+        """What its writer calls the graph, in words."""
+        first = self.within[0]
+        return first if isinstance(first, str) else " and ".join(first)
 
     def files(self, folder: Path) -> list[tuple[Path, ...]]:
         """What of this format lies in a folder: one item a graph."""
         for each in self.folders:
-            inner = sorted(folder.glob(each)) if each else [folder]
-            if inner and (found := self._in(inner[-1])):  # of dated folders the last
-                return found
+            for inner in sorted(folder.glob(each), reverse=True) if each else [folder]:
+                if found := self._in(inner):  # of dated folders the last
+                    return found
         return []
 
     def beside(self, path: Path) -> tuple[Path, ...]:
@@ -126,7 +134,7 @@ class GraphFormat:
         return [(path,) for path in first if path.is_file()]
 
 
-# In a folder that several programs wrote into, the first of them counts.
+# Of a file that several formats would take, the first of these counts.
 GRAPH_FORMATS: Registry[GraphFormat] = Registry(
     "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag")
 )
@@ -141,6 +149,7 @@ def graph_format(
     folders: tuple[str, ...] = ("",),
     together: bool = False,
     suffixes: tuple[str, ...] = (),
+    besides: tuple[str, ...] = (),
     general: bool = False,
 ) -> Callable[[GraphReader], GraphReader]:
     """Register the reader below under its format's name. line: what such a file is, for the docs.
@@ -150,7 +159,7 @@ def graph_format(
     """
 
     def register(reader: GraphReader) -> GraphReader:
-        made = GraphFormat(name, recognises, reader, within, folders, together, suffixes)
+        made = GraphFormat(name, recognises, reader, within, folders, together, suffixes, besides)
         GRAPH_FORMATS.add(name, made, reader)
         return reader
 

@@ -31,6 +31,7 @@ def _is_lightrag(head: Head) -> bool:
     "graph_chunk_entity_relation.graphml of LightRAG and nano-graphrag",
     _is_lightrag,
     within=(FILE, f"*/{FILE}", f"rag_storage/{FILE}"),
+    besides=("kv_store_*.json", "vdb_*.json"),
 )
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_graphml(paths[0])

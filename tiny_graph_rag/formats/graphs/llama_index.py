@@ -28,6 +28,7 @@ def _is_llama_index(head: Head) -> bool:
     "LlamaIndex's property_graph_store.json",
     _is_llama_index,
     within=("property_graph_store.json", "*/property_graph_store.json"),
+    besides=("docstore.json", "index_store.json", "graph_store.json", "*vector_store.json"),
 )
 def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]

@@ -71,7 +71,6 @@ PAIRS = (
     ("create_final_entities.parquet", "create_final_relationships.parquet"),
     ("entities.csv", "relationships.csv"),
 )
-FOLDERS = ("", "output", "output/*/artifacts", "artifacts")
 
 
 def _is_pair(head: Head) -> bool:
@@ -83,7 +82,8 @@ def _is_pair(head: Head) -> bool:
     "Microsoft GraphRAG's output: entities and relationships in Parquet",
     _is_pair,
     within=PAIRS,
-    folders=("", "output", "output/*/artifacts", "artifacts"),
+    folders=("", "output", "output/*/artifacts", "output/artifacts", "artifacts"),
+    besides=("communit*.parquet", "text_units.*", "documents.*", "covariates.*", "create_*.parquet"),
 )
 def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     entities, relations = sorted(paths)

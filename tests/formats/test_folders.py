@@ -1,0 +1,80 @@
+"""What `-g FOLDER` takes, and what it says of a folder that is not the one meant."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs import read_graph
+
+GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(GraphError) as refused:
+        read_graph(path)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["", "output", "output/artifacts", "output/20240801-101010/artifacts"])
+def test_wherever_graphrag_left_its_tables_the_project_is_named(own_folder: Path, place: str) -> None:
+    shutil.copytree(GRAPHS / "ms-graphrag-1", own_folder / "project" / place, dirs_exist_ok=True)
+    graph = read_graph(own_folder / "project")
+    assert (graph.name, graph.origin.writer, len(graph)) == ("project", "MS GraphRAG", 12)
+
+
+def test_of_dated_runs_the_last_that_has_a_graph_counts(own_folder: Path) -> None:
+    shutil.copytree(GRAPHS / "ms-graphrag-1", own_folder / "output" / "20240801-101010" / "artifacts")
+    (own_folder / "output" / "20240802-101010" / "artifacts").mkdir(parents=True)
+    assert len(read_graph(own_folder)) == 12
+
+
+def test_graphs_of_two_writers_in_one_folder_are_not_chosen_between(own_folder: Path) -> None:
+    shutil.copytree(GRAPHS / "lightrag", own_folder / "rag_storage")
+    shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "output")
+    assert refusal(own_folder).endswith(
+        "which graph? The folder holds 2 of MS GraphRAG and LightRAG: "
+        "output/entities.parquet, rag_storage/graph_chunk_entity_relation.graphml"
+    )
+
+
+def test_an_export_beside_lightrags_own_graph_is_left_alone(own_folder: Path) -> None:
+    shutil.copytree(GRAPHS / "lightrag", own_folder, dirs_exist_ok=True)
+    shutil.copy(GRAPHS / "fast-graphrag" / "graph.graphml", own_folder / "export.graphml")
+    assert read_graph(own_folder).origin.writer == "LightRAG"
+
+
+def test_the_folder_above_is_told_where_its_graphs_lie(own_folder: Path) -> None:
+    shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "work" / "project" / "output")
+    found = own_folder / "work" / "project"
+    assert refusal(own_folder).endswith(f"no graph in this folder itself, but in {found}: name it with -g")
+
+
+@pytest.mark.parametrize(
+    ("name", "writer", "graph"),
+    [
+        ("kv_store_full_entities.json", "LightRAG", "graph_chunk_entity_relation.graphml"),
+        ("vdb_entities.json", "LightRAG", "graph_chunk_entity_relation.graphml"),
+        ("text_units.parquet", "MS GraphRAG", "entities.parquet and relationships.parquet"),
+        ("docstore.json", "LlamaIndex", "property_graph_store.json"),
+    ],
+)
+def test_what_lies_beside_a_graph_is_told_apart_from_it(
+    own_folder: Path, name: str, writer: str, graph: str
+) -> None:
+    if name.endswith(".parquet"):
+        shutil.copy(GRAPHS / "ms-graphrag-3" / name, own_folder / name)
+    else:
+        (own_folder / name).write_text('{"some": {"store": 1}}', encoding="utf-8")
+    for path in (own_folder / name, own_folder):
+        assert f"{name} is what {writer} keeps beside its graph. The graph is {graph}" in refusal(path)
+
+
+def test_an_empty_folder_and_one_of_other_things(own_folder: Path) -> None:
+    assert "no graph of a known writer in this folder; it holds nothing" in refusal(own_folder)
+    (own_folder / "notes.md").write_text("nothing", encoding="utf-8")
+    assert "it holds notes.md. Name the graph's file itself with -g" in refusal(own_folder)
