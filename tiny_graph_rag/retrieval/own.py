@@ -359,10 +359,7 @@ def reply_of(value: Any) -> Reply:
     places = places_of([_plain(each) for each in value], "the returned list", problems)
     if problems:
         raise ValueError(problems[0])
-    ranked = tuple(
-        Retrieved(*(_whole(part) if isinstance(part, str) else part for part in place))
-        for place in in_order(places, "the returned list")
-    )
+    ranked = tuple(_whole_place(each) for each in in_order(places, "the returned list"))
     return Reply(ranked, answer=answer, context=context, usage=_numbers(usage))
 
 
@@ -382,6 +379,12 @@ def _plain(value: Any) -> Any:
 def _numbers(usage: dict[str, Any]) -> dict[str, Any]:
     kept = {_whole(str(key)): value for key, value in usage.items() if isinstance(value, int | float | str)}
     return {key: _whole(value) if isinstance(value, str) else value for key, value in kept.items()}
+
+
+def _whole_place(place: Retrieved) -> Retrieved:
+    name, id, score, *more = place
+    text, type, source = map(_whole, more)
+    return Retrieved(_whole(name), _whole(id), score, text, type, source)
 
 
 def _whole(text: str) -> str:
