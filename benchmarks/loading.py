@@ -20,7 +20,7 @@ from statistics import median
 from processes import Cost, cost
 
 LOAD = (
-    "import sys; from pathlib import Path; from tiny_graph_rag.graph.formats import read_graph; "
+    "import sys; from pathlib import Path; from tiny_graph_rag.formats.graphs import read_graph; "
     "g = read_graph(Path(sys.argv[1])); print(g.entities.names[1], g.entities.names[len(g) // 2], sep='\\n')"
 )
 STANDARD_LIBRARY = "import json, sys; print(len(json.load(open(sys.argv[1], encoding='utf-8'))['entities']))"

@@ -200,10 +200,10 @@ def test_the_gold_format_and_the_run_format(run_cli: Run) -> None:
 
 @pytest.mark.usefixtures("installed", "town")
 def test_the_report(run_cli: Run) -> None:
-    evaluated(run_cli, "--report", "latex,md", "--measures", "mrr,all_hit@5")
-    table = Path("out.tex").read_text(encoding="utf-8")
-    assert table.startswith("\\begin{tabular}{lrr}\nmrr & 1.000 & ")
-    assert "\nall\\_hit@5 & 1.000 & " in table
+    evaluated(run_cli, "--report", "rst,md", "--measures", "mrr,all_hit@5")
+    table = Path("out.rst").read_text(encoding="utf-8")
+    assert table.startswith(".. list-table::\n   :header-rows: 1\n\n   * - measure\n     - mean\n")
+    assert "\n   * - all_hit@5\n     - 1.000\n" in table
     assert Path("out.md").is_file()
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import tomllib
+from importlib.util import find_spec
 
 import networkx
 
@@ -111,3 +113,15 @@ def test_importing_the_package_imports_nothing_else() -> None:
 def test_the_version_is_said_once() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == importlib.import_module("tiny_graph_rag.version").__version__
+
+
+def test_what_a_script_hands_to_another_process_imports_what_exists() -> None:
+    """No checker looks into code that stands in a string."""
+    missing = []
+    for path in sorted([*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests").rglob("*.py")]):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                for module in re.findall(r"\bfrom (tiny_graph_rag[\w.]*) import\b", node.value):
+                    if find_spec(module) is None:
+                        missing.append(f"{path.name}:{node.lineno}: {module}")
+    assert missing == []

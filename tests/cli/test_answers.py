@@ -293,7 +293,7 @@ def test_answers_are_not_looked_for_with_skip_generation(story: Path, monkeypatc
         "import sys; from tiny_graph_rag.cli import app, load; load()\n"
         "try: app(['eval', '--dataset', 'story-eval.jsonl', '--skip-generation'])\n"
         "except SystemExit as end: print('CODE', end.code)\n"
-        "ours = ('tiny_graph_rag.llm', 'tiny_graph_rag.generation')\n"
+        "ours = ('tiny_graph_rag.llm', 'tiny_graph_rag.answers')\n"
         "rooms = ('openai', 'tiktoken', 'genai_prices', 'httpx2', *ours)\n"
         "print([each for each in sys.modules if each.startswith(rooms)])"
     )

@@ -57,7 +57,7 @@ class Running:
         )
         self.address = ""
         for line in self.process.stdout or ():
-            found = re.search(r"open (http://\S+)", line)
+            found = re.search(r"(http://\S+)", line)
             if found:
                 self.address = found[1]
             if "Ctrl-C" in line:
@@ -197,6 +197,25 @@ def test_half_a_korean_syllable_finds_the_name_while_it_is_typed(browser, run_cl
         saved(page, 1)
         assert grade_of(page, "점순") == "1"
         assert journal_of(path)[0]["by"] == "안나"
+        assert complaints == []
+
+
+def test_the_page_speaks_korean(browser, draft) -> None:
+    with (
+        serving(draft, "--lang", "ko") as running,
+        window(browser, running.address, "안나") as (page, complaints),
+    ):
+        assert page.evaluate("document.documentElement.lang") == "ko"
+        shown = page.locator("body").inner_text()
+        for each in ("3개 중 0개 끝냄", "다른 개체 더하기", "그래프에 답 없음"):
+            assert each in shown
+        page.keyboard.press("1")
+        until(page, "document.getElementById('saved').textContent === '저장됨, 판정 1'")
+        page.keyboard.press("?")
+        page.wait_for_selector("#help[open] >> text=답 그 자체(매우 관련 있음)")
+        english = re.findall(r"\b(?:the|done|judged|question|entity)\b", page.locator("#help").inner_text())
+        assert english == []
+        page.screenshot(path=str(draft.with_name("korean.png")))
         assert complaints == []
 
 

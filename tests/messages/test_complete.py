@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import ROOT
-from tiny_graph_rag.gold import checks
+from tiny_graph_rag.gold import checks, curation
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.report.terminal.sweep import COLUMNS
@@ -17,6 +17,7 @@ from tiny_graph_rag.study import advice, choosing
 
 PACKAGE = ROOT / "tiny_graph_rag"
 PAGE = PACKAGE / "report" / "page"
+CURATION = PACKAGE / "report" / "curation"
 # Texts that reach `t` by a name, not as they stand.
 BY_NAME = {
     *MEANING,
@@ -41,7 +42,7 @@ BY_NAME = {
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
-IN_PAGE = {"won", "lost", "mixed", "alias", "folded"}
+IN_PAGE = {"the server does not answer", "won", "lost", "mixed", "alias", "folded"}
 
 
 def in_python() -> Iterator[str]:
@@ -56,7 +57,7 @@ def in_python() -> Iterator[str]:
 
 
 def in_page() -> Iterator[str]:
-    for path in PAGE.glob("*.js"):
+    for path in (*PAGE.glob("*.js"), CURATION / "page.js"):
         script = path.read_text(encoding="utf-8")
         yield from re.findall(r"\bt\(\"((?:[^\"\\]|\\.)*)\"", script)
         for group in _JS_LISTS.findall(script):
@@ -70,8 +71,16 @@ def in_page() -> Iterator[str]:
             yield f"{{n}} {many or one + 's'}"
 
 
+def in_curation() -> Iterator[str]:
+    """What the annotation page's own markup says, but for keys, and why its server refuses a decision."""
+    markup = re.sub(r"<(kbd|title)>.*?</\1>", "<br>", (CURATION / "page.html").read_text(encoding="utf-8"))
+    texts = re.findall(r">([^<]+)<", markup) + re.findall(r"aria-label=\"([^\"]+)\"", markup)
+    yield from (each.strip() for each in texts if re.search(r"[a-z]", each))
+    yield from (f"somebody else changed the {each} meanwhile" for each in curation.SHARED)
+
+
 def shown() -> set[str]:
-    return {*in_python(), *in_page(), *BY_NAME, *IN_PAGE}
+    return {*in_python(), *in_page(), *in_curation(), *BY_NAME, *IN_PAGE}
 
 
 @pytest.mark.parametrize("language", [each for each in LANGUAGES if each != ENGLISH])

@@ -134,8 +134,8 @@ def run() -> None:
     outlive_readers()
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
     asked = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
-    if asked == "score":
-        # It multiplies no large matrices, and starting the threads for them takes a tenth of its time.
+    if asked in ("score", "eval", "query"):
+        # They multiply no large matrices, and starting the threads for that takes some of every start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     load(*([asked] if asked in COMMANDS else []))  # the other commands would only slow the start
     app()

@@ -15,6 +15,7 @@ from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, amount
+from tiny_graph_rag.messages import t
 
 
 @command(app, "curate", GOLD)
@@ -101,9 +102,15 @@ def curate_command(
             listening = server.listen(port)
 
             def started() -> None:
-                session.say(f"{amount(len(drafts), 'question')}, {len(journal.events):,} decisions so far")
-                session.say(f"open {server.address}")
-                session.say("Ctrl-C ends and writes the gold set")
+                session.say(
+                    t(
+                        "{n} questions, {decisions} decisions so far",
+                        n=len(drafts),
+                        decisions=len(journal.events),
+                    )
+                )
+                session.say(t("open {address}", address=server.address))
+                session.say(t("Ctrl-C ends and writes the gold set"))
                 sys.stdout.flush()  # who reads a pipe waits for the address
                 if browser:
                     import webbrowser
@@ -114,9 +121,8 @@ def curate_command(
         found = server.export()
     finally:
         journal.close()
-    session.say(
-        f"{found['questions']:,} questions judged, {found['left']:,} left"
-        + (f", {found['unsettled']:,} judgments on which annotators differ" if found["unsettled"] else "")
-    )
+    judged = t("{n} questions judged, {left} left", n=f"{found['questions']:,}", left=f"{found['left']:,}")
+    differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
+    session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
     if found["path"]:
-        session.say(f"gold set: {found['path']}")
+        session.say(t("gold set: {path}", path=found["path"]))

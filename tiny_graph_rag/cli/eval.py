@@ -119,11 +119,9 @@ def evaluate_command(
     from tiny_graph_rag.files import check_writable, output_path, write_atomically
     from tiny_graph_rag.gold.examples import groups_offered
     from tiny_graph_rag.measures import default_measures, parse_measures
-    from tiny_graph_rag.report.json.numbers import latency_document
     from tiny_graph_rag.report.json.results import document_parts
     from tiny_graph_rag.report.terminal.evaluation import print_evaluation
     from tiny_graph_rag.study.evaluate import evaluate
-    from tiny_graph_rag.study.gates import speeds
     from tiny_graph_rag.study.trials import trials
 
     out = Output.of(output, reporting)
@@ -224,10 +222,8 @@ def evaluate_command(
         evaluation = answering.answered(evaluation)
     out.write(target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
-    outcomes = gates.hold(
-        evaluation.summary.overall.measures,
-        speeds(latency_document(evaluation.latency.seconds), evaluation.latency.questions_per_second),
-    )
+    latency = evaluation.latency
+    outcomes = gates.hold(evaluation.summary.overall.measures, latency.seconds, latency.questions_per_second)
     problems = []
     if answering is not None:
         from tiny_graph_rag.cli import answering as unanswered

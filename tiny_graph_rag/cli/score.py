@@ -134,13 +134,12 @@ def score(
         sha256_meanwhile,
     )
     from tiny_graph_rag.measures import default_measures, parse_measures
-    from tiny_graph_rag.report.json.numbers import head, latency_document
+    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import document_parts
     from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected, rising
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
-    from tiny_graph_rag.study.gates import speeds
     from tiny_graph_rag.study.verdicts import Listed
 
     if ties not in TIES:
@@ -214,10 +213,8 @@ def score(
             "it names"
         )
     out.tell(session, results=target)
-    outcomes = gates.hold(
-        collected.found().overall.measures,
-        speeds(latency_document(np.array(collected.latencies, dtype=np.float64)), None),
-    )
+    seconds = np.array(collected.latencies, dtype=np.float64)
+    outcomes = gates.hold(collected.found().overall.measures, seconds, None)
     gates.conclude(session, outcomes, "score")
 
 

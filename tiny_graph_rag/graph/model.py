@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,11 +25,15 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
 
 
+T = TypeVar("T")
+
+
 @dataclass(slots=True)
 class Derived:
     """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
 
     kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    shared: dict[object, Any] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -237,6 +241,14 @@ class KnowledgeGraph:
         module of `build`, or what the graph cache itself depends on, has changed. name: a file name.
         """
         return self.derivations.get(name, build)
+
+    def shared(self, key: object, make: Callable[[], T]) -> T:
+        """What retrievers of one graph learn of it, made by the first; key: all that it depends on."""
+        known = self.derivations.shared
+        if key not in known:
+            known[key] = make()
+        found: T = known[key]
+        return found
 
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The same graph for networkx: nodes are entity ids, edge keys relation rows.

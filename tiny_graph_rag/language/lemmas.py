@@ -1,8 +1,9 @@
 """The dictionary forms of English words, by simplemma, with its dictionary memory-mapped.
 
 simplemma unpacks its dictionary at every start: half a second and 80 MB. Unpacked once, it lies as sorted
-columns in the cache folder; a word that it holds is looked up there, and simplemma is only imported for
-others. Where the cache can't be written, simplemma works alone; the lemmas are the same.
+columns in the cache folder; a word that it holds is looked up there. Of others simplemma changes the ending
+alone, and is only imported for those whose ending it may change. Where the cache can't be written, simplemma
+works alone; the lemmas are the same.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,31 +29,42 @@ if TYPE_CHECKING:
     from simplemma import Lemmatizer
 
 LANGUAGE = "en"
-COLUMNS = ("words", "forms", "strays")
+COLUMNS = ("words", "forms", "strays", "endings")
 BEGINNING = 3  # letters
+TRIED = 5  # last letters of its words that these rules are tried on
+UNKNOWN = "qxqxq"  # no word begins so
 
 
 class Forms(Mapping[str, str]):
     """Word → dictionary form.
 
     words: Strings; forms: Strings, of each. strays: Strings, small words whose form has another beginning
-    (thought → think). sums: uint32, the words' CRC-32, ascending; rows: int32, the word of each. A look-up by
-    checksum takes a fifth of the time that comparing words would.
+    (thought → think). endings: Strings, the ends of words that it lacks and simplemma changes. sums: uint32,
+    the words' CRC-32, ascending; rows: int32, the word of each. A look-up by checksum takes a fifth of the
+    time that comparing words would.
     """
 
     def __init__(
-        self, words: Strings, forms: Strings, strays: Strings, sums: NDArray[Any], rows: NDArray[Any]
+        self,
+        words: Strings,
+        forms: Strings,
+        strays: Strings,
+        endings: Strings,
+        sums: NDArray[Any],
+        rows: NDArray[Any],
     ) -> None:
         self.words, self.forms, self.strays, self.sums, self.rows = words, forms, strays, sums, rows
+        self.endings = endings
         self._sums = memoryview(sums)  # type: ignore[arg-type]  # gives whole numbers faster than an array
 
     @classmethod
-    def of(cls, dictionary: Mapping[str, str]) -> Forms:
+    def of(cls, dictionary: Mapping[str, str], endings: Iterable[str]) -> Forms:
         words = list(dictionary)
         sums = np.array([zlib.crc32(word.encode()) for word in words], dtype=np.uint32)
         rows = np.argsort(sums, kind="stable").astype(np.int32)
         strays = Strings.of(_strays(dictionary))
-        return cls(Strings.of(words), Strings.of(dictionary.values()), strays, sums[rows], rows)
+        columns = Strings.of(words), Strings.of(dictionary.values()), strays, Strings.of(endings)
+        return cls(*columns, sums[rows], rows)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         found = {"sums": self.sums, "rows": self.rows}
@@ -64,10 +76,10 @@ class Forms(Mapping[str, str]):
     @classmethod
     def kept(cls, arrays: Mapping[str, NDArray[Any]]) -> Forms:
         """From what `arrays` gave. Raises KeyError where a column is missing."""
-        words, forms, strays = (
+        words, forms, strays, endings = (
             Strings(arrays[f"{name}.data"], arrays[f"{name}.offsets"]) for name in COLUMNS
         )
-        return cls(words, forms, strays, arrays["sums"], arrays["rows"])
+        return cls(words, forms, strays, endings, arrays["sums"], arrays["rows"])
 
     def __getitem__(self, word: str) -> str:
         wanted = zlib.crc32(word.encode())
@@ -92,6 +104,7 @@ class Lemmas:
 
     def __init__(self, forms: Forms) -> None:
         self.forms = forms
+        self._endings = tuple(forms.endings)
 
     @classmethod
     def open(cls) -> Lemmas:
@@ -111,7 +124,10 @@ class Lemmas:
 
     def lemma(self, word: str) -> str:
         """Of a word in small ASCII letters."""
-        return (self._form(word) or self._lemmatiser.lemmatize(word, LANGUAGE)).lower()
+        form = self._form(word)
+        if form is None:
+            form = self._lemmatiser.lemmatize(word, LANGUAGE) if word.endswith(self._endings) else word
+        return form.lower()
 
     def holds(self, word: str) -> bool:
         """Whether the dictionary has the word, with or without a capital."""
@@ -136,7 +152,23 @@ def _unpacked() -> Forms:
     from simplemma.strategies import DEFAULT_DICTIONARY_FACTORY
 
     unpacked = DEFAULT_DICTIONARY_FACTORY.get_dictionary(LANGUAGE)
-    return Forms.of({word: unpacked[word] for word in sorted(unpacked)})
+    return Forms.of({word: unpacked[word] for word in sorted(unpacked)}, _endings(unpacked))
+
+
+def _endings(unpacked: Iterable[str]) -> list[str]:
+    """The shortest ends of words that the dictionary lacks and simplemma's rules change: tried, not listed,
+    so that they are those of the simplemma that is installed."""
+    from simplemma import Lemmatizer
+
+    lemmatiser = Lemmatizer()
+    found: set[str] = set()
+    for tail in {word[-TRIED:].lower() for word in unpacked if word.isascii() and word.isalpha()}:
+        if lemmatiser.lemmatize(UNKNOWN + tail, LANGUAGE) != UNKNOWN + tail:
+            ends = (tail[place:] for place in range(len(tail) - 1, -1, -1))
+            found.add(
+                next(end for end in ends if lemmatiser.lemmatize(UNKNOWN + end, LANGUAGE) != UNKNOWN + end)
+            )
+    return sorted(found)
 
 
 def _strays(unpacked: Mapping[str, str]) -> list[str]:

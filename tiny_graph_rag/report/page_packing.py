@@ -14,6 +14,7 @@ from typing import Any
 
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
+from tiny_graph_rag.report.views import gold_steps, methods
 
 Json = dict[str, Any]
 
@@ -34,6 +35,8 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
     return {
         "head": head,
         "tops": TOPS,
+        "goldSteps": gold_steps(document["summary"]) if "results" in document else [],
+        "methods": _methods(document, peers or {}),
         "others": others,
         "peers": [_peer(name, each, packer) for name, each in (peers or {}).items()],
         "questions": len(rows),
@@ -42,6 +45,14 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
         "entityCount": len(entities),
         "strings": packer.strings,
     }
+
+
+def _methods(document: Json, peers: Mapping[str, Json]) -> Json | None:
+    """All systems side by side with what they took, this one first; None where it is alone."""
+    if not peers:
+        return None
+    shown = methods({"": document["summary"], **{name: each["summary"] for name, each in peers.items()}})
+    return {"head": shown.head[1:], "rows": shown.rows}
 
 
 def _peer(name: str, document: Json, packer: Packer) -> Json:

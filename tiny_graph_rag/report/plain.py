@@ -1,9 +1,12 @@
-"""Text from graphs, questions and answers, made safe for places that read more than letters into it."""
+"""Small things that all reports share: text made safe for places that read more than letters into it, figures
+rounded, and what is worth showing.
+"""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Any
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
@@ -52,6 +55,27 @@ def csv_text(text: str) -> str:
 def three(value: float | None) -> str:
     """Three digits, – where undefined."""
     return "–" if value is None else f"{value:.3f}".replace("-", "−")
+
+
+def points_lost(loss: float) -> str:
+    """Recall of a step, in points of a hundred; one that loses nothing is a plain 0."""
+    return f"−{100 * loss:.1f}" if loss > 0 else "0"
+
+
+def speed_figure(value: float | None) -> str:
+    """Seconds in three digits, or questions a second, whole from 100 on; – where nobody measured."""
+    return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def gold_beside(named: int, scored: int) -> bool:
+    """Whether what the gold set's own seeds reach may stand beside all questions: of the scored ones, half or
+    more must name their seeds."""
+    return named > 0 and 2 * named >= scored
+
+
+def worst_by(measures: Sequence[str]) -> str:
+    """The measure that says which questions went worst: nDCG, else the first; empty where there is none."""
+    return next((each for each in measures if each.startswith("ndcg")), measures[0] if measures else "")
 
 
 def verdict_words(question: dict[str, Any]) -> str:

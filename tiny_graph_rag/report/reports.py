@@ -1,4 +1,4 @@
-"""Reports by name: what `--report html,md,csv,png,svg` writes.
+"""Reports by name: what `--report html,md,tex,csv,png,svg` writes.
 
 A report takes documents and gives files, (path, content) each; it computes nothing. To add one, write such a
 function under `@report(…)` in a module of this folder, or in another package with an entry point in the group
@@ -28,7 +28,7 @@ Files = Iterator[tuple[str, bytes]]
 Report = Callable[[Sequence[Document]], Files]
 
 REPORTS: Registry[Report] = Registry(
-    "report", "tiny_graph_rag.report", first=("html", "markdown", "csv_files")
+    "report", "tiny_graph_rag.report", first=("html", "markdown", "latex", "csv_files")
 )
 R = TypeVar("R", bound=Report)
 

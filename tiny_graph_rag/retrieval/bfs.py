@@ -44,17 +44,17 @@ class BfsRetriever(Retriever):
         graph, config = task.graph, task.config
         self.graph, self.settings, self.running = graph, config.retrieval, config.running
         self.ranking = config.ranking
+        self.threads = self.running.threads or cpu_count() or 1
         meanings = _meanings(graph.relations.types.names, config)
         self.filters = Filters.of(graph, self.settings)
         self.runs = Runs.of(graph, self.filters)
-        vocabulary = graph.vocabulary
-        self.reader = Reader(
-            TypeNames(graph.relations.types.names, vocabulary, self.ranking),
-            Texts(graph, vocabulary, self.ranking),
-            self.ranking,
-            meanings,
-        )
-        self.evidence = TextEvidence(TextIndex(graph), Candidates(task).adjacency)
+        if meanings is None:
+            words = (Reader, self.ranking, *((each, *said) for each, said in graph.vocabulary.items()))
+            self.reader = graph.shared(words, lambda: self._reads(None))
+        else:
+            self.reader = self._reads(meanings)
+        index = graph.shared(TextIndex, lambda: TextIndex(graph))
+        self.evidence = TextEvidence(index, Candidates(task).adjacency)
         self._walkers: dict[bool, list[CheapestWalks]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
         self._last: tuple[LinkedQuestion, Weighed | None] | None = None
@@ -62,6 +62,11 @@ class BfsRetriever(Retriever):
     @classmethod
     def of(cls, task: Task) -> Self:
         return cls(task)
+
+    def _reads(self, meanings: Meanings | None) -> Reader:
+        graph, vocabulary = self.graph, self.graph.vocabulary
+        types = TypeNames(graph.relations.types.names, vocabulary, self.ranking)
+        return Reader(types, Texts(graph, vocabulary, self.ranking), self.ranking, meanings)
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         if self.reader.meanings is not None:
@@ -74,7 +79,7 @@ class BfsRetriever(Retriever):
         self.reader.prepare(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
-        threads = self.running.threads or cpu_count() or 1
+        threads, self.evidence.fast = self.threads, fast
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
             walker = self._walker(0, fast)
             return self._run([self._ranked(walker, question) for question in questions])
@@ -142,6 +147,8 @@ class BfsRetriever(Retriever):
                     depth=min(self.settings.depth, len(self.graph)),  # room is made for each
                     exclude_seeds=self.settings.exclude_seeds,
                     fast=fast,
+                    most_steps=self.running.max_steps,
+                    most_states=self.running.max_states,
                 )
             )
         return walkers[each]
@@ -183,7 +190,7 @@ class BfsRetriever(Retriever):
         walks[walked] = ranked.walks[rows]
         behind = np.where(walked, hops, LAST_HOP)
         order = np.lexsort((self.graph.name_rank[found.entities], behind, keys))[: self.settings.depth]
-        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order])
+        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order], ranked.cut)
 
     def _run(self, ranked: Sequence[Ranked]) -> Run:
         if not ranked:
@@ -195,6 +202,7 @@ class BfsRetriever(Retriever):
             scores,
             np.concatenate([each.hops for each in ranked]),
             np.concatenate([each.walks for each in ranked]),
+            {row: each.cut for row, each in enumerate(ranked) if each.cut is not None},
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 

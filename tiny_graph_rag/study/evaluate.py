@@ -18,8 +18,6 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.facts import RelationReference
-from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.summary import Summary, summarise
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
@@ -169,6 +167,9 @@ def judge_on_graph(
     """
     if not any(each.kind.needs for each in measures):
         return judge(run, judgments)
+    from tiny_graph_rag.measures.facts import RelationReference
+    from tiny_graph_rag.measures.graph_facts import graph_facts
+
     facts = graph_facts(
         graph,
         run,

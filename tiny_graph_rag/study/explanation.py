@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.nearest import Near, NearestNames
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.distances import shortest_walks
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -27,6 +27,9 @@ from tiny_graph_rag.study.gold_seeds import GoldSeeds, gold_links, with_gold_see
 from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags
 from tiny_graph_rag.study.ties import Ties, ties
 from tiny_graph_rag.study.verdicts import Diagnosis, Limits, Step, Verdict, diagnose, waterfall
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.gold.nearest import Near
 
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
@@ -141,6 +144,8 @@ def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Nea
     )
     if not missing:
         return {}
+    from tiny_graph_rag.gold.nearest import NearestNames
+
     return NearestNames.of(graph.entities).of_all(list(missing)[:NEAREST_SOUGHT])
 
 

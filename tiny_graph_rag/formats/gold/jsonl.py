@@ -9,7 +9,6 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
-from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
 
@@ -105,6 +104,8 @@ def _whole(text: str, path: Path) -> list[Any] | None:
     """The questions of a file that is one list, or one object with `results`; None where it has lines."""
     start = text.lstrip()
     if start[:1] == "[":
+        from tiny_graph_rag.formats.tables import json_document
+
         document: Any = json_document(path, DatasetError)
     elif start[:1] == "{" and "\n" in start.strip():
         try:

@@ -35,6 +35,7 @@ from tiny_graph_rag.gold.agreement import Agreement
 from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
+from tiny_graph_rag.messages import catalogue, spoken
 
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
@@ -61,6 +62,7 @@ class CurationServer:
     gold_path: Path
     rows: dict[str, int]
     annotator: str = ""
+    language: str = field(default_factory=spoken)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     port: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -151,6 +153,8 @@ class CurationServer:
                 "draft": self.draft_path.name,
                 "gold": self.gold_path.name,
                 "annotator": self.annotator,
+                "language": self.language,
+                "words": dict(catalogue(self.language)),
                 "annotators": curation.annotators,
                 "lost": curation.lost,
                 "last": len(curation.journal.events),

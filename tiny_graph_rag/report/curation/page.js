@@ -23,6 +23,20 @@ function el(name, attributes = {}, ...children) {
 }
 const name = (text) => el("bdi", {}, text);
 
+// Words of the page in its reader's language: English as it stands here, others from the server.
+let words = {};
+const t = (text, values = {}) => (words[text] ?? text).replace(/\{(\w+)\}/g, (_, key) => values[key]);
+const NO_ANSWER = "the server does not answer";
+const failed = (error) => t(error.status ? error.message : NO_ANSWER);
+function translate() {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode.data.trim();
+    if (words[text]) texts.currentNode.data = texts.currentNode.data.replace(text, () => words[text]);
+  }
+  for (const each of document.querySelectorAll("[aria-label]")) each.setAttribute("aria-label", t(each.getAttribute("aria-label")));
+}
+
 async function ask(path, body) {
   const reply = await fetch(path, {
     method: body === undefined ? "GET" : "POST",
@@ -70,17 +84,19 @@ async function flush() {
         if (!queue.some((each) => each.question === now.id)) drawQuestion();
       }
       noteDone(event.question, view);
-      say(`saved, decision ${taken.n}`);
+      say(t("saved, decision {n}", { n: taken.n }));
     } catch (error) {
       if (error.status === undefined || error.status === 403 || error.status >= 500) {
-        const why = error.status === 403 ? "the server was started anew: open its new address, nothing is lost" : error.status ? error.message : "the server does not answer";
-        banner("server", `${queue.length} ${queue.length === 1 ? "decision waits" : "decisions wait"} to be saved: ${why}`);
+        const why = error.status === 403 ? t("the server was started anew: open its new address, nothing is lost") : failed(error);
+        const waiting = queue.length === 1 ? t("1 decision waits to be saved") : t("{n} decisions wait to be saved", { n: queue.length });
+        banner("server", `${waiting}: ${why}`);
         setTimeout(flush, POLL);
         break;
       }
       queue.shift();
       keep();
-      banner("refused", error.status === 409 ? `${error.message}; your text: “${event.query ?? event.note ?? (event.tags ?? []).join(", ")}”` : error.message);
+      const mine = event.query ?? event.note ?? (event.tags ?? []).join(", ");
+      banner("refused", error.status === 409 ? `${failed(error)}; ${t("your text: “{text}”", { text: mine })}` : failed(error));
       if (event.question === now.id) await load(now.id);
     }
   }
@@ -110,26 +126,26 @@ function drawList() {
   const done = now.questions.filter(isDone).length;
   $("progress").max = now.questions.length;
   $("progress").value = done;
-  $("progress-text").textContent = `${done} of ${now.questions.length} done`;
+  $("progress-text").textContent = t("{done} of {n} done", { done, n: now.questions.length });
   $("list").replaceChildren(...shown().map((row) => el("li", {}, el("button", {
     type: "button", "aria-current": String(row.id === now.id), onclick: () => open(row.id),
   }, name(row.query), el("span", { class: "state" }, [
-    isDone(row) ? "done" : row.judged[now.by] ? `${row.judged[now.by]} judged` : "open",
-    row.differs ? "differs" : "", row.like.length ? `like ${row.like.join(", ")}` : "", row.seedless ? "names no entity" : "",
+    isDone(row) ? t("done") : row.judged[now.by] ? t("{n} judged", { n: row.judged[now.by] }) : t("open"),
+    row.differs ? t("differs") : "", row.like.length ? t("like {ids}", { ids: row.like.join(", ") }) : "", row.seedless ? t("names no entity") : "",
   ].filter(Boolean).join(" · "))))));
   $("list").querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
 }
 function drawTags() {
   const known = [...new Set(now.questions.flatMap((row) => row.tags))].sort();
   const chosen = $("tag").value;
-  $("tag").replaceChildren(el("option", { value: "" }, "any"), ...known.map((tag) => el("option", { value: tag }, tag)));
+  $("tag").replaceChildren(el("option", { value: "" }, t("any")), ...known.map((tag) => el("option", { value: tag }, tag)));
   $("tag").value = known.includes(chosen) ? chosen : "";
 }
 function step(by) {
   const rows = shown();
   const at = rows.findIndex((row) => row.id === now.id);
   const next = rows[at + by];
-  if (next) open(next.id); else say(by > 0 ? "that was the last one here" : "that was the first one here");
+  if (next) open(next.id); else say(by > 0 ? t("that was the last one here") : t("that was the first one here"));
 }
 
 // One question.
@@ -146,7 +162,7 @@ async function load(id) {
   try {
     now.view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
   } catch (error) {
-    banner("server", error.status ? error.message : "the server does not answer");
+    banner("server", failed(error));
     return;
   }
   now.at = now.view.at;
@@ -162,12 +178,12 @@ function drawQuestion() {
   const view = now.view;
   $("question").hidden = false;
   $("nothing").hidden = true;
-  $("meta").textContent = [view.id, view.first ? `judge first: ${view.first}` : "", view.like.length ? `looks like ${view.like.join(", ")}` : "",
-    view.seeds.length ? `names ${view.seeds.join(", ")}` : "names no entity that the graph knows"].filter(Boolean).join(" · ");
+  $("meta").textContent = [view.id, view.first ? t("judge first: {n}", { n: view.first }) : "", view.like.length ? t("looks like {ids}", { ids: view.like.join(", ") }) : "",
+    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : t("names no entity that the graph knows")].filter(Boolean).join(" · ");
   $("context").replaceChildren(...view.context.map((turn) => el("li", {}, turn)));
   $("query").replaceChildren(name(view.query));
-  $("tags").textContent = view.tags.length ? `tags: ${view.tags.join(", ")}` : "";
-  $("note").textContent = view.note ? `note: ${view.note}` : "";
+  $("tags").textContent = view.tags.length ? `${t("tags")}: ${view.tags.join(", ")}` : "";
+  $("note").textContent = view.note ? `${t("note")}: ${view.note}` : "";
   $("candidates").replaceChildren(...view.candidates.map(candidate));
 }
 function candidate(each, place) {
@@ -179,18 +195,18 @@ function candidate(each, place) {
     id: `candidate-${place}`, tabindex: "-1", "aria-current": String(place === now.place), onclick: () => { now.place = place; current(); },
   },
   el("div", {}, el("span", { class: "name" }, name(each.name)), " ", el("span", { class: "soft" }, each.type)),
-  el("div", { class: "grades", role: "group", "aria-label": `grade of ${each.name}` }, GRADES.map((grade) => el("button", {
+  el("div", { class: "grades", role: "group", "aria-label": t("grade of {name}", { name: each.name }) }, GRADES.map((grade) => el("button", {
     type: "button", "data-grade": grade, "aria-pressed": String(mine === grade),
     onclick: (event) => { event.stopPropagation(); now.place = place; judge(grade); },
   }, String(grade)))),
   el("div", { class: "why" }, each.description ?? ""),
   el("div", { class: "why" },
     each.walk?.length ? el("div", {}, walk(each.walk)) : null,
-    each.words?.length ? el("div", {}, "words: ", el("b", {}, each.words.join(", "))) : null,
-    each.aliases?.length ? el("div", {}, `also: ${each.aliases.join(", ")}`) : null,
-    ranks ? el("div", {}, `ranked by ${ranks}`) : null,
-    given !== undefined ? el("div", {}, `came judged ${given}`) : null,
-    others.length ? el("div", { class: "others" }, `judged by ${others.join(", ")}`) : null));
+    each.words?.length ? el("div", {}, `${t("words")}: `, el("b", {}, each.words.join(", "))) : null,
+    each.aliases?.length ? el("div", {}, `${t("also")}: ${each.aliases.join(", ")}`) : null,
+    ranks ? el("div", {}, t("ranked by {ranks}", { ranks })) : null,
+    given !== undefined ? el("div", {}, t("came judged {grade}", { grade: given })) : null,
+    others.length ? el("div", { class: "others" }, t("judged by {names}", { names: others.join(", ") })) : null));
 }
 function walk(steps) {
   return [name(steps[0].from), ...steps.flatMap((one) => [one.forward ? ` —${one.relation}→ ` : ` ←${one.relation}— `, name(one.to)])];
@@ -221,24 +237,24 @@ function done(noAnswer = false) {
   const mine = Object.values(now.view.grades[now.by] ?? {});
   const came = Object.keys(now.view.given).length;
   if (!noAnswer && !mine.some((grade) => grade > 0) && !came) {
-    say(mine.length ? "nothing relevant judged: X says that the graph has no answer" : "nothing judged yet: N goes on without");
+    say(mine.length ? t("nothing relevant judged: X says that the graph has no answer") : t("nothing judged yet: N goes on without"));
     return;
   }
-  if (noAnswer && mine.some((grade) => grade > 0)) { say("you judged some relevant: undo that first"); return; }
+  if (noAnswer && mine.some((grade) => grade > 0)) { say(t("you judged some relevant: undo that first")); return; }
   decide({ what: "done", done: true, no_answer: noAnswer });
   now.view.done = { ...now.view.done, [now.by]: noAnswer };
   const row = now.questions.find((each) => each.id === now.id);
   const rows = shown(), at = rows.findIndex((each) => each.id === now.id);
   if (row) row.done = now.view.done;
   const next = rows.slice(at + 1).find((each) => !isDone(each)) ?? rows.find((each) => !isDone(each));
-  if (next) open(next.id); else { drawList(); say("all done here: write the gold set"); }
+  if (next) open(next.id); else { drawList(); say(t("all done here: write the gold set")); }
 }
 
 // Editing question, tags and note.
 
 function edit(what) {
   now.editing = what;
-  $("editing").textContent = { query: "the question", tags: "tags, with commas between", note: "note" }[what];
+  $("editing").textContent = { query: t("the question"), tags: t("tags, with commas between"), note: t("note") }[what];
   $("text").value = what === "tags" ? now.view.tags.join(", ") : now.view[what];
   $("editor").hidden = false;
   $("text").focus();
@@ -249,7 +265,7 @@ function cancel() {
 }
 function save() {
   const what = now.editing, text = $("text").value.trim();
-  if (what === "query" && !text) { say("a question can't be empty"); return; }
+  if (what === "query" && !text) { say(t("a question can't be empty")); return; }
   const value = what === "tags" ? [...new Set(text.split(",").map((tag) => tag.trim()).filter(Boolean))] : text;
   now.view[what] = value;
   decide({ what, [what]: value });
@@ -267,7 +283,7 @@ async function search() {
   try {
     const { found } = await ask(`/api/search?q=${encodeURIComponent(typed)}`);
     if (mine === asked) drawFound(found);
-  } catch (error) { if (mine === asked) say(error.status ? error.message : "the server does not answer"); }
+  } catch (error) { if (mine === asked) say(failed(error)); }
 }
 function drawFound(found) {
   now.found = found;
@@ -297,7 +313,7 @@ function add(place, grade) {
   drawQuestion();
   now.place = now.view.candidates.findIndex((one) => one.id === each.id);
   focusCandidate();
-  say(`${each.name} added as ${grade}`);
+  say(t("{name} added as {grade}", { name: each.name, grade }));
 }
 $("search").addEventListener("input", search);
 $("search").addEventListener("keydown", (event) => {
@@ -314,15 +330,15 @@ async function agreement() {
   const { by_tag, differing } = await ask("/api/agreement");
   const figure = (value) => (value === null ? "–" : value.toFixed(3));
   $("kappa").replaceChildren(by_tag.length ? el("table", {},
-    el("thead", {}, el("tr", {}, ["tag", "judged by both", "alike", "κ", "κ weighted"].map((each) => el("th", { scope: "col" }, each)))),
-    el("tbody", {}, by_tag.map((row) => el("tr", {}, [row.tag, row.judged, row.same, figure(row.kappa), figure(row.weighted)].map((each) => el("td", {}, String(each)))))))
-    : el("p", {}, "No entity has been judged by two annotators yet."));
+    el("thead", {}, el("tr", {}, [t("tag"), t("judged by both"), t("alike"), "κ", t("κ weighted")].map((each) => el("th", { scope: "col" }, each)))),
+    el("tbody", {}, by_tag.map((row) => el("tr", {}, [row.tag === "all" ? t("all") : row.tag, row.judged, row.same, figure(row.kappa), figure(row.weighted)].map((each) => el("td", {}, String(each)))))))
+    : el("p", {}, t("No entity has been judged by two annotators yet.")));
   $("differing").replaceChildren(...(differing.length ? differing.map((each) => el("li", {},
     el("span", {}, name(each.query), " ", el("b", {}, name(each.name)), " ", el("span", { class: "soft" }, Object.entries(each.grades).map(([by, grade]) => `${by}: ${grade}`).join(", "))),
-    el("span", { class: "grades", role: "group", "aria-label": `settle ${each.name}` }, GRADES.map((grade) => el("button", {
+    el("span", { class: "grades", role: "group", "aria-label": t("settle {name}", { name: each.name }) }, GRADES.map((grade) => el("button", {
       type: "button", "data-grade": grade, "aria-pressed": String(each.agreed === grade),
       onclick: async () => { decide({ by: "agreed", question: each.question, what: "judge", entity: each.entity, grade }); await flush(); await agreement(); },
-    }, String(grade)))))) : [el("li", {}, "Nowhere.")]));
+    }, String(grade)))))) : [el("li", {}, t("Nowhere."))]));
   if (!$("agreement").open) $("agreement").showModal();
 }
 
@@ -354,13 +370,14 @@ for (const button of document.querySelectorAll("[data-do]")) button.addEventList
 $("filter").addEventListener("change", () => { drawList(); const first = shown()[0]; if (first && !shown().some((row) => row.id === now.id)) open(first.id); });
 $("tag").addEventListener("change", drawList);
 $("show-help").addEventListener("click", () => $("help").showModal());
-$("show-agreement").addEventListener("click", () => agreement().catch((error) => say(error.message)));
+$("show-agreement").addEventListener("click", () => agreement().catch((error) => say(failed(error))));
 $("export").addEventListener("click", async () => {
   try {
     await flush();
     const { path, questions, left, unsettled } = await ask("/api/export", {});
-    say(path ? `${path}: ${questions} questions, ${left} left${unsettled ? `, ${unsettled} judgments differ` : ""}` : "no question is done yet");
-  } catch (error) { banner("server", error.status ? error.message : "the server does not answer"); }
+    const differ = unsettled ? `, ${t("{n} judgments differ", { n: unsettled })}` : "";
+    say(path ? `${path}: ${t("{n} questions, {left} left", { n: questions, left })}${differ}` : t("no question is done yet"));
+  } catch (error) { banner("server", failed(error)); }
 });
 window.addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });
 
@@ -368,12 +385,12 @@ async function poll() {
   try {
     const { last, events, draft_changed } = await ask(`/api/changes?since=${now.last}`);
     banner("server", queue.length ? banners.get("server") : "");
-    banner("draft", draft_changed ? "the draft on disk is another now: judgments go on and are kept; start `curate` again to see its new questions" : "");
+    banner("draft", draft_changed ? t("the draft on disk is another now: judgments go on and are kept; start `curate` again to see its new questions") : "");
     const foreign = events.filter((each) => each.by !== now.by);
     now.last = last;
     if (foreign.length) await refresh(foreign);
   } catch (error) {
-    banner("server", error.status === 403 ? "the server was started anew: open its new address" : error.status ? error.message : "the server does not answer; what you decide is kept in this window");
+    banner("server", error.status === 403 ? t("the server was started anew: open its new address") : error.status ? failed(error) : t("the server does not answer; what you decide is kept in this window"));
   }
   setTimeout(poll, POLL);
 }
@@ -389,7 +406,7 @@ async function refresh(events) {
     const held = document.activeElement?.closest("#candidates") !== null;
     drawQuestion();
     if (held) focusCandidate();
-    say(`${events.at(-1).by} judged here too`);
+    say(t("{name} judged here too", { name: events.at(-1).by }));
   }
 }
 async function who() {
@@ -409,15 +426,18 @@ async function begin() {
   try {
     now.meta = await ask("/api/questions");
   } catch (error) {
-    banner("server", error.status ? error.message : "the server does not answer");
+    banner("server", failed(error));
     return;
   }
+  words = now.meta.words;
+  document.documentElement.lang = now.meta.language;
+  translate();
   now.questions = now.meta.questions;
   now.last = now.meta.last;
   now.by = await who();
-  document.title = `Curate ${now.meta.draft}`;
+  document.title = `${t("Curate")} ${now.meta.draft}`;
   $("title").textContent = `${now.meta.draft} · ${now.by}`;
-  if (now.meta.lost.length) banner("lost", `judged, but no longer in the draft: ${now.meta.lost.slice(0, 5).join(", ")}; the journal keeps the judgments`);
+  if (now.meta.lost.length) banner("lost", t("judged, but no longer in the draft: {ids}; the journal keeps the judgments", { ids: now.meta.lost.slice(0, 5).join(", ") }));
   try { queue = JSON.parse(localStorage.getItem(storage()) ?? "[]"); } catch { queue = []; }
   drawTags();
   if (!now.questions.some((row) => !isDone(row))) $("filter").value = "all";

@@ -5,12 +5,12 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from operator import add
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from tiny_graph_rag.config.sections import COMPACT
@@ -24,6 +24,7 @@ from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
     references_json,
+    walks_cut,
 )
 from tiny_graph_rag.report.json.numbers import (
     Made,
@@ -37,6 +38,8 @@ from tiny_graph_rag.report.json.numbers import (
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
+    cut_json,
+    encoder,
     linked_json,
     numbers_json,
     ranked_json,
@@ -56,7 +59,7 @@ def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator
         "summary": _with_answers(summary(evaluation), evaluation),
     }
     yield opened(head("eval", made, **fields))
-    spelled = Spelled(evaluation.graph, msgspec.json.Encoder().encode)
+    spelled = Spelled(evaluation.graph, encoder(len(evaluation.examples)))
     yield b',\n  "results": ['
     for first in range(0, len(evaluation.examples), QUESTIONS_AT_ONCE):
         block = range(first, min(first + QUESTIONS_AT_ONCE, len(evaluation.examples)))
@@ -132,6 +135,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
+        **walks_cut(evaluation),
         **_own_summary(evaluation),
     }
 
@@ -186,7 +190,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
     """One object of `results`, without its answer."""
     spelled = spelled or Spelled(evaluation.graph)
     unanswered = replace(evaluation, answered=None)
-    found: dict[str, Any] = msgspec.json.decode(*questions_json(unanswered, range(row, row + 1), spelled))
+    found: dict[str, Any] = json.loads(*questions_json(unanswered, range(row, row + 1), spelled))
     return found
 
 
@@ -231,6 +235,7 @@ def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]
         "tags": list(example.tags),
         **({"group": example.group} if example.group is not None else {}),
         "linked": linked_json(evaluation.linked[row], spelled),
+        **cut_json(evaluation.run, row),
         **_own(evaluation, row),
     }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -19,13 +20,32 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.run import NO_STEP, Run
 
+MSGSPEC_FROM = 500  # questions
+
 K = TypeVar("K")
 T = TypeVar("T")
 
 
 def plain_json(value: Any) -> bytes:
-    """As msgspec writes it; for a question alone, which is not worth loading that for."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    """What msgspec writes, but for how exponents are spelled: 1e-07 for 1e-7."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+    except ValueError:  # a number that is not finite: null
+        return encoder(MSGSPEC_FROM)(value)
+
+
+def encoder(questions: int) -> Callable[[Any], bytes]:
+    """For a file of so many questions: loading msgspec takes longer than it saves on a few."""
+    if questions < MSGSPEC_FROM:
+        return plain_json
+    import msgspec
+
+    return msgspec.json.Encoder().encode
+
+
+def cut_json(run: Run, row: int) -> dict[str, Any]:
+    """`walks_cut` of a question whose walks a limit ended."""
+    return {"walks_cut": asdict(run.cuts[row])} if row in run.cuts else {}
 
 
 class Remembered(dict[K, T], Generic[K, T]):

@@ -114,6 +114,19 @@ function countWords(summary) {
   ].filter(Boolean);
 }
 
+// The other systems of the gold set beside this one: means, and the seconds that each took.
+function methodSection(data) {
+  const { methods } = data.extra;
+  if (!methods) return null;
+  return el("section", { "aria-labelledby": "methods" },
+    el("h2", { id: "methods" }, t("Method by method")),
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Method by method") },
+      el("table", { class: "by-tag" },
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, each)))),
+        el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
+    el("p", { class: "small" }, t("By the mean alone; the command compare says which differences are more than chance.")));
+}
+
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
 function lossSection(data, state) {
   const { summary } = data.head;
@@ -121,7 +134,7 @@ function lossSection(data, state) {
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
-    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag ? null : goldSteps(summary), state.tag, summary.k) : "");
+    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag || !data.extra.goldSteps.length ? null : data.extra.goldSteps, state.tag, summary.k) : "");
   };
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
@@ -145,9 +158,12 @@ function ticked(text) {
   return text.split("`").map((part, at) => (at % 2 ? el("code", {}, part) : part)).filter((part) => part !== "");
 }
 
-// What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
-function lossNotes({ linking, hop_tags: hops, ties }) {
+// What the waterfall does not show: walks that a limit ended, linking apart from expansion, hop tags that are not true, ties at rank k.
+function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   const notes = [];
+  for (const [limit, each] of Object.entries(ended?.limits ?? {})) {
+    notes.push(t("Walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
+  }
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
   for (const [tag, each] of Object.entries(hops ?? {})) {
     if (each.differ) notes.push(t("Tag {tag}: in {n} of {all} questions the farthest reference lies elsewhere.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
@@ -160,11 +176,6 @@ function lossNotes({ linking, hop_tags: hops, ties }) {
       : t("Ties at rank {k} in {share} % of the questions; another order of equals would move no mean by as much as .001.", found));
   }
   return notes;
-}
-
-// From the gold set's own seeds, where enough questions name theirs for a column beside all of them.
-function goldSteps({ waterfall_gold_seeds: steps, linking, scored }) {
-  return steps && linking && 2 * linking.questions >= scored ? steps : null;
 }
 
 function waterfallTable(steps, gold, tag, k) {

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.report.plain import speed_figure
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
 
@@ -78,13 +79,8 @@ def _speeds(found: Comparison) -> Table:
     for name in names:
         table.add_column(SPEED_WORDS.get(name, name), justify="right")
     for system in found.systems:
-        figures = [system.speed.get(name, math.nan) for name in names]
-        table.add_row(escape(system.name), *map(_figure, figures))
+        table.add_row(escape(system.name), *(speed_figure(system.speed.get(name)) for name in names))
     return table
-
-
-def _figure(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _table(title: str, rows: Rows) -> Table:

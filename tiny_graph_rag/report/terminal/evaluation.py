@@ -9,8 +9,9 @@ import numpy as np
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, one_line
+from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, worst_by
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import recommendations
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.verdicts import Step
 
 
-GOLD_SHARE = 0.5  # of the scored questions that must name their seeds for a column beside all questions
 WORST_SHOWN = 5  # questions; the page lists them all
 REFERENCES_SHOWN = 3  # missed ones of a question
 BAR = 18  # characters of a full bar: the whole table fits into a hundred columns
@@ -49,6 +49,17 @@ def print_evaluation(
 ) -> None:
     """The summary, then what explains it. command_for: id of a question → the command that shows it."""
     print_summary(evaluation.summary, console)
+    for limit, each in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
+        console.print(
+            t(
+                "walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} "
+                "({most})",
+                n=f"{each['questions']:,}",
+                hops=", ".join(each["hops"]),
+                limit=f"running.{limit}",
+                most=f"{each['most']:,}",
+            )
+        )
     _print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console, command_for)
     hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
@@ -63,7 +74,7 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         return
     gold = found.gold_seeds
     scored = len(distinct(found.diagnosis.questions)[0])
-    beside = gold if gold and gold.questions >= GOLD_SHARE * scored else None
+    beside = gold if gold and gold_beside(gold.questions, scored) else None
     console.print(
         waterfall_table(
             found.waterfall,
@@ -142,15 +153,15 @@ def waterfall_table(
         kept, before = round(BAR * step.recall), round(BAR * (step.recall + step.loss))
         bar = "█" * kept + "░" * (before - kept)
         other = [shown(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
-        lost = f"−{100 * step.loss:.1f}" if step.loss > 0 else "0"
-        table.add_row(name, lost, shown(step.recall), bar, *other, t(MEANING[step.name]))
+        cells = (name, points_lost(step.loss), shown(step.recall), bar, *other, t(MEANING[step.name]))
+        table.add_row(*cells)
     return table
 
 
 def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
     """How many questions score 0, and the worst of each kind of loss, by nDCG (else the first measure)."""
-    measures = list(evaluation.scores)
-    measure = next((each for each in measures if str(each).startswith("ndcg")), measures[0])
+    by_name = {str(each): each for each in evaluation.scores}
+    measure = by_name[worst_by(list(by_name))]
     values = evaluation.scores[measure]
     worst = _spread_over_losses(evaluation, measure)[:WORST_SHOWN]
     if not worst:

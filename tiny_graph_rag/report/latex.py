@@ -1,0 +1,83 @@
+r"""LaTeX: the tables of the Markdown report, to be taken into a paper with \input.
+
+They want booktabs and adjustbox; names in Hangul want XeLaTeX or LuaLaTeX with kotex.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.report.views import LONGEST, Block, Heading, Numbered, Paragraph, View, blocks
+
+SECTIONS = ("section", "subsection", "subsubsection")
+PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"
+_MEAN = re.compile(r"(?P<mean>[\d.−]+) \((?P<ends>[^()]+)\)(?P<mark> \?)?")  # its interval goes below it
+_SPECIAL = str.maketrans(
+    {each: f"\\{each}" for each in "&%$#_{}"}
+    | {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        '"': r"\textquotedbl{}",
+        "[": "{[}",  # after \\ and \item an option would begin here
+        "]": "{]}",
+        "`": "{`}",
+        "-": "{-}",  # two of an option would become a dash
+        "−": "$-$",
+        "–": "--",
+        "·": r"\textperiodcentered{}",
+        "…": r"\ldots{}",
+        "→": r"$\rightarrow$",
+    }
+)
+
+
+@report("tex", "tables for a paper, method by method where several")
+def latex_file(documents: Sequence[Document]) -> Files:
+    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
+    lines = [PREAMBLE, "", *(line for block in blocks(documents) for line in (*_lines(block), ""))]
+    yield f"{name}.tex", ("\n".join(lines).rstrip() + "\n").encode()
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Heading(text, level):
+            yield f"\\{SECTIONS[level - 1]}*{{{_text(text)}}}"
+        case Paragraph(text, strong):
+            yield f"\\noindent\\textbf{{{_text(text)}}}" if strong else f"\\noindent {_text(text)}"
+        case Numbered(items):
+            yield r"\begin{enumerate}"
+            for each in items:
+                yield f"  \\item {_text(each)}"
+            yield r"\end{enumerate}"
+        case View(head, rows, words):
+            columns = "".join("l" if at in words else "r" for at in range(len(head)))
+            yield r"\begin{center}\begin{adjustbox}{max width=\textwidth}"
+            yield f"\\begin{{tabular}}{{{columns}}}"
+            yield r"  \toprule"
+            yield f"  {' & '.join(map(_text, head))} \\\\"
+            yield r"  \midrule"
+            for row in rows:
+                yield f"  {' & '.join(map(_cell, row))} \\\\"
+            yield r"  \bottomrule"
+            yield r"\end{tabular}"
+            yield r"\end{adjustbox}\end{center}"
+
+
+def _cell(text: str) -> str:
+    found = _MEAN.fullmatch(text)
+    if found is None:
+        return _text(text)
+    mean, ends = _text(found["mean"]), _text(found["ends"] + (found["mark"] or ""))
+    return f"\\shortstack[r]{{{mean}\\\\{{\\scriptsize {ends}}}}}"
+
+
+def _text(text: str) -> str:
+    return one_line(text, LONGEST).translate(_SPECIAL)

@@ -1,0 +1,387 @@
+"""What reports say, before anybody renders it: documents become headings, paragraphs and tables once.
+
+Cells and paragraphs are words as a reader sees them, rounded but not escaped. Markdown and LaTeX render all,
+the page the table of systems; the terminal, which shows a run before it is a document, shares `plain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tiny_graph_rag.config.settings import changed_settings
+from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plain import (
+    gold_beside,
+    one_line,
+    points_lost,
+    speed_figure,
+    three,
+    verdict_words,
+    worst_by,
+)
+from tiny_graph_rag.study.gates import SPEEDS, speeds
+
+Json = dict[str, Any]
+
+WORST_SHOWN = 10
+SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
+COMPARED = (
+    "system",
+    "mean (95 % interval)",
+    "difference",
+    "95 % interval",
+    "p (Holm)",
+    "won / tied / lost",
+    "n",
+)
+LONGEST = 900  # characters of a paragraph
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """level: 1 for the title of a report."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """Paragraphs with numbers before them."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
+    figures stand to the right."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    words: tuple[int, ...] = (0,)
+
+
+Block = Heading | Paragraph | Numbered | View
+
+
+def blocks(documents: Sequence[Document]) -> Iterator[Block]:
+    """One report of all documents: results method by method where there are several, each of them, then the
+    sweeps and comparisons."""
+    results = [each for each in documents if each.has_questions]
+    if len(results) > 1:
+        yield from _methods(results)
+    for each in results:
+        yield from _result(each, level=2 if len(results) > 1 else 1)
+    for each in documents:
+        if each.kind == "sweep":
+            yield from _sweep(each.content)
+        if each.kind == "comparison":
+            yield from _comparison(each.content)
+
+
+def _methods(results: Sequence[Document]) -> Iterator[Block]:
+    summaries = {each.name: each.content["summary"] for each in results}
+    yield Heading("Method by method", 1)
+    yield methods(summaries)
+    if len({each.content["dataset"]["sha256"] for each in results}) > 1:
+        yield Paragraph("These results come from different gold sets: their means can't be compared.")
+        return
+    yield Heading("Best per slice", 2)
+    yield _best_per_slice(summaries)
+    yield Paragraph("By the mean alone; the command compare says which differences are more than chance.")
+
+
+def methods(summaries: Mapping[str, Json]) -> View:
+    """All results side by side. summaries: name of the results → their summary."""
+    measures = _shared_measures(summaries)
+    took = [
+        speeds(each.get("latency") or {}, each.get("questions_per_second")) for each in summaries.values()
+    ]
+    names = _known_speeds(took)
+    rows = [
+        (one_line(name), *_cells(summary, measures), *(speed_figure(mine.get(name)) for name in names))
+        for (name, summary), mine in zip(summaries.items(), took, strict=True)
+    ]
+    return View(("results", *measures, *names), tuple(rows))
+
+
+def _best_per_slice(summaries: Mapping[str, Json]) -> View:
+    measures = _shared_measures(summaries)
+    tags = dict.fromkeys(tag for each in summaries.values() for tag in each.get("by_tag", {}))
+    slices = [("all", list(summaries.values()))]
+    slices += [(tag, [each["by_tag"].get(tag) for each in summaries.values()]) for tag in tags]
+    rows = [
+        (one_line(tag), *(_best(list(summaries), parts, each) for each in measures)) for tag, parts in slices
+    ]
+    return View(("slice", *measures), tuple(rows))
+
+
+def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
+    first, *others = (each["measures"] for each in summaries.values())
+    return [measure for measure in first if all(measure in other for other in others)]
+
+
+def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> str:
+    means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
+    top = max((each for each in means if each is not None), default=None)
+    if top is None:
+        return "–"
+    winners = [name for name, mean in zip(names, means, strict=True) if mean == top]
+    named = "all equal" if len(winners) == len(names) else ", ".join(map(one_line, winners))
+    return f"{named} {three(top)}"
+
+
+def _known_speeds(took: Iterable[Mapping[str, float]]) -> list[str]:
+    took = list(took)
+    return [name for name in SPEEDS if any(name in each for each in took)]
+
+
+def _mean_cells(mean: Json) -> tuple[str, str, str]:
+    """Mean, interval and n; a ? where the interval is not to be relied on."""
+    low, high = mean.get("low"), mean.get("high")
+    unsure = " ?" if mean.get("reliable") is False and mean["n"] else ""
+    interval = "–" if low is None else f"{three(low)} – {three(high)}{unsure}"
+    return three(mean["mean"]), interval, f"{mean['n']:,}"
+
+
+def _cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
+    """Of each measure the mean with its interval, in one cell."""
+    for each in measures:
+        value, interval, _ = _mean_cells(part["measures"].get(each) or {"mean": None, "n": 0})
+        unsure = " ?" if interval.endswith(" ?") else ""
+        yield value if interval == "–" else f"{value} ({interval.removesuffix(' ?')}){unsure}"
+
+
+def _result(document: Document, level: int) -> Iterator[Block]:
+    content, summary = document.content, document.content["summary"]
+    measures = list(summary["measures"])
+    yield Heading(one_line(content["dataset"]["name"] if level == 1 else document.name), level)
+    yield Paragraph(_facts(content))
+    yield from _made(content)
+    rows = [(each, *_mean_cells(mean)) for each, mean in summary["measures"].items()]
+    yield View(("measure", "mean", "95 % interval", "n"), tuple(rows))
+    yield from _counts(summary)
+    yield from _answers(summary, level + 1)
+    for title, tags in _slices(summary.get("by_tag", {})).items():
+        yield Heading(title, level + 1)
+        slices = [(label, str(part["questions"]), *_cells(part, measures)) for label, part in tags]
+        yield View((title.removeprefix("By "), "questions", *measures), tuple(slices))
+    yield from _waterfall(summary, level + 1)
+    yield from _verdicts(summary, level + 1)
+    advice = summary.get("recommendations") or []
+    if advice:
+        yield Heading("What the numbers recommend", level + 1)
+        yield Numbered(tuple(one_line(each["text"], 600) for each in advice))
+    yield from _worst(content, level + 1)
+
+
+def _made(content: Json) -> Iterator[Block]:
+    """When and by which command a file was made, and the settings that are not the default."""
+    made = content.get("made") or {}
+    when = f"Made {one_line(str(made['at']))}" if made.get("at") else ""
+    how = f"by {one_line(str(made['command']), 600)}" if made.get("command") else ""
+    if when or how:
+        yield Paragraph(" ".join(part for part in (when, how) if part))
+    foreign = content["kind"] == "score"  # a foreign run was not made by these settings
+    settings = {} if foreign else changed_settings(content.get("config") or {})
+    if settings:
+        listed = "; ".join(f"{name} = {value}" for name, value in settings.items())
+        yield Paragraph(f"Settings that are not the default: {one_line(listed, LONGEST)}")
+
+
+def _facts(content: Json) -> str:
+    asked = content["config"].get("retrieval", {}) if content["kind"] == "eval" else {}
+    run, graph = content.get("run") or {}, content.get("graph") or {}
+    parts = [
+        f"graph {one_line(graph['name'])}" if graph.get("name") else "",
+        f"run {one_line(run['name'])}" if run.get("name") else "",
+        f"{content['summary']['questions']:,} questions",
+        f"{asked['retriever']}, {asked['hops']} hops" if {"retriever", "hops"} <= asked.keys() else "",
+        f"k = {content['summary']['k']}",
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def _answers(summary: Json, level: int) -> Iterator[Block]:
+    scores = (summary.get("answers") or {}).get("scores") or {}
+    if scores:
+        yield Heading("Answers", level)
+        rows = [
+            (name.replace("_", " "), *_mean_cells(mean), f"{mean['failed']:,}" if mean.get("failed") else "")
+            for name, mean in scores.items()
+        ]
+        head = ("score", "mean", "95 % interval", "n", "failed verdicts (worst value)")
+        yield View(head, tuple(rows))
+
+
+def _without_gold(summary: Json) -> str:
+    empty = summary.get("rightly_empty")
+    if empty is None:
+        return "without a reference"
+    wrong = summary["without_gold"] - empty
+    return f"without a reference ({empty:,} rightly left empty, {wrong:,} answered with entities)"
+
+
+def _counts(summary: Json) -> Iterator[Block]:
+    missed = summary["nothing_retrieved"] - summary.get("rightly_empty", 0)
+    notes = [
+        (summary["without_gold"], _without_gold(summary)),
+        (missed, "with a reference retrieved nothing"),
+        (summary["failed"], "failed (score 0)"),
+    ]
+    told = [f"{number:,} {what}" for number, what in notes if number]
+    spent, cost = summary["total_token_usage"], summary["estimated_cost_usd"]
+    if spent:
+        told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
+    if told:
+        yield Paragraph(f"Of {summary['questions']:,} questions: {', '.join(told)}.")
+    for limit, each in (summary.get("walks_cut") or {}).get("limits", {}).items():
+        yield Paragraph(
+            f"Walks ended early in {each['questions']:,} questions, after {', '.join(each['hops'])} hops: "
+            f"the next would go beyond running.{limit} ({each['most']:,})."
+        )
+
+
+def _slices(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:
+    """Tags by what they say: `difficulty:hard` is a row of "By difficulty", a plain tag one of "By tag"."""
+    found: dict[str, list[tuple[str, Json]]] = {}
+    for tag, part in sorted(by_tag.items(), key=lambda each: (-each[1]["questions"], each[0])):
+        kind, mark, value = tag.partition(":")
+        known = bool(mark) and kind in SLICE_TITLES
+        title = SLICE_TITLES[kind] if known else "By tag"
+        found.setdefault(title, []).append((one_line(value if known else tag), part))
+    order = [*SLICE_TITLES.values(), "By tag"]
+    return dict(sorted(found.items(), key=lambda each: order.index(each[0])))
+
+
+def gold_steps(summary: Json) -> list[Json]:
+    """The waterfall from the gold set's own seeds, where it may stand beside all questions."""
+    named = (summary.get("linking") or {}).get("questions", 0)
+    steps: list[Json] = summary.get("waterfall_gold_seeds") or []
+    return steps if gold_beside(named, summary["scored"]) else []
+
+
+def _waterfall(summary: Json, level: int) -> Iterator[Block]:
+    steps = summary.get("waterfall") or []
+    if not steps:
+        return
+    gold = {each["step"]: each["recall"] for each in gold_steps(summary)}
+    rows = [
+        (
+            each["step"],
+            three(each["recall"]),
+            points_lost(each["loss"]),
+            *((three(gold.get(each["step"])),) if gold else ()),
+        )
+        for each in steps
+    ]
+    beside = (f"from gold seeds (n {summary['linking']['questions']:,})",) if gold else ()
+    yield Heading("Where recall is lost", level)
+    yield View(("step", "recall", "points lost", *beside), tuple(rows))
+
+
+def _verdicts(summary: Json, level: int) -> Iterator[Block]:
+    found = {each: number for each, number in (summary.get("verdicts") or {}).items() if number}
+    total = sum(found.values())
+    if not total:
+        return
+    rows = [
+        (each.replace("_", " "), f"{number:,}", f"{100 * number / total:.0f} %")
+        for each, number in found.items()
+    ]
+    yield Heading("What became of the references", level)
+    yield View(("verdict", "references", "share"), tuple(rows))
+
+
+def _worst(content: Json, level: int) -> Iterator[Block]:
+    """Lowest first, none at 1, file order among equals."""
+    measure = worst_by(list(content["summary"]["measures"]))
+    scored = [each for each in content["results"] if each["metrics"].get(measure) is not None]
+    short = [each for each in scored if each["metrics"][measure] < 1]
+    worst = sorted(short, key=lambda each: each["metrics"][measure])[:WORST_SHOWN]
+    if not worst:
+        return
+    rows = [
+        (
+            one_line(each["id"], 40),
+            one_line(each["query"] or "–", 80),
+            three(each["metrics"][measure]),
+            one_line(verdict_words(each)),
+        )
+        for each in worst
+    ]
+    yield Heading("Worst questions", level)
+    yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
+
+
+def _sweep(content: Json) -> Iterator[Block]:
+    settings = content["settings"]
+    measures = list(dict.fromkeys(each for setting in settings for each in setting["measures"]))
+    rows = [
+        (
+            str(each["system"]),
+            str(each["hops"]),
+            str(each["top_k"]),
+            *_cells(each, measures),
+            three(each.get("oracle_recall")),
+        )
+        for each in settings
+    ]
+    yield Heading("By hops", 2)
+    yield View(("system", "hops", "k", *measures, "oracle recall"), tuple(rows))
+    overall = (content.get("recommended") or {}).get("overall")
+    if overall and overall.get("reason"):
+        yield Paragraph(f"Recommended: {one_line(str(overall['reason']), 600)}")
+
+
+def _comparison(content: Json) -> Iterator[Block]:
+    systems = content["systems"]
+    yield Heading("Compared", 2)
+    for each in content.get("verdicts", ()):
+        yield Paragraph(one_line(each, 400), strong=True)
+    differs = [
+        (one_line(setting), *(one_line(str(value)) for value in values))
+        for setting, values in content.get("differs", {}).items()
+    ]
+    if differs:
+        yield View(("differs", *(one_line(each["name"]) for each in systems)), tuple(differs))
+    yield from _speeds({each["name"]: each.get("speed") or {} for each in systems})
+    for measure, rows in content["measures"].items():
+        yield Paragraph(measure, strong=True)
+        yield View(COMPARED, tuple(map(_compared, rows)))
+
+
+def _speeds(took: Mapping[str, Mapping[str, float]]) -> Iterator[View]:
+    """took: name of a system → its figures of SPEEDS, as far as it has them."""
+    names = _known_speeds(took.values())
+    rows = [
+        (one_line(system), *(speed_figure(mine.get(name)) for name in names)) for system, mine in took.items()
+    ]
+    if names:
+        yield View(("system", *names), tuple(rows))
+
+
+def _compared(row: Json) -> tuple[str, ...]:
+    mean = f"{three(row['mean'])} ({three(row['mean_low'])} – {three(row['mean_high'])})"
+    system, n = one_line(row["system"]), f"{row['n']:,}"
+    if row.get("wins") is None:
+        return (system, mean, "baseline", "", "", "", n)
+    unsure = " ?" if row.get("reliable") is False else ""
+    return (
+        system,
+        mean,
+        three(row["difference"]),
+        f"{three(row['low'])} – {three(row['high'])}{unsure}",
+        three(row.get("p_holm")),
+        f"{row['wins']} / {row['ties']} / {row['losses']}",
+        n,
+    )
