@@ -17,9 +17,11 @@ import sys
 from pathlib import Path
 
 LOAD = (
-    "import resource, sys, time; from pathlib import Path; from tiny_graph_rag.formats.graphs import read_graph;"
+    "import resource, sys, time; from pathlib import Path;"
+    "from tiny_graph_rag.formats.graphs import read_graph;"
     "started, used = time.perf_counter(), time.process_time(); graph = read_graph(Path(sys.argv[1]));"
-    "print(time.perf_counter() - started, time.process_time() - used, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+    "print(time.perf_counter() - started, time.process_time() - used, peak)"
 )
 TARGETS = {
     "KG JSON": "graph-KG.json",
