@@ -79,7 +79,7 @@ class BfsRetriever(Retriever):
         self.reader.prepare(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
-        threads = self.threads
+        threads, self.evidence.fast = self.threads, fast
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
             walker = self._walker(0, fast)
             return self._run([self._ranked(walker, question) for question in questions])
