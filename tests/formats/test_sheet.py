@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import Result
 
+from tests.conftest import write_kg
 from tiny_graph_rag.errors import DatasetError, InputError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
@@ -101,6 +104,17 @@ def test_score_reads_a_sheet_and_still_takes_judgments_for_judgments(tmp_path: P
     found = read_gold(sheet(tmp_path / "a", "question,references,tags", "Who?,Bob; Cid,x"))
     assert (found.format, found.questions[0].grades) == ("sheet", {"Bob": 1, "Cid": 1})
     assert read_gold(sheet(tmp_path / "b", "query_id,doc_id,score", "Q1,d1,1")).format == "table"
+
+
+def test_missing_names_of_a_sheet_are_proposed_as_lines(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["Bertram", "Ann"], [("Ann", "KNOWS", "Bertram")])
+    sheet(own_folder / "data/eval/a.csv", "question,references,tags", "Whom does Ann know?,Bertramm,x")
+    told = run_cli("validate", "--dataset", "a.csv", "-g", "a-KG.json", "--fix-suggestions", "fixed.jsonl")
+    assert "1 of 1 missing names renamed" in told.stdout
+    (fixed,) = read_eval_set(own_folder / "fixed.jsonl")
+    assert (fixed.reference_entities, fixed.tags) == (("Bertram",), ("x",))
 
 
 def test_questions_without_references_are_read_for_a_draft(tmp_path: Path) -> None:

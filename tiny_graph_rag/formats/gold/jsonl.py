@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -87,12 +88,10 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
 def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
     """Number, place and document of each question: one a line or row, or in one list, or under `results`."""
     text = decode_utf8(read_bytes(path), path)
-    if text.lstrip()[:1] not in ("{", "["):
-        from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
-
-        if reads_as_sheet(path):
-            yield from sheet_rows(path)
-            return
+    sheet = _as_sheet(path, text)
+    if sheet is not None:
+        yield from sheet
+        return
     whole = _whole(text, path)
     if whole is not None:
         for number, row in enumerate(whole, start=1):
@@ -106,6 +105,23 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
             yield number, f"{path.name}:{number}", parse_json(line)
         except NotJsonError as error:
             problems.append(error.at(path, number))
+
+
+def as_lines(path: Path) -> Iterator[str]:
+    """The file line by line as it stands; a sheet as the lines that it would be."""
+    text = decode_utf8(read_bytes(path), path)
+    sheet = _as_sheet(path, text)
+    yield from (
+        lines_of(text) if sheet is None else (json.dumps(row, ensure_ascii=False) for _, _, row in sheet)
+    )
+
+
+def _as_sheet(path: Path, text: str) -> Iterator[tuple[int, str, Any]] | None:
+    if text.lstrip()[:1] in ("{", "["):
+        return None
+    from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
+
+    return sheet_rows(path) if reads_as_sheet(path) else None
 
 
 def _whole(text: str, path: Path) -> list[Any] | None:
