@@ -141,7 +141,7 @@ def _asked(
     session: Session, graph: Graph, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_json, ranked_json
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
@@ -155,6 +155,7 @@ def _asked(
         "query": question,
         "linked": linked_json(asked.linked, spelled),
         "tried": asked.linked.tried,
+        **cut_json(asked.run, 0),
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
         "references": [],
     }

@@ -157,10 +157,16 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done; changes no figure, so results files don't record it."""
+    """How the work is done: not in results files, which say what max_steps or max_states cut."""
 
     threads: int = setting(0, "threads for large gold sets; 0 is one for each core", low=0)
     compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up")
+    max_steps: int = setting(
+        50_000_000, "relations that one question's walks look at; hops beyond are left out; 0: any", low=0
+    )
+    max_states: int = setting(
+        4_000_000, "ways that one question's walks keep, 300 bytes each; the same; 0: any", low=0
+    )
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")
     largest_unpacked: float = setting(

@@ -79,7 +79,7 @@ class BfsRetriever(Retriever):
         self.reader.prepare(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
-        threads = self.threads
+        threads, self.evidence.fast = self.threads, fast
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
             walker = self._walker(0, fast)
             return self._run([self._ranked(walker, question) for question in questions])
@@ -147,6 +147,8 @@ class BfsRetriever(Retriever):
                     depth=min(self.settings.depth, len(self.graph)),  # room is made for each
                     exclude_seeds=self.settings.exclude_seeds,
                     fast=fast,
+                    most_steps=self.running.max_steps,
+                    most_states=self.running.max_states,
                 )
             )
         return walkers[each]
@@ -188,7 +190,7 @@ class BfsRetriever(Retriever):
         walks[walked] = ranked.walks[rows]
         behind = np.where(walked, hops, LAST_HOP)
         order = np.lexsort((self.graph.name_rank[found.entities], behind, keys))[: self.settings.depth]
-        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order])
+        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order], ranked.cut)
 
     def _run(self, ranked: Sequence[Ranked]) -> Run:
         if not ranked:
@@ -200,6 +202,7 @@ class BfsRetriever(Retriever):
             scores,
             np.concatenate([each.hops for each in ranked]),
             np.concatenate([each.walks for each in ranked]),
+            {row: each.cut for row, each in enumerate(ranked) if each.cut is not None},
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 

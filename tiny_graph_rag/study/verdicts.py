@@ -222,7 +222,9 @@ class _Places:
         length = np.diff(run.offsets)
         if limits.walks:
             apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed for its text alone
-            ends, hops[apart] = _where_walks_end(graph, linked, question[apart], entity[apart], limits, free)
+            ends, hops[apart] = _where_walks_end(
+                graph, linked, question[apart], entity[apart], limits, free, run
+            )
             verdicts[apart] = np.where(listed[apart], Verdict.RANKED_BELOW_K, ends)
         else:
             at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
@@ -257,6 +259,7 @@ def _where_walks_end(
     entity: NDArray[np.int64],
     limits: Limits,
     distances: FreeHops,
+    run: Run,
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Verdict and hops of pairs that are not in the list of a retriever that walks."""
     free = distances.of(linked, question, entity)
@@ -264,7 +267,10 @@ def _where_walks_end(
     if limits.passable is not None:
         wanted = (question, entity)
         hops = hops_between(graph.adjacency, seed_columns(linked), wanted, limits.passable, limits.onward)
-    most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
+    most = np.full(len(linked), np.iinfo(np.int32).max if limits.hops is None else limits.hops)
+    for row, cut in run.cuts.items():
+        most[row] = min(cut.hops, most[row])
+    most = most[question]
     beyond = hops > most
     kept_out = hops == NOT_REACHED
     if limits.passable is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,20 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
             for each in recommendations(found, trials)
         ],
     }
+
+
+def walks_cut(evaluation: Evaluation) -> dict[str, Any]:
+    """`walks_cut` of a summary, where a limit ended the walks of any question; hops: walked → questions."""
+    limits: dict[str, dict[str, Any]] = {}
+    for limit in sorted({each.limit for each in evaluation.run.cuts.values()}):
+        cuts = [each for each in evaluation.run.cuts.values() if each.limit == limit]
+        hops = Counter(each.hops for each in cuts)
+        limits[limit] = {
+            "most": cuts[0].most,
+            "questions": len(cuts),
+            "hops": {str(each): hops[each] for each in sorted(hops)},
+        }
+    return {"walks_cut": {"questions": len(evaluation.run.cuts), "limits": limits}} if limits else {}
 
 
 def references_json(

@@ -9,6 +9,7 @@ import numpy as np
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, worst_by
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
@@ -48,6 +49,17 @@ def print_evaluation(
 ) -> None:
     """The summary, then what explains it. command_for: id of a question → the command that shows it."""
     print_summary(evaluation.summary, console)
+    for limit, each in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
+        console.print(
+            t(
+                "walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} "
+                "({most})",
+                n=f"{each['questions']:,}",
+                hops=", ".join(each["hops"]),
+                limit=f"running.{limit}",
+                most=f"{each['most']:,}",
+            )
+        )
     _print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console, command_for)
     hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)

@@ -80,6 +80,11 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     table = Table()
     for column in ("rank", "entity", "score", "hop", "walk"):
         table.add_column(column, justify="left" if column in ("entity", "walk") else "right")
+    if cut := found.get("walks_cut"):
+        most = f"{cut['most']:,}"
+        console.print(
+            f"walks ended after {cut['hops']} hops: the next would go beyond running.{cut['limit']} ({most})"
+        )
     wanted = {entity for each in found["references"] for entity in each["entity_ids"]}
     for rank, each in enumerate(found["ranked"][:shown], start=1):
         hit = each["id"] in wanted
