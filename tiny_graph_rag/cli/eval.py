@@ -197,7 +197,7 @@ def evaluate_command(
         shown = (lambda done: None) if own else progress
         evaluation = evaluate(knowledge, examples, config, computed, shown, maker, maker_of_retrievers)
     if saved is not None:
-        known = knowledge.entities
+        known = evaluation.graph.entities  # with what only the retriever knows
         questions = [each.id for each in examples]
         write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
     evaluation = replace(evaluation, trials=trials(evaluation))

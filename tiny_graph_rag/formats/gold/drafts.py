@@ -250,7 +250,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
                     row.get("no_seed") is True,
                 )
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise DatasetError(
                 f"{path.name}:{example.line}: the candidates of {example.id!r} are not as `recommend` writes "
                 f"them ({error}); run it again"
