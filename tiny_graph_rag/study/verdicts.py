@@ -95,8 +95,10 @@ class Diagnosis:
     @property
     def beyond_hops(self) -> NDArray[np.bool_]:
         """(items,) missed and farther than the hops: not returned, or ranked below k by their text alone."""
-        by_text = (self.verdicts == Verdict.RANKED_BELOW_K) & (self.limits.hops is not None)
-        return (self.verdicts == Verdict.BEYOND_HOPS) | (by_text & (self.hops > (self.limits.hops or 0)))
+        lost = self.verdicts == Verdict.BEYOND_HOPS
+        if self.limits.hops is not None:
+            lost |= (self.verdicts == Verdict.RANKED_BELOW_K) & (self.hops > self.limits.hops)
+        return np.asarray(lost, dtype=np.bool_)
 
 
 def diagnose(
