@@ -26,7 +26,7 @@ REMEDY = {
     "in graph": "There the gold set names what the graph lacks. `validate --fix-suggestions` proposes names "
     "that it has; add aliases, or the entities themselves.",
     "reachable": "There questions link to nothing, or to another component. Add the words that people use as "
-    "aliases, or try another --linker.",
+    "aliases; a --retriever that reads texts (bm25) needs no link.",
     "past filters": "There filter options keep references out; loosen them.",
     "within hops": "There references lie farther than --hops.",
     "within depth": "There references were reached but not returned; raise --depth.",
@@ -69,6 +69,10 @@ TRIED_IN_VAIN = (
     "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
     "{before} to {after}."
 )
+UNTRIED = (
+    "`{flag}` could not be tried on the questions that link to nothing ({losers}): it needs the extra "
+    "`{extra}`. `uv sync --extra {extra}` installs it."
+)
 TRIED_FOR_OTHERS = (
     "`{flag}` does not help the questions that lose references here ({n}), but lifts {measure} of all "
     "questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
@@ -86,6 +90,7 @@ class Trial:
     losers: questions that lose references to it. questions: that were asked again, the losers among them.
     before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
     the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
+    needs: the extra without which it could not be tried, "" where it was.
     """
 
     flag: str
@@ -99,6 +104,7 @@ class Trial:
     whole_after: float | None
     won: int
     lost: int
+    needs: str = ""
 
     @property
     def gain(self) -> float:
@@ -245,6 +251,15 @@ RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
 
 def of_trial(trial: Trial) -> Iterator[Advice]:
     """What trying a flag showed; silent about a retriever or a linker that helps nobody."""
+    if trial.needs:
+        values = {"flag": trial.flag, "losers": f"{trial.losers:,}", "extra": trial.needs}
+        yield Advice(
+            "not tried",
+            UNTRIED,
+            values,
+            {"flag": trial.flag, "verdict": trial.verdict, "losers": trial.losers, "extra": trial.needs},
+        )
+        return
     helps = trial.after - trial.before >= WORTH_SAYING
     whole = trial.whole_before is not None and trial.whole_after is not None
     if helps and whole and trial.gain < 0:
