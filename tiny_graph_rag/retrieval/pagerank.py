@@ -176,7 +176,9 @@ class Steps:
         for entity, share in home:
             start[entity] = share
         mass = np.rint(start * MASS_UNITS)
-        passed = np.empty(len(self.share))  # used again: of a large graph new memory costs as much as the sums
+        passed = np.empty(
+            len(self.share)
+        )  # used again: of a large graph new memory costs as much as the sums
         for _ in range(MOST_STEPS if len(home) else 0):
             np.take(mass, self.owner, out=passed)
             passed *= self.share

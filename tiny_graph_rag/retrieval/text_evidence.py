@@ -21,17 +21,16 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
+from tiny_graph_rag.retrieval.walkers import Guide, Walkers
 
 STEPS = 4  # of the walkers, whatever --hops: what they visit orders, it decides nothing
 WALKERS = 1 << 30  # in all, whole numbers; a step divides them by whole weights
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
-MOST_SLOTS = 1 << 15  # looked at in one step; walkers who would need more stay where they are
 UNSEEN = 0.01  # of the walkers an entity's share: what the ones never visited count as
 
 Column = NDArray[np.int64]
@@ -56,7 +55,9 @@ class TextEvidence:
     """Weighs texts for the questions of one graph. adjacency: the relations that may be walked."""
 
     def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
-        self.index, self.graph, self.adjacency = index, index.graph, adjacency
+        self.index, self.graph = index, index.graph
+        self.walkers = Walkers(adjacency, index.joins)
+        self.fast = False  # whether walkers are compiled
 
     def of(self, question: LinkedQuestion, reading: Reading) -> Evidence:
         size = len(self.graph)
@@ -83,7 +84,7 @@ class TextEvidence:
         found: NDArray[np.int32] | None = None
         for stem in stems:
             entities = self.index.bits(stem).entities
-            found = entities if found is None else found[np.isin(found, entities, assume_unique=True)]
+            found = entities if found is None else found[found_in(entities, found)]
         return np.zeros(0, dtype=np.int32) if found is None else found
 
     def _visited(self, question: LinkedQuestion, stems: Sequence[str]) -> Column:
@@ -99,50 +100,31 @@ class TextEvidence:
         total = sum(starts[each] for each in sorted(starts))
         at, mass = seeds, np.array([int(WALKERS * starts[each] / total) for each in seeds.tolist()])
         guide = self._guide(stems)
-        for _ in range(STEPS):
-            at, mass = self._step(at, mass, guide)
-            visits[at] += mass
+        visits = self.walkers.visits(at, mass, guide, STEPS, fast=self.fast)
         visits[seeds] = visits.max()
         least = UNSEEN / size
-        seen = np.flatnonzero(visits)
+        seen = np.flatnonzero(visits > 0)
         share = np.log2(visits[seen] / WALKERS + least) - math.log2(least)
         visits[seen] = np.rint(MILLI * share).astype(np.int64)
         return visits
 
-    def _step(self, at: NDArray[np.int32], mass: Column, guide: _Guide) -> tuple[NDArray[np.int32], Column]:
-        """Half of the walkers go on, by the weights of the relations; the others go home."""
-        joins = self.index.joins
-        slots, beside = slots_of(self.adjacency, at), slots_of(joins, at)
-        if not 0 < len(slots) + len(beside) <= MOST_SLOTS:
-            return at[:0], mass[:0]
-        rows = np.arange(len(at))
-        owner = np.concatenate(
-            [np.repeat(rows, np.diff(every.indptr)[at]) for every in (self.adjacency, joins)]
-        )
-        weight = np.concatenate([guide.weights(self.adjacency.relations[slots]), joins.weights[beside]])
-        out = np.bincount(owner, weight, len(at)).astype(np.int64)
-        flow = (mass[owner] >> 1) * weight // out[owner]
-        reached = np.concatenate([self.adjacency.neighbours[slots], joins.neighbours[beside]])
-        arrived = np.bincount(reached, flow)  # whole numbers below 2^53: exact
-        at = np.flatnonzero(arrived).astype(np.int32)
-        return at, arrived[at].astype(np.int64)
-
-    def _guide(self, stems: Sequence[str]) -> _Guide:
+    def _guide(self, stems: Sequence[str]) -> Guide:
         codes = self.graph.relations.types.codes
         of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
-        told: list[tuple[NDArray[np.int32], int]] = []
+        told: list[NDArray[np.int32]] = []
+        more: list[Column] = []
         for stem in stems:
             types, rows = list(self.index.types(stem)), self.index.relations(stem)
             if not types and not len(rows):
                 continue
-            rows = rows[~np.isin(codes[rows], types)] if types else rows
+            rows = rows[~found_in(np.array(types, dtype=np.int32), codes[rows])] if types else rows
             bearers = len(rows) + int(self._of_type[types].sum())
             rest = len(codes) - bearers
             added = round(math.log2(1 + (rest + 0.5) / (bearers + 0.5)) * MILLI) * GUIDE[0] // GUIDE[1]
             of_type[types] += added
-            if len(rows):
-                told.append((rows, added))
-        return _Guide(codes, of_type, tuple(told))
+            told.append(rows)
+            more.append(np.full(len(rows), added))
+        return Guide(codes, of_type, *_summed(told, more))
 
     @cached_property
     def _of_type(self) -> Column:
@@ -150,20 +132,15 @@ class TextEvidence:
         return np.bincount(types.codes, minlength=len(types.names) + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Guide:
-    """What the walkers of one question prefer. of_type: weight by type; told: rows of relations whose
-    description holds a word of the question, ascending, and how much that adds."""
-
-    codes: NDArray[np.int32]
-    of_type: Column
-    told: tuple[tuple[NDArray[np.int32], int], ...]
-
-    def weights(self, relations: NDArray[np.int32]) -> Column:
-        weights = self.of_type[self.codes[relations]]
-        for rows, added in self.told:
-            weights[found_in(rows, relations)] += added
-        return weights
+def _summed(rows: list[NDArray[np.int32]], values: list[Column]) -> tuple[NDArray[np.int32], Column]:
+    """Each row once, ascending, with the sum of its values."""
+    if not any(map(len, rows)):
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    every = np.concatenate(rows)
+    order = np.argsort(every, kind="stable")
+    every = every[order]
+    first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+    return every[first], np.add.reduceat(np.concatenate(values)[order], first)
 
 
 def _outside(question: LinkedQuestion) -> dict[str, str]:
@@ -300,7 +277,7 @@ def told_alone(
 
 def _best(bits: Column, depth: int) -> NDArray[np.int32]:
     """The `depth` entities with the most bits, with all that tie with the last; none without any."""
-    some = np.flatnonzero(bits)
+    some = np.flatnonzero(bits > 0)
     if len(some) > depth:
         values = bits[some]
         some = some[values >= np.partition(values, len(values) - depth)[len(values) - depth]]
