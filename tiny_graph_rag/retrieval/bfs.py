@@ -13,7 +13,6 @@ import numpy as np
 from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
-from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
@@ -208,15 +207,9 @@ class BfsRetriever(Retriever):
 
 
 def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
-    """What --relation-similarity asks for. Raises UsageError for an unknown choice and a missing service."""
-    choice = config.retrieval.relation_similarity
-    if choice == WORDS:
+    """What --relation-similarity asks for. Raises UsageError for a missing service."""
+    if config.retrieval.relation_similarity == WORDS:
         return None
-    if choice != EMBEDDINGS:
-        raise UsageError(
-            f"--relation-similarity must be {WORDS} or {EMBEDDINGS}, "
-            f"got {choice!r}{nearest(choice, (WORDS, EMBEDDINGS))}"
-        )
     from tiny_graph_rag.llm.embeddings import make_embedder
     from tiny_graph_rag.retrieval.meaning import Meanings
 
