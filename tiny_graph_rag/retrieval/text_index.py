@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import counted
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
@@ -33,6 +34,7 @@ from tiny_graph_rag.language.words import (
     keys,
     words_of_name,
 )
+from tiny_graph_rag.linking.mentions import MentionFinder
 
 K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations has more to be told
 # Weights of the fields, multiples of a half, so that sums are the same in any order. Equal ones did best over
@@ -42,6 +44,7 @@ TEXTS_READ = 200_000  # names and descriptions; an index over more would cost mo
 LONGEST_NAME = 10  # stems; what is longer is a sentence
 MOST_BEARERS = 10  # of one name; more of them are no one thing
 JOINED_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
+TEXTS_AT_ONCE = 1 << 12  # searched for names together: it bounds the memory
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
@@ -82,6 +85,9 @@ class Bits:
     entities: NDArray[np.int32]
     bits: Counts
 
+    def halved(self) -> Bits:
+        return Bits(self.entities, self.bits // 2)
+
     def of(self, entity: int) -> int:
         place = int(np.searchsorted(self.entities, entity))
         return int(self.bits[place]) if entity in self.entities[place : place + 1] else 0
@@ -89,8 +95,11 @@ class Bits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joins:
-    """Entities whose names are nearly one: from indptr[i] to indptr[i + 1] those beside entity i, and how
-    much of the longer name's bits is the shorter one's, in thousandths."""
+    """Entities that belong together without a relation: indptr[i] to indptr[i + 1] those beside entity i.
+
+    Their names are nearly one (weight: how much of the longer name's bits is the shorter one's, in
+    thousandths), or one's description names the other (1000, as much as a relation).
+    """
 
     indptr: Counts
     neighbours: NDArray[np.int32]
@@ -249,7 +258,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         "stems.data": stems.data,
         "stems.offsets": stems.offsets,
         "lengths": lengths,
-        **_joins(names, len(graph)),
+        **_joins(names, _named_in(graph) if read else (), len(graph)),
         **_postings("own", own, range(len(own)), place),
         **_postings("told", told, told_rows, place),
         **_postings("named", names, range(len(names)), place),
@@ -272,9 +281,26 @@ def _postings(
     }
 
 
-def _joins(names: Sequence[Sequence[int]], entities: int) -> dict[str, NDArray[Any]]:
-    """Columns of Joins: `Tulsa` and `Tulsa, Oklahoma`, where the shorter name's stems stand together in the
-    longer one and hold a good part of its bits."""
+def _named_in(graph: KnowledgeGraph) -> Iterator[tuple[int, int]]:
+    """Pairs of entities, the lower row first, of which one's description names the other and few others."""
+    descriptions = graph.entities.descriptions
+    rows = np.flatnonzero(np.diff(descriptions.offsets)).tolist()
+    if not rows:
+        return
+    finder = MentionFinder(graph, NameIndex.of(graph))
+    for start in range(0, len(rows), TEXTS_AT_ONCE):
+        part = rows[start : start + TEXTS_AT_ONCE]
+        for row, mentions in zip(part, finder.find([descriptions[each] for each in part]), strict=True):
+            for mention in mentions:
+                if len(mention.entities) <= MOST_BEARERS:
+                    yield from ((min(row, each), max(row, each)) for each in mention.entities if each != row)
+
+
+def _joins(
+    names: Sequence[Sequence[int]], named_in: Iterable[tuple[int, int]], entities: int
+) -> dict[str, NDArray[Any]]:
+    """Columns of Joins. Nearly one are `Tulsa` and `Tulsa, Oklahoma`: the shorter name's stems stand together
+    in the longer one and hold a good part of its bits."""
     bearers: dict[tuple[int, ...], list[int]] = {}
     often: dict[int, int] = {}
     for row, stems in enumerate(names):
@@ -283,7 +309,7 @@ def _joins(names: Sequence[Sequence[int]], entities: int) -> dict[str, NDArray[A
         for stem in set(stems):
             often[stem] = often.get(stem, 0) + 1
     bits = {stem: math.log2(1 + len(names) / count) for stem, count in often.items()}
-    shares: dict[tuple[int, int], int] = {}
+    shares: dict[tuple[int, int], int] = dict.fromkeys(named_in, MILLI)
     for row, stems in enumerate(names):
         if not 0 < len(stems) <= LONGEST_NAME:
             continue
