@@ -85,7 +85,15 @@ class TextEvidence:
         for mention in mentions:
             visited += self._visited(mention, guide)
         asked = sum(int(each.bits.max(initial=0)) or self._unknown for each in words.values())
-        return Evidence(told, self._beside(told), self._drawn(told, guide), named, visited, words, asked)
+        return Evidence(
+            told,
+            self._beside(told),
+            self._drawn(told, guide, seedless=not mentions),
+            named,
+            visited,
+            words,
+            asked,
+        )
 
     @cached_property
     def _unknown(self) -> int:
@@ -112,15 +120,20 @@ class TextEvidence:
         np.maximum.at(beside, neighbours, np.repeat(told[rows], self.adjacency.degrees[rows]))
         return beside
 
-    def _drawn(self, told: Column, guide: _Guide) -> Column:
-        """Bits of walkers from the entities told most, by what they are told, squared."""
+    def _drawn(self, told: Column, guide: _Guide, *, seedless: bool) -> Column:
+        """Bits of walkers from the entities told most, by what they are told, squared.
+
+        These stand for seeds where there are none: then the start counts as well.
+        """
         rows = np.flatnonzero(told > 0)
         if len(rows) > TOLD_MOST:  # ties with the next are left out
             rows = rows[told[rows] > np.partition(told[rows], -TOLD_MOST - 1)[-TOLD_MOST - 1]]
         weights = [each * each for each in told[rows].tolist()]  # Python's: they outgrow 64 bits
         mass = [WALKERS * each // sum(weights) for each in weights]
-        at = rows.astype(np.int32)
-        return self._in_bits(self._visits(at, np.array(mass, dtype=np.int64), guide, DRAWN_STEPS))
+        visits = self._visits(rows.astype(np.int32), np.array(mass, dtype=np.int64), guide, DRAWN_STEPS)
+        if seedless:
+            visits[rows] += mass
+        return self._in_bits(visits)
 
     def _visited(self, mention: WeighedMention, guide: _Guide) -> Column:
         """Bits of walkers from a mention's seeds; seeds as the most visited."""
