@@ -95,3 +95,14 @@ def test_an_entity_whose_description_names_another_is_beside_it(tmp_path: Path) 
     assert np.diff(joins.indptr).tolist() == [1, 1, 0]
     assert joins.neighbours.tolist() == [1, 0]
     assert joins.weights.tolist() == [1000, 1000]  # as much as a relation
+
+
+@pytest.mark.parametrize("keywords", ["lodging, herring trade", ["lodging", "herring trade"]])
+def test_keywords_of_relations_are_text_too(tmp_path: Path, keywords: str | list[str]) -> None:
+    document = kg(["Ada Marsh", "Port Vane", "Gull Rock"], [("Ada Marsh", "RELATED", "Port Vane")])
+    document["relationships"][0]["keywords"] = keywords
+    (tmp_path / "a-KG.json").write_text(json.dumps(document), encoding="utf-8")
+    index = TextIndex(read_graph(tmp_path / "a-KG.json"))
+    (stem,) = content_stems("herrings")
+    assert index.bits(stem).entities.tolist() == [0, 1]
+    assert index.relations(stem).tolist() == [0]

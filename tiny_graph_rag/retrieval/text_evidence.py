@@ -129,8 +129,8 @@ class TextEvidence:
         if len(rows) > TOLD_MOST:  # ties with the next are left out
             rows = rows[told[rows] > np.partition(told[rows], -TOLD_MOST - 1)[-TOLD_MOST - 1]]
         weights = [each * each for each in told[rows].tolist()]  # Python's: they outgrow 64 bits
-        mass = [WALKERS * each // sum(weights) for each in weights]
-        visits = self._visits(rows.astype(np.int32), np.array(mass, dtype=np.int64), guide, DRAWN_STEPS)
+        mass = np.array([WALKERS * each // sum(weights) for each in weights], dtype=np.int64)
+        visits = self._visits(rows.astype(np.int32), mass, guide, DRAWN_STEPS)
         if seedless:
             visits[rows] += mass
         return self._in_bits(visits)

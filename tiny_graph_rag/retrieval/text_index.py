@@ -8,6 +8,7 @@ words not at all.
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +42,7 @@ K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations h
 # our sets: own texts at two gain where they are all there is and lose where names are.
 OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
+KEYWORDS = "keywords"  # a detail of relations that says what they are about
 LONGEST_NAME = 10  # stems; what is longer is a sentence
 MOST_BEARERS = 10  # of one name; more of them are no one thing
 JOINED_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
@@ -230,7 +232,8 @@ class _Numbers:
 def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     known, relations = graph.entities, graph.relations
     numbers = _Numbers()
-    told_rows = np.flatnonzero(np.diff(relations.descriptions.offsets))
+    said = _said_of_relations(graph) if read else {}
+    told_rows = np.array(list(said), dtype=np.int64)
     names: list[list[int]] = []
     own: list[list[int]] = []
     kinds = [numbers.of(" ".join(words_of_name(name))) for name in known.types.names] if read else []
@@ -239,7 +242,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         names.append(numbers.of(known.names[row]))
         more = ". ".join((*known.aliases[row], known.descriptions[row]))
         own.append(names[-1] + kinds[codes[row]] + numbers.of(more))
-    told = [numbers.of(relations.descriptions[row]) for row in (told_rows.tolist() if read else ())]
+    told = [numbers.of(text) for text in said.values()]
     words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names] if read else []
     order = sorted(numbers.stems)
     place = np.zeros(len(order), dtype=np.int64)  # from the order of appearance to that of the stems
@@ -263,6 +266,23 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         **_postings("told", told, told_rows, place),
         **_postings("named", names, range(len(names)), place),
     }
+
+
+def _said_of_relations(graph: KnowledgeGraph) -> dict[int, str]:
+    """By row, ascending: the descriptions of relations and, as LightRAG keeps them, their `keywords`."""
+    relations = graph.relations
+    described = np.diff(relations.descriptions.offsets) > 0
+    detailed = np.diff(relations.details.offsets) > 0
+    said = {}
+    for row in np.flatnonzero(described | detailed).tolist():
+        details, keywords = relations.details[row], ""
+        if f'"{KEYWORDS}"' in details:
+            found = json.loads(details).get(KEYWORDS, "")
+            keywords = " ".join(map(str, found)) if isinstance(found, list) else str(found)
+        text = f"{relations.descriptions[row]} {keywords}".strip()
+        if text:
+            said[row] = text
+    return said
 
 
 def _postings(
