@@ -4,8 +4,8 @@
 
 Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair,
 GraphML and node-link JSON, then loads each in a process of its own, without the graph cache: seconds, of
-processor time too (other work on the machine lengthens only the first), megabytes a second of that, and how
-many times slower a byte is read than one of KG JSON.
+processor time too (other work on the machine lengthens only the first), megabytes a second of that, the most
+memory, and how many times slower a byte is read than one of KG JSON.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import sys
 from pathlib import Path
 
 LOAD = (
-    "import sys, time; from pathlib import Path; from tiny_graph_rag.formats.graphs import read_graph;"
+    "import resource, sys, time; from pathlib import Path;"
+    "from tiny_graph_rag.formats.graphs import read_graph;"
     "started, used = time.perf_counter(), time.process_time(); graph = read_graph(Path(sys.argv[1]));"
-    "print(time.perf_counter() - started, time.process_time() - used, len(graph), len(graph.relations))"
+    "peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
+    "print(time.perf_counter() - started, time.process_time() - used, peak)"
 )
 TARGETS = {
     "KG JSON": "graph-KG.json",
@@ -42,17 +44,17 @@ def main() -> None:
     wanted = ["KG JSON", *(each for each in given.only.split(",") if each != "KG JSON")]
     write(given.folder, given.entities, given.edges, wanted)
     base = 0.0
-    print("format           MB      seconds processor   MB/s   times KG JSON, per byte")
+    print("format           MB      seconds processor   MB/s   peak MB   times KG JSON, per byte")
     for name in wanted:
         path = given.folder / TARGETS[name]
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         megabytes = sum(each.stat().st_size for each in files) / 1e6
         told = subprocess.run([sys.executable, "-c", LOAD, path], capture_output=True, text=True, check=True)
-        seconds, used = map(float, told.stdout.split()[:2])
+        seconds, used, peak = map(float, told.stdout.split())
         base = base or megabytes / used
         print(
             f"{name:14} {megabytes:7.1f} {seconds:9.2f} {used:9.2f} {megabytes / used:7.1f} "
-            f"{base / (megabytes / used):7.2f}"
+            f"{peak / 1024:8.0f} {base / (megabytes / used):7.2f}"
         )
 
 

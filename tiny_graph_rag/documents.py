@@ -84,32 +84,36 @@ def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
 
     Raises `failure` with line and column for what is no YAML, InputError for what can't be read.
     """
-    import yaml
-
     raw = read_bytes(path)
     if len(raw) > MOST_YAML_BYTES:
         raise failure(f"{path}: {len(raw):,} bytes are too many for YAML; at most {MOST_YAML_BYTES:,}")
-    text = decode_utf8(raw, path)
+    return parse_yaml(decode_utf8(raw, path), str(path), failure)
+
+
+def parse_yaml(text: str, name: str, failure: type[TinyGraphRagError]) -> Any:
+    """The value of one YAML text. name: of the file or setting, for messages. Raises `failure`."""
+    import yaml
+
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        _check_events(yaml, text, loader, path, failure)
+        _check_events(yaml, text, loader, name, failure)
         return yaml.load(text, Loader=loader)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
+        place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
         said = " ".join(str(getattr(error, "problem", None) or error).split())
         raise failure(f"{place}: not YAML: {said}") from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:  # a date in month 13, say
-        raise failure(f"{path}: a value can't be read: {error}") from error
+        raise failure(f"{name}: a value can't be read: {error}") from error
 
 
-def _check_events(yaml: Any, text: str, loader: Any, path: Path, failure: type[TinyGraphRagError]) -> None:
+def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[TinyGraphRagError]) -> None:
     """Before anything is made of it: depth and aliases bounded, no key twice. Raises `failure`."""
     aliases = 0
     # Of each open collection: the keys so far (None in a list), and whether a key comes next.
     open_: list[tuple[set[str] | None, bool]] = []
     for event in yaml.parse(text, Loader=loader):
-        place = f"{path}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        place = f"{name}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
         if isinstance(event, yaml.CollectionEndEvent):
             open_.pop()
             continue

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,16 @@ NO_HOP = -1  # the hop of an entity that no walk reached
 NO_STEP = -1  # fills the rest of a walk's row
 
 
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A question whose walks ended early. hops: walked in full; limit: the setting that another hop would
+    have gone beyond (`max_steps`, `max_states`); most: what it allows."""
+
+    hops: int
+    limit: str
+    most: int
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Ranked entities of every question, best first, in one table.
@@ -21,7 +31,8 @@ class Run:
     offsets: int64 (questions + 1,) into the rows. entities: int32 (rows,). scores: float64 (rows,), higher
     is better, never NaN. hops: int32 (rows,), fewest relations from a seed, NO_HOP where there is no walk.
     walks: int32 (rows, longest), the relations from seed to entity, rows filled up with NO_STEP; or None
-    where the retriever does not walk.
+    where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
+    before the hops that were asked for.
     """
 
     offsets: NDArray[np.int64]
@@ -29,6 +40,7 @@ class Run:
     scores: NDArray[np.float64]
     hops: NDArray[np.int32]
     walks: NDArray[np.int32] | None = None
+    cuts: Mapping[int, Cut] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -52,13 +64,20 @@ class Run:
         keep = rank < depth
         offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
         walks = None if self.walks is None else self.walks[keep]
-        return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks)
+        return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks, self.cuts)
 
     def where(self, keep: NDArray[np.bool_]) -> Run:
         """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
         counts = np.concatenate([[0], np.cumsum(keep)])
         walks = None if self.walks is None else self.walks[keep]
-        return Run(counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks)
+        return Run(
+            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks, self.cuts
+        )
+
+    def within(self, hops: int) -> Run:
+        """What fewer hops reach, for a retriever that ranks it the same."""
+        cuts = {row: cut for row, cut in self.cuts.items() if cut.hops < hops}
+        return replace(self.where(self.hops <= hops), cuts=cuts)
 
     @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:
@@ -69,10 +88,17 @@ class Run:
         starts = np.cumsum([0, *(len(part.entities) for part in parts)])
         offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
         walks = [part.walks for part in parts if part.walks is not None]
+        firsts = np.cumsum([0, *map(len, parts)]).tolist()
+        cuts = {
+            first + row: cut
+            for first, part in zip(firsts, parts, strict=False)
+            for row, cut in part.cuts.items()
+        }
         return cls(
             np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
             np.concatenate([part.entities for part in parts]),
             np.concatenate([part.scores for part in parts]),
             np.concatenate([part.hops for part in parts]),
             np.concatenate(walks) if len(walks) == len(parts) else None,
+            cuts,
         )

@@ -153,6 +153,85 @@ def test_a_broken_gold_set_ends_in_words(name: str, content: str, own_folder: Pa
     assert done.output.startswith("error: ")
 
 
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("eval", "--dataset", LONG),
+        ("eval", "--dataset", "a-eval.jsonl", "-g", LONG),
+        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "-o", f"./{LONG}.json"),
+        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--vocabulary", LONG),
+        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--config", LONG),
+        ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--junit", f"./{LONG}", "-o", "./o.json"),
+        ("score", "--run", LONG, "--gold", LONG),
+        ("convert", "a-KG.json", f"./{LONG}.graphml"),
+        ("generate", "-g", "a-KG.json", "-o", f"./{LONG}.jsonl"),
+        ("report", LONG),
+        ("history", LONG),
+        ("init", "--config", LONG),
+        ("stats", "-g", "a-KG.json/x"),
+    ],
+)
+def test_a_name_that_no_disk_can_hold_is_said_in_a_line(
+    command: tuple[str, ...], own_folder: Path, run_cli
+) -> None:
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    done = run_cli(*command, *(("--skip-generation",) if command[0] == "eval" else ()))
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr) < 900
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        'storage: {kg_dir: "a\\0b"}',
+        'storage: {dataset_dir: "a\\0b"}',
+        'retrieval: {vocabulary: "a\\0b"}',
+        'retrieval: {retriever: "run:a\\0b"}',
+        'generation: {prompt: "a\\0b"}',
+    ],
+)
+def test_a_setting_holds_no_nul(setting: str, own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    (own_folder / "c.yaml").write_text(setting)
+    done = run_cli("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--config", "c.yaml")
+    assert done.exit_code == 2, done.output
+    assert "holds the character NUL" in done.stderr
+
+
+@pytest.mark.parametrize("value", ["[", '"', "\x1f", "&a [*a]", "!!python/object:x {}"])
+def test_a_setting_to_vary_that_is_no_yaml_ends_in_words(value: str, own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    done = run_cli("sweep", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--set", f"min_weight={value}")
+    assert done.exit_code == 2, done.output
+    assert done.stderr.startswith("error: ")
+
+
+def test_history_passes_over_a_results_file_that_was_changed(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    options = ("--skip-generation", "--latency-sample", "0")
+    done = run_cli("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", *options, "-o", "./past/a.json")
+    assert done.exit_code == 0, done.output
+    whole = (own_folder / "past/a.json").read_text("utf-8")
+    for number, (old, new) in enumerate(
+        (('"mean": ', '"meanx": '), ('"at": "2', '"at": "x'), ('"n": ', '"n": "x", "m": '), ("Z", ""))
+    ):
+        assert old in whole
+        (own_folder / f"past/b{number}.json").write_text(whole.replace(old, new), "utf-8")
+    done = run_cli("history", "./past")
+    assert done.exit_code == 0, done.output
+    assert [each for each in ("b0", "b1", "b2", "b3") if f" {each} " in done.stdout] == [
+        "b3"
+    ]  # a time without a zone
+
+
 def test_a_bare_carriage_return_in_a_csv_field_is_part_of_it(own_folder: Path, run_cli) -> None:
     (own_folder / "g.csv").write_bytes(b'query_id,doc_id\nq1,"a\rb"\n')
     (own_folder / "run.jsonl").write_text('{"id": "q1", "entities": [{"id": "a\\rb", "score": 1}]}\n')

@@ -108,7 +108,7 @@ def test_the_question_is_sent_as_fenced_data_without_gold_and_graph(ask, story: 
 
 
 def test_questions_are_asked_side_by_side_though_each_is_timed_alone(ask) -> None:
-    with ChatServer(clever, latency=0.1) as server:
+    with ChatServer(clever, together=3) as server:
         ask(server, "--skip-generation", "--concurrency", "3")
     assert server.most_at_once == 3
 

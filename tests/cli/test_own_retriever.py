@@ -106,18 +106,42 @@ def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Pat
     assert "2 names are not in the graph (such as 'Nobody', 'Zoe')" in found.stdout
 
 
+def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path) -> None:
+    """A cut emoji, which no file can hold; and what the graph lacks stands in the saved run too."""
+    write(
+        folder, "def retrieve(q):\n    return {'entities': ['moon\\ud83d', 'Dover'], 'answer': 'cut \\ud83d'}"
+    )
+    for name in ("run.jsonl", "run.csv", "run.trec"):
+        found = run(folder, "my_rag.py:retrieve", "--save-run", f"./{name}")
+        assert found.returncode == 0, found.stderr
+        assert "moon?" in (folder / name).read_text(encoding="utf-8")
+    assert results(folder)["results"][0]["metrics"]["recall@2"] == 1.0
+
+
+@pytest.mark.parametrize(
+    "change", [('"score": null', '"score": {}'), ('"seconds": ', '"seconds": -'), ('"name": ', '"nom": ')]
+)
+def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, change: tuple[str, str]) -> None:
+    write(folder, "def retrieve(q):\n    return ['Dover']")
+    assert run(folder, "my_rag.py:retrieve").returncode == 0
+    journal = folder / "out.retrieved.jsonl"
+    journal.write_text(journal.read_text("utf-8").replace(*change).replace('"id": ""', '"id": null'), "utf-8")
+    found = run(folder, "my_rag.py:retrieve", "--resume")
+    assert found.returncode == 2
+    assert "out.retrieved.jsonl:2: not a line of a journal" in found.stderr
+
+
 def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
     write(
         folder,
         "import time\n"
         "def retrieve(q):\n"
         "    if 'Ann' in q: raise KeyError('no index')\n"
-        "    if 'Zoe' in q: time.sleep(60)\n"
+        "    if 'Zoe' in q: time.sleep(900)\n"
         "    return ['Ann', 'Ben']",
     )
-    started = time.monotonic()
-    found = run(folder, "my_rag.py:retrieve", "--timeout", "0.5")
-    assert time.monotonic() - started < 30
+    # A function that is waited for would hold the run for a quarter of an hour.
+    found = run(folder, "my_rag.py:retrieve", "--timeout", "5")
     rows = {each["id"]: each["metrics"] for each in results(folder)["results"]}
     assert rows == {
         "a": {"recall@2": 0.0, "mrr": 0.0},
@@ -175,7 +199,7 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     journal, asked = folder / "out.retrieved.jsonl", folder / "calls.txt"
-    for _ in range(600):
+    while process.poll() is None:
         replies = journal.exists() and journal.read_bytes().count(b"\n") >= 3  # a header and two replies
         if replies and asked.read_text(encoding="utf-8").count("\n") == 3:
             break
@@ -196,9 +220,10 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
 
 def test_latency_is_that_of_the_function(folder: Path) -> None:
     write(folder, "import time\ndef retrieve(q):\n    time.sleep(0.2)\n    return ['Dover']")
+    started = time.monotonic()
     assert run(folder, "my_rag.py:retrieve", "--concurrency", "3").returncode == 0
     seconds = results(folder)["summary"]["latency"]
-    assert 0.2 <= seconds["p50"] < 5
+    assert 0.2 <= seconds["p50"] <= time.monotonic() - started
 
 
 def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:

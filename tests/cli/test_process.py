@@ -77,9 +77,8 @@ def test_an_older_results_file_survives_a_kill_in_the_middle_of_writing(tmp_path
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     try:
-        deadline = time.monotonic() + 60
         while not any(each.stat().st_size > 1_000_000 for each in tmp_path.glob(".results.json.*.tmp")):
-            assert time.monotonic() < deadline, "the writer never started"
+            assert process.poll() is None, "the writer ended"
             time.sleep(0.01)
     finally:
         process.send_signal(signal.SIGKILL)

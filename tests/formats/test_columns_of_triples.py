@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet
 import pytest
 
 from tiny_graph_rag.columns.strings import Strings
@@ -25,12 +26,22 @@ def whole(graph: KnowledgeGraph) -> list[Any]:
 
 
 HEADERS = {
+    "주어\t관계\t목적어\n": 3,
     "": 3,
     "source\trelation\ttarget\n": 3,
     "Target\tSource\tpredicate\n": 3,
     "head\trelation\ttail\tdescription\tweight\thead_type\ttail_type\n": 7,
     "source\trelation\ttarget\tweight\tyear\n": 5,
 }
+
+
+def test_a_header_in_korean_is_no_triple(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("주어,관계,목적어,주어 유형\n김첨지,직업,인력거꾼,인물\n", encoding="utf-8-sig")
+    graph = read_graph(path)
+    assert list(graph.entities.names) == ["김첨지", "인력거꾼"]
+    assert list(graph.entities.types) == ["인물", "OTHER"]
+    assert list(graph.relations.types) == ["직업"]
 
 
 @pytest.mark.parametrize("header", HEADERS)
@@ -56,12 +67,99 @@ def test_a_file_read_as_columns_is_the_graph_of_its_cells(
     assert found == whole(read_graph(path))
 
 
-def test_a_sound_file_is_read_as_columns(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (own_folder / "t.tsv").write_text("Ann\tknows\tBen\nBen\tknows\t점순\n", encoding="utf-8")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ann\tknows\tBen\nBen\tknows\t점순\n",
+        '"source"\t"relation"\t"target"\n"Ann"\tknows\t"Ben"\nBen\tknows\t점순\n',
+        "\ufeffAnn \tknows\tBen\r\n\r\n Ben\tknows\t\u3000점순\r\n",
+        'source,relation,target,year\n"Ann",knows,Ben,1\n"Ben","knows","점순",2\n',
+        "head;relation;tail;weight\nAnn;knows;Ben;\nBen;knows;점순;2\n",
+    ],
+)
+def test_a_sound_file_is_read_as_columns(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    (own_folder / "t.csv").write_text(text, encoding="utf-8", newline="")
     monkeypatch.setattr(triples, "_columns", None)  # the careful reader's
-    graph = read_graph(own_folder / "t.tsv")
+    graph = read_graph(own_folder / "t.csv")
     assert list(graph.entities.names) == ["Ann", "Ben", "점순"]
-    assert list(graph.relations.ids) == ["line 1", "line 2"]
+    first = 2 if "relation" in text else 1
+    assert list(graph.relations.ids) == [f"line {first}", f"line {first + 1}"]
+
+
+CELLS = [
+    *(
+        "Ann",
+        "점순",
+        "Old Mill",
+        " Ann",
+        "\u3000점순 ",
+        '"Ann"',
+        '"say ""no"""',
+        '5" disk',
+        '"Weird Al',
+        '""',
+    ),
+    *("a\u2028b", "a\x0bb", "a\x85", "", "x;y", '"x,y"', "'q'"),
+]
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+@pytest.mark.parametrize("seed", range(12))
+def test_quotes_and_odd_signs_are_read_alike_by_both_readers(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch, delimiter: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    cells = [each for each in CELLS if delimiter == "\t" or ('"W' not in each and delimiter not in each)]
+    lines = [delimiter.join(chance.choice(cells) for _ in range(3)) for _ in range(40)]
+    header = delimiter.join(("source", "relation", "target"))
+    path = own_folder / "t.csv"
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8", newline="")
+    found = whole(read_graph(path))
+    monkeypatch.setattr(triples, "_quick", lambda path, rows: None)
+    assert found == whole(read_graph(path))
+
+
+def test_a_quote_that_tsv_never_closes_takes_no_line_with_it(own_folder: Path) -> None:
+    text = '"Weird Al\tis\thuman\nAnn\tknows\tBen\n"Heroes\tis\tsong\n"Kim ""K"""\tis\thuman\n'
+    (own_folder / "t.tsv").write_text(text, encoding="utf-8")
+    graph = read_graph(own_folder / "t.tsv")
+    assert list(graph.entities.names) == ['"Weird Al', "Ann", '"Heroes', 'Kim "K"', "human", "Ben", "song"]
+
+
+def test_a_quote_that_csv_never_closes_is_told_with_the_lines_that_it_took(own_folder: Path) -> None:
+    text = 'source,relation,target\nAnn,knows,Ben\n"Weird Al,is,human\nBen,knows,Ann\nBen,is,human\n'
+    (own_folder / "t.csv").write_text(text, encoding="utf-8")
+    graph = read_graph(own_folder / "t.csv")
+    assert len(graph.relations) == 1
+    assert graph.notes.lines()[0].startswith("4 lines with another number of fields (left out)")
+
+
+def test_parquet_triples_keep_weights_descriptions_types_and_details(own_folder: Path) -> None:
+    table = pyarrow.table(
+        {
+            "Subject": ["점순", " Ann ", None, "Ben"],
+            "Predicate": ["knows", None, "x", "y"],
+            "Object": ["Ann", "점순", "z", "1"],
+            "weight": [1.5, None, 2, 3],
+            "description": ["d e", None, "x", ""],
+            "subject_type": ["GIRL", "", None, "MAN"],
+            "year": [1936, 0, None, None],
+            "vector": [[1.0], [2.0], [], None],
+        }
+    )
+    pyarrow.parquet.write_table(table, own_folder / "t.parquet")
+    graph = read_graph(own_folder / "t.parquet")
+    assert list(graph.entities.names) == ["점순", "Ann", "Ben", "z", "1"]
+    assert list(graph.entities.types) == ["GIRL", "OTHER", "MAN", "OTHER", "OTHER"]
+    found = graph.relations
+    assert list(found.ids) == ["row 1", "row 2", "row 4"]
+    assert list(found.types) == ["knows", "RELATED_TO", "y"]
+    assert list(found.descriptions) == ["d e", "", ""]
+    assert found.weights.tolist() == [1.5, 1.0, 3.0]
+    assert list(found.details) == ['{"year": 1936}', '{"year": 0}', ""]
+    assert ("file", "vector", "not used: list<element: double>") in graph.origin.columns
 
 
 def test_a_pair_of_parquet_files_holds_what_the_triples_hold(own_folder: Path) -> None:

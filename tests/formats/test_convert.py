@@ -54,6 +54,15 @@ def test_nothing_is_lost_on_the_way_and_back(
     assert before == after
 
 
+def test_graph_and_target_go_by_flags_as_well(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
+    for number, given in enumerate((("-g", SOURCES[-1], "-o"), (SOURCES[-1], "-o"), ("-g", SOURCES[-1]))):
+        assert run_cli("convert", *given, tmp_path / f"{number}-KG.json").exit_code == 0
+    assert len({(tmp_path / f"{number}-KG.json").read_bytes() for number in range(3)}) == 1
+    told = run_cli("convert", "-g", SOURCES[-1])
+    assert told.exit_code == 2
+    assert "wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), got 1" in told.stderr
+
+
 def test_triples_say_what_they_cannot_hold(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
     told = run_cli("convert", GRAPHS / "lightrag", tmp_path / "x.tsv")
     assert "triples can't hold: 12 descriptions of entities" in told.stderr

@@ -147,9 +147,25 @@ def test_a_journal_cut_off_at_any_byte_keeps_every_whole_decision(tmp_path: Path
         assert [each["what"] for each in read_journal(path)] == ["judge"] * (kept + 1), cut
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": 3}, {"by": None}, {"grade": True}, {"grade": [1]}, {"grade": 7}, {"entity": {}},
+        {"what": "tags", "tags": "a"}, {"what": "done"}, {"what": "undo", "of": [1]}, {"what": []},
+        {"what": "note", "note": 2**70}, {"key": ["k"]},
+    ],
+)  # fmt: skip
+def test_an_event_that_no_window_wrote_is_said_with_its_line(tmp_path: Path, change: dict) -> None:
+    path = tmp_path / "d.journal.jsonl"
+    path.write_text(json.dumps(judged("anna", "e1", 1) | change) + "\n", encoding="utf-8")
+    with pytest.raises(DatasetError, match=r"journal\.jsonl:1: no event"):
+        read_journal(path)
+
+
 def test_a_line_in_the_middle_that_is_no_event_is_said_with_its_number(tmp_path: Path) -> None:
     path = tmp_path / "d.journal.jsonl"
-    path.write_text('{"what": "judge"}\nnonsense\n{"what": "done"}\n', encoding="utf-8")
+    done = '{"by": "anna", "question": "q1", "what": "done", "done": true, "no_answer": false}'
+    path.write_text(f"{done}\nnonsense\n{done}\n", encoding="utf-8")
     with pytest.raises(DatasetError, match=r"journal\.jsonl:2: no event"):
         read_journal(path)
 

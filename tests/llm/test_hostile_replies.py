@@ -214,14 +214,24 @@ def test_journal_and_cache_hold_counts_to_what_can_be(tmp_path: Path) -> None:
 
 def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
     cache = AnswerCache(tmp_path / "c")
-    spoiled = [b"", b"[]", b"null", DEEP.encode(), b'{"reply": 3}', b"\xff", b'{"error": 7}']
+    spoiled = [
+        b"",
+        b"[]",
+        b"null",
+        DEEP.encode(),
+        b'{"reply": 3}',
+        b"\xff",
+        b'{"error": 7}',
+        b'{"error": "\\ud83d"}',
+    ]
     with ChatServer(scripted(answer('{"ok": 1}'))) as server:
         chat(server, cache=cache).ask([call(check=json.loads)])
         (kept,) = (tmp_path / "c").rglob("*.json")
         whole = json.loads(kept.read_text("utf-8"))
         text = {**whole, "reply": {**whole["reply"], "text": "no json"}}
+        half = {**whole, "reply": {**whole["reply"], "text": '{"ok": "\ud83d"}'}}
         counts = {**whole, "reply": {**whole["reply"], "tokens": {"prompt_tokens": "many"}}}
-        spoiled += [json.dumps(each).encode() for each in (text, counts, {**whole, "key": "another"})]
+        spoiled += [json.dumps(each).encode() for each in (text, half, counts, {**whole, "key": "another"})]
         for number, each in enumerate(spoiled, 2):
             kept.write_bytes(each)
             (found,) = chat(server, cache=cache).ask([call(check=json.loads)])
@@ -321,39 +331,39 @@ def test_a_reply_beyond_the_largest_size_is_a_failed_question() -> None:
 
 @pytest.mark.parametrize("asked", [call(), embedding()])
 def test_a_dripping_server_has_no_longer_than_the_timeout(asked: Call) -> None:
-    with ChatServer(scripted(replace(GOOD, drip=0.05))) as server:
-        started = time.monotonic()
+    """Every byte comes in time, the whole reply after minutes."""
+    with ChatServer(scripted(replace(GOOD, drip=0.2))) as server:
         (found,) = ask(server, [asked], timeout=0.4, patience=replace(QUICK, attempts=2))
-    assert time.monotonic() - started < 2.0
     assert "no answer within 0.4 s" in str(found.error)
 
 
 @pytest.mark.parametrize(
     "action",
     [
-        replace(GOOD, drip=0.05),
-        replace(GOOD, wait=30.0),
-        error(429, "later", {"retry-after": "30"}),
-        error(503, "later", {"retry-after": "30"}),
+        replace(GOOD, drip=5.0),
+        replace(GOOD, wait=900.0),
+        error(429, "later", {"retry-after": "900"}),
+        error(503, "later", {"retry-after": "900"}),
     ],
     ids=["dripping", "silent", "rate limit", "broken"],
 )
-def test_ctrl_c_ends_a_wait_of_any_kind_within_a_second(action: Action, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_wait_of_any_kind(action: Action, tmp_path: Path) -> None:
+    """Without it each of these waits lasts a quarter of an hour."""
     journal = Journal.open(tmp_path / "j.jsonl", resume=False)
-    stopped_at: list[float] = []
 
     def interrupt() -> None:
-        stopped_at.append(time.monotonic())
+        while not server.requests:
+            time.sleep(0.01)
+        time.sleep(0.5)
         os.kill(os.getpid(), signal.SIGINT)
 
     with ChatServer(scripted(action)) as server:
-        timer = threading.Timer(0.5, interrupt)
+        timer = threading.Thread(target=interrupt)
         timer.start()
-        patience = replace(QUICK, longest_retry_after=300.0)
-        asking = chat(server, timeout=60.0, journal=journal, patience=patience)
+        patience = replace(QUICK, longest_retry_after=3000.0)
+        asking = chat(server, timeout=900.0, journal=journal, patience=patience)
         with pytest.raises(KeyboardInterrupt):
             asking.ask([call(f"q{n}") for n in range(20)])
-        assert time.monotonic() - stopped_at[0] < 1.0
         timer.join()
     journal.close()
     journal = Journal.open(tmp_path / "j.jsonl", resume=True)

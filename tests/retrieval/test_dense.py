@@ -106,7 +106,7 @@ def embedder(server: Server, tmp_path: Path, **settings: Any) -> Embedder:
 
 def embedder_at(url: str, key: str, tmp_path: Path, *, concurrency: int = 1, **settings: Any) -> Embedder:
     counter = TokenCounter(None, "estimate")
-    client = Client(Endpoint(url, Secret(key), 5.0), lambda model: counter, lambda model: None, concurrency)
+    client = Client(Endpoint(url, Secret(key), 60.0), lambda model: counter, lambda model: None, concurrency)
     return Embedder(client, url, "m", tmp_path / "vectors", **settings)
 
 

@@ -88,10 +88,13 @@ Script = Callable[[Request], Action]
 
 
 class ChatServer:
-    """requests: all that came, in order. answered: how many got a whole 200. most_at_once: in flight."""
+    """requests: all that came, in order. answered: how many got a whole 200. most_at_once: in flight.
 
-    def __init__(self, script: Script, latency: float = 0.0, log: str = "") -> None:
-        self.script, self.latency, self.log = script, latency, log
+    together: no reply leaves before so many were in flight at once, however busy the machine is.
+    """
+
+    def __init__(self, script: Script, latency: float = 0.0, log: str = "", together: int = 0) -> None:
+        self.script, self.latency, self.log, self.together = script, latency, log, together
         self.requests: list[Request] = []
         self.answered = self.at_once = self.most_at_once = 0
         self.arrived: list[float] = []
@@ -150,6 +153,8 @@ class ChatServer:
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             action = self.script(request)
+            while self.most_at_once < self.together:
+                await asyncio.sleep(0.005)
             await asyncio.sleep(self.latency + action.wait)
             return await self._send(writer, action, request)
         finally:

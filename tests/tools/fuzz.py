@@ -18,7 +18,6 @@ import gzip
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -26,13 +25,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.tools.sound_files import ROOT, Runner, Target, targets
+
 SECONDS, TIMES, MORE_BYTES = 10, 20, 200 << 20
-BROKEN = "input"  # stem of the broken file
+STILL = 60  # seconds after which a case is taken for endless
 
 TOKENS: tuple[bytes, ...] = tuple(
     each if isinstance(each, bytes) else each.encode("utf-8", "surrogatepass")
@@ -51,16 +50,6 @@ VALUES: tuple[Any, ...] = (
     "\0", "\r\n", "\ud800", "=1+1", "x" * 5000, [], {}, [[]], [None], [1], ["x", "x"], [[1, 2], [3]], {"": ""},
     {"a": {"b": []}}, [{}], "2026-01-01", "\u202e", "[red]x[/red]", "</script><b>", "../../x",
 )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Target:
-    """A sound file and the command that reads it, as `{file}`. name: of the file, by which formats are told."""
-
-    name: str
-    file: str
-    sound: bytes
-    command: tuple[str, ...]
 
 
 def mutated(sound: bytes, chance: random.Random) -> bytes:
@@ -173,197 +162,6 @@ WAYS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
 )  # fmt: skip
 
 
-class Runner:
-    """Commands in this process, each in the folder `home`."""
-
-    def __init__(self, home: Path) -> None:
-        from typer.testing import CliRunner
-
-        from tiny_graph_rag.cli import app, load
-
-        load()
-        self.home, self.app, self.cli = home, app, CliRunner()
-        os.chdir(home)
-        os.environ["XDG_CACHE_HOME"] = str(home / ".cache")
-        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-            os.environ.pop(name, None)
-
-    def __call__(self, *arguments: str) -> Any:
-        return self.cli.invoke(self.app, list(arguments))
-
-
-def targets(run: Runner) -> list[Target]:
-    """Every kind of file that a command reads, sound, made by the program itself where it writes such."""
-    home = run.home
-    people = ["Anna Berg", "Ben", "점순", "나", "Mill", "Old Mill", "C"]
-    entities = {
-        f"e{n}": {
-            "entity_id": f"e{n}", "name": name, "entity_type": "PERSON" if n < 4 else "PLACE",
-            "description": f"{name} is here.", "attributes": {"k": "v"}, "source_chunks": ["c1"],
-            "aliases": [f"{name}s"],
-        }
-        for n, name in enumerate(people)
-    }  # fmt: skip
-    relations = [
-        {
-            "relationship_id": f"r{n}", "source_entity_id": f"e{n}", "target_entity_id": f"e{(n * 3 + 1) % 7}",
-            "relationship_type": ("LIVES_IN", "KNOWS", "사랑한다")[n % 3], "description": "of old",
-            "weight": 1.0 + n, "source_chunks": ["c1"],
-        }
-        for n in range(7)
-    ]  # fmt: skip
-    gold = [
-        {
-            "id": f"q{n}", "query": f"Where does {name} live?", "reference_entities": [people[(n + 1) % 7]],
-            "ground_truth": ["Mill"], "tags": ["easy", "one"], "highly_relevant_entities": ["Mill"],
-            "irrelevant_entities": ["C"], "expected_types": ["PLACE"], "seed_entities": [name], "context": ["Hi."],
-            "reference_relationships": [{"source": name, "target": "Mill", "type": "LIVES_IN"}], "group": "g1",
-        }
-        for n, name in enumerate(people)
-    ]  # fmt: skip
-    run_rows = [
-        {
-            "id": f"q{n}", "entities": [
-                {"id": f"e{m}", "name": people[m], "score": 1 / (m + 1), "text": "x", "type": "PLACE"} for m in range(4)
-            ],
-            "usage": {"prompt_tokens": 3, "completion_tokens": 2}, "latency_ms": 12.5,
-        }
-        for n in range(7)
-    ]  # fmt: skip
-    files: dict[str, bytes] = {
-        "s-KG.json": json.dumps({"entities": entities, "relationships": relations}, ensure_ascii=False).encode(),
-        "s-eval.jsonl": _lines(gold),
-        "s-vocabulary.yaml": "LIVES_IN: [live, lives, 산다]\nKNOWS: [know]\n".encode(),
-        "run.jsonl": _lines(run_rows),
-        "run.trec": b"".join(b"q%d Q0 e%d %d %.3f tag\n" % (n, m, m, 1 / (m + 1)) for n in range(7) for m in range(4)),
-        "run.csv": b"query_id,doc_id,name,score\n"
-        + b"".join(b'q%d,e%d,"A, b",%.3f\n' % (n, m, 1 / (m + 1)) for n in range(7) for m in range(4)),
-        "run.tsv": b"query_id\tdoc_id\tscore\nq1\te2\t.5\nq1\te3\t.25\n",
-        "run.json": json.dumps({f"q{n}": [[f"e{m}", 1 / (m + 1)] for m in range(4)] for n in range(7)}).encode(),
-        "contest.jsonl": _lines([{"eval_id": f"q{n}", "topk": ["e1", "e2"]} for n in range(7)]),
-        "gold.qrels": b"".join(b"q%d 0 e%d %d\n" % (n, m, m % 3) for n in range(7) for m in range(4)),
-        "gold.csv": b"query_id,doc_id,score,split\n" + b"".join(b"q%d,e%d,1,test\n" % (n, n) for n in range(7)),
-        "gold-rag.json": json.dumps(
-            [
-                {"query_id": f"q{n}", "query": "x", "relevant_chunk_ids": ["e1"], "highly_relevant_chunk_ids": ["e2"],
-                 "irrelevant_chunk_ids": ["e3"], "metadata": {"difficulty": "easy"}, "expected_doc_types": ["a"]}
-                for n in range(7)
-            ]
-        ).encode(),
-        "gold-contest.json": json.dumps({f"q{n}": ["e1", "e2"] for n in range(7)}).encode(),
-    }  # fmt: skip
-    with contextlib.suppress(ImportError):
-        import pyarrow
-        import pyarrow.parquet
-
-        table = pyarrow.table(
-            {"query_id": ["q1", "q1", "q2"], "doc_id": ["e1", "e2", "e1"], "score": [1.0, 0.5, 1.0]}
-        )
-        pyarrow.parquet.write_table(table, home / "run.parquet")
-        files["run.parquet"] = (home / "run.parquet").read_bytes()
-    for name, content in files.items():
-        (home / name).write_bytes(content)
-    graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
-    quiet = ("--skip-generation", "--latency-sample", "0", "--quiet")
-    for name, command in {
-        "results.json": (
-            "eval",
-            *eval_set,
-            *graph,
-            *quiet,
-            "--save-reasons",
-            "--save-run",
-            "./own-run.jsonl",
-        ),
-        "sweep.json": ("sweep", *eval_set, *graph, "--quiet", "--hops", "1,2"),
-        "scored.json": ("score", "--gold", "gold.qrels", "--run", "run.trec", "--quiet"),
-    }.items():
-        done = run(*command, "-o", f"./{name}")
-        assert done.exit_code == 0, done.output
-        files[name] = (home / name).read_bytes()
-    done = run("compare", "./results.json", "./results.json", "-o", "./comparison.json", "--quiet")
-    if (home / "comparison.json").is_file():
-        files["comparison.json"] = (home / "comparison.json").read_bytes()
-    done = run("init", "--config", "./made.yaml")
-    config = (home / "made.yaml") if (home / "made.yaml").is_file() else ROOT / "config.yaml"
-    files["config.yaml"] = config.read_bytes()
-    out = ("-o", "./out.json")
-    found: list[Target] = []
-
-    def add(name: str, file: str, *command: str, sound: str = "") -> None:
-        if (sound or file) in files:
-            found.append(Target(name, f"{BROKEN}-{file}", files[sound or file], command))
-
-    add("graph eval", "s-KG.json", "eval", *eval_set, "-g", "{file}", *quiet, *out, "--no-graph-cache")
-    add("graph validate", "s-KG.json", "validate", *eval_set, "-g", "{file}")
-    add("graph stats", "s-KG.json", "stats", "-g", "{file}", "--no-graph-cache")
-    for name, source, whole in graph_files(home):
-        folder = home / f"{BROKEN}-{name.replace(' ', '-').replace('/', '-')}"
-        shutil.copytree(whole or source.parent, folder)
-        file = f"{folder.name}/{source.name if not whole else source.relative_to(whole)}"
-        given = "{file}" if not whole else f"./{folder.name}"
-        command = ("stats", "-g", given, "--no-graph-cache")
-        found.append(Target(f"graph {name}", file, source.read_bytes(), command))
-    add("gold eval", "s-eval.jsonl", "eval", "--dataset", "{file}", *graph, *quiet, *out)
-    add("gold validate", "s-eval.jsonl", "validate", "--dataset", "{file}", *graph)
-    add("vocabulary", "s-vocabulary.yaml", "eval", *eval_set, *graph, *quiet, *out, "--vocabulary", "{file}")
-    add("config", "config.yaml", "eval", *eval_set, *graph, *quiet, *out, "--config", "{file}")
-    for file in ("run.jsonl", "run.trec", "run.csv", "run.tsv", "run.json", "contest.jsonl", "run.parquet"):
-        add(f"{file} score", file, "score", "--run", "{file}", "--gold", "gold.qrels", "--quiet", *out)
-        add(
-            f"{file} graph",
-            file,
-            "score",
-            "--run",
-            "{file}",
-            "--gold",
-            "s-eval.jsonl",
-            *graph,
-            "--quiet",
-            *out,
-        )
-    for file in ("s-eval.jsonl", "gold.qrels", "gold.csv", "gold-rag.json", "gold-contest.json"):
-        add(f"{file} score", file, "score", "--run", "run.trec", "--gold", "{file}", "--quiet", *out)
-        add(f"{file} graph", file, "score", "--run", "run.jsonl", "--gold", "{file}", *graph, "--quiet", *out)
-    reports = ("--report", "csv,html,md")
-    for file in ("results.json", "sweep.json", "scored.json", "comparison.json"):
-        add(f"{file} report", file, "report", "{file}", *reports)
-    add("compare", "results.json", "compare", "./results.json", "{file}", "-o", "./compared.json", "--quiet")
-    return found
-
-
-GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
-WHOLE = ("ms-graphrag-1", "ms-graphrag-2", "ms-graphrag-3", "ms-graphrag-3-csv", "neo4j-graphrag")
-WRITTEN = {
-    "triples.tsv": "source\trelation\ttarget\tweight\nA\tknows\tB\t1\nB\tlikes\t점순\t2\n",
-    "triples.csv": 'Ann,lives in,"Dover, Kent"\nBen,knows,Ann\n',
-    "resources.nt": '<http://e/A> <http://www.w3.org/2000/01/rdf-schema#label> "Ä"@en .\n<http://e/A> <http://e/knows> <http://e/B> .\n_:b <http://e/n> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n',
-    "resources.ttl": '@prefix : <http://e/> .\n:A :knows :B, [ :n 1 ] ; a :Person .\n:B <http://www.w3.org/2000/01/rdf-schema#label> "Bee" .\n',
-    "gephi.gexf": '<?xml version="1.0"?><gexf xmlns="http://gexf.net/1.3" version="1.3">\n<graph defaultedgetype="directed">\n<attributes class="node"><attribute id="0" title="type" type="string"><default>P</default></attribute></attributes>\n<nodes><node id="a" label="A"><attvalues><attvalue for="0" value="P"/></attvalues></node>\n<node id="b" label="B"/></nodes>\n<edges><edge id="0" source="a" target="b" label="knows" weight="2"/></edges></graph></gexf>\n',
-    "openie_results_x.json": '{"docs": [{"idx": "c1", "passage": "Ann\\nAnn lives in Dover.", "extracted_entities": ["Ann"], "extracted_triples": [["Ann", "lives in", "Dover"], ["x"]]}], "avg_ent_chars": NaN}',
-    "multigraph.json": '{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": 1, "name": "A"}, {"id": "b"}],\n "edges": [{"source": 1, "target": "b", "key": 0, "relation": "knows", "weight": 2}]}',
-}  # fmt: skip
-
-
-def graph_files(home: Path) -> Iterator[tuple[str, Path, Path | None]]:
-    """(name, sound file, the folder that is given in its place or None) of every graph format."""
-    for name, text in WRITTEN.items():
-        path = home / "written" / name / name
-        path.parent.mkdir(parents=True)
-        path.write_text(text, encoding="utf-8")
-        yield name, path, None
-    for path in sorted(GRAPHS.rglob("*")):
-        folder = GRAPHS / path.relative_to(GRAPHS).parts[0]
-        beside = ("text_units", "kv_", "create_final_nodes")
-        if path.suffix in (".graphml", ".json", ".parquet", ".csv") and not path.name.startswith(beside):
-            name = str(path.relative_to(GRAPHS))
-            yield name, path, folder if folder.name in WHOLE else None
-
-
-def _lines(rows: list[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows).encode()
-
-
 class TooLongError(Exception):
     pass
 
@@ -378,9 +176,17 @@ def case(target: Target, number: int, seed: int) -> bytes:
 
 def wrong(run: Runner, target: Target, data: bytes) -> str | None:
     """What a command did that it must not; None where it did well."""
-    path = run.home / target.file
-    path.write_bytes(data)
-    command = [each.replace("{file}", f"./{target.file}") for each in target.command]
+    for name, content in target.beside.items():
+        (run.home / name).parent.mkdir(parents=True, exist_ok=True)
+        (run.home / name).write_bytes(content)
+    text = ""
+    run.reply = data if target.replies else None
+    if target.text:
+        text = os.fsdecode(data.replace(b"\0", b""))[:30_000]  # as a shell can give it
+    elif not target.replies:
+        (run.home / target.file).parent.mkdir(parents=True, exist_ok=True)
+        (run.home / target.file).write_bytes(data)
+    command = [each.replace("{file}", f"./{target.file}").replace("{text}", text) for each in target.command]
     before = _peak_reset()
     started = time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, 3 * SECONDS)
@@ -428,18 +234,26 @@ def work(home: Path, seed: int, cases: range, only: str) -> Iterator[str]:
     signal.signal(signal.SIGALRM, _too_long)
     run = Runner(home)
     chosen = [each for each in targets(run) if only in each.name]
+    (home / "names").write_text("\n".join(each.name for each in chosen))
     for number in cases:
         target = chosen[number % len(chosen)]
         (home / "at").write_text(f"{target.name}:{number}")
-        problem = wrong(run, target, case(target, number, seed))
+        data = case(target, number, seed)
+        problem = wrong(run, target, data)
+        if problem is not None and problem.endswith(" s"):  # a busy machine is no hang: it comes again
+            problem = wrong(run, target, data)
         if problem is not None:
             yield f"{target.name}:{number}\t{problem}"
 
 
-def fuzz(cases: int, seed: int, workers: int = 1, only: str = "") -> list[str]:
-    """What went wrong in so many cases; a worker that dies is told with its case, and goes on behind it."""
+def fuzz(cases: int, seed: int, workers: int = 1, only: str = "") -> tuple[list[str], Counter[str]]:
+    """What went wrong in so many cases, and how many each reader had.
+
+    A worker that dies or stands still is told with its case, and goes on behind it.
+    """
     found: list[str] = []
-    with tempfile.TemporaryDirectory() as name:
+    readers: list[str] = []
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         waiting = [range(start, cases, workers) for start in range(workers)]
         running: list[tuple[subprocess.Popen[str], Path, range]] = []
         while waiting or running:
@@ -452,17 +266,33 @@ def fuzz(cases: int, seed: int, workers: int = 1, only: str = "") -> list[str]:
                 running.append((subprocess.Popen(command, cwd=ROOT, stdout=out, text=True), home, part))
                 out.close()
             worker, home, part = running.pop(0)
-            worker.wait()
-            found += (home / "found").read_text().splitlines()
+            stood_still = _wait(worker, home / "at")
+            told = (home / "found").read_text().splitlines()
+            found += told
             if worker.returncode:
                 if not (home / "at").is_file():
                     raise RuntimeError("a worker could not begin; its own words stand above")
                 at = (home / "at").read_text()
-                found.append(f"{at}\tthe process died ({worker.returncode})")
+                problem = f"stood still for {STILL} s" if stood_still else f"died ({worker.returncode})"
+                found.append(f"{at}\tthe process {problem}")
+                print(found[-1], file=sys.stderr, flush=True)
                 dead = int(at.rpartition(":")[2])
                 if range(dead + part.step, part.stop, part.step):
                     waiting.append(range(dead + part.step, part.stop, part.step))
-    return found
+            readers = (home / "names").read_text().splitlines()
+    return found, Counter(readers[number % len(readers)] for number in range(cases))
+
+
+def _wait(worker: subprocess.Popen[str], at: Path) -> bool:
+    """Until the worker has ended; whether it was ended here, as its case took no end in compiled code."""
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            worker.wait(timeout=5)
+            return False
+        if at.is_file() and time.time() - at.stat().st_mtime > STILL:
+            worker.kill()
+            worker.wait()
+            return True
 
 
 def main() -> None:
@@ -473,6 +303,7 @@ def main() -> None:
     options.add_argument("--seed", type=int, default=20261121)
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--only", default="", help="a part of the targets' names")
+    options.add_argument("--readers", action="store_true", help="print how many cases each reader had")
     options.add_argument("--replay", default="", help="TARGET:NUMBER")
     options.add_argument("--work", help=argparse.SUPPRESS)
     options.add_argument("--part", help=argparse.SUPPRESS)
@@ -480,7 +311,8 @@ def main() -> None:
     if given.work:
         for line in work(Path(given.work), given.seed, range(*map(int, given.part.split(","))), given.only):
             print(line, flush=True)
-        return
+        sys.stdout.flush()
+        os._exit(0)  # threads that a broken reply left waiting hold nothing up
     if given.replay:
         name, _, number = given.replay.rpartition(":")
         signal.signal(signal.SIGALRM, _too_long)
@@ -491,12 +323,16 @@ def main() -> None:
         print(f"cd {run.home}; python -m tiny_graph_rag {command} --debug")
         return
     started = time.monotonic()
-    found = fuzz(given.cases, given.seed, given.workers, given.only)
+    found, readers = fuzz(given.cases, given.seed, given.workers, given.only)
     for line in found:
         print(line)
+    if given.readers:
+        for reader, count in sorted(readers.items()):
+            print(f"{count:8,}  {reader}")
     kinds = Counter(line.partition("\t")[2].partition(":")[0] for line in found)
     print(
-        f"{given.cases:,} cases, seed {given.seed}, {time.monotonic() - started:,.0f} s: {len(found):,} wrong"
+        f"{given.cases:,} cases of {len(readers)} readers, {sum(count for reader, count in readers.items() if reader.startswith('graph ')):,} "
+        f"of them graphs, seed {given.seed}, {time.monotonic() - started:,.0f} s: {len(found):,} wrong"
         + "".join(f", {count:,} {kind}" for kind, count in kinds.most_common())
     )
     raise SystemExit(bool(found))

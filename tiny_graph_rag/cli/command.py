@@ -10,9 +10,11 @@ import copy
 import errno
 import functools
 import inspect
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
 import typer
@@ -21,6 +23,7 @@ from tiny_graph_rag.cli.help import Command
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
+LONGEST_SHOWN = 200  # characters of a name in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,19 +113,41 @@ def _reported(work: Callable[[], None], debug: bool) -> None:
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:
-        if error.errno not in _UNWRITABLE:
+        said = _told(error)
+        if said is None:
             _unexpected(error, debug)
-        place = error.filename or "standard output"
-        _say_failed(
-            f"error: {place}: can't be written ({error.strerror}); make room, or write elsewhere", debug
-        )
+        _say_failed(f"error: {said}", debug)
         raise typer.Exit(UsageError.exit_code) from None
     except Exception as error:
         _unexpected(error, debug)
 
 
 # What a disk or a device says that takes no more.
-_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+_CLOSED = (errno.EACCES, errno.EPERM)
+_NO_PLACE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+
+
+def _told(error: OSError) -> str | None:
+    """What the machine refused, in words; None for what no file or disk explains."""
+    place = error.filename or "standard output"
+    if error.errno in _FULL:
+        return f"{place}: can't be written ({error.strerror}); make room, or write elsewhere"
+    if error.errno in _CLOSED:
+        return f"{place}: can't be {_forbidden(place)} ({error.strerror})"
+    if error.errno in _NO_PLACE and error.filename:
+        name = str(place)
+        return f"{name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + '…'}: {error.strerror}"
+    return None
+
+
+def _forbidden(place: str | bytes) -> str:
+    """ "read" where it is not for us to look at, else "written": an error does not say what was tried."""
+    path = Path(os.fsdecode(place))
+    reached = os.access(path.parent, os.X_OK)
+    if not reached or (path.exists() and not os.access(path, os.R_OK)):
+        return "read"
+    return "written; write elsewhere with --results-dir or -o"
 
 
 def _say_failed(message: str, debug: bool) -> None:

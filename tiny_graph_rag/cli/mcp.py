@@ -7,6 +7,7 @@ under the folders given; no key reaches them, so none can cost money, and no fil
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -81,9 +82,10 @@ class Reading:
         from mcp.server.mcpserver.exceptions import ToolError
 
         for place in (Path(folder) / name, *(each / name for each in self.folders)):
-            found = place.resolve()
-            if found.is_file() and any(found.is_relative_to(each) for each in self.folders):
-                return str(found)
+            with contextlib.suppress(OSError, ValueError):  # a name that is too long, or holds a NUL
+                found = place.resolve()
+                if found.is_file() and any(found.is_relative_to(each) for each in self.folders):
+                    return str(found)
         listed = ", ".join(map(str, self.folders))
         raise ToolError(f"{name}: no such file under {listed}; the tool `files` lists what there is")
 
@@ -103,6 +105,8 @@ async def asked(command_name: str, *arguments: str) -> dict[str, Any]:
     import anyio
     from mcp.server.mcpserver.exceptions import ToolError
 
+    if any("\0" in each for each in arguments):
+        raise ToolError(f"{command_name}: an argument holds the character NUL")
     environment = {key: value for key, value in os.environ.items() if key not in SECRETS}
     call = [sys.executable, "-m", "tiny_graph_rag", command_name, "-o", "-", *arguments]
     try:

@@ -16,6 +16,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags
 from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -67,6 +68,7 @@ def query(
         save_reasons=explain or None,
         latency_sample=0,
     )
+    check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
     if question is not None and not question.strip():
@@ -141,7 +143,7 @@ def _asked(
     session: Session, graph: Graph, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from tiny_graph_rag.report.json.spelled import Spelled, linked_json, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_json, ranked_json
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
@@ -155,6 +157,7 @@ def _asked(
         "query": question,
         "linked": linked_json(asked.linked, spelled),
         "tried": asked.linked.tried,
+        **cut_json(asked.run, 0),
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
         "references": [],
     }

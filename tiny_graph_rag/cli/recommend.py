@@ -14,6 +14,7 @@ from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.retrieval import check_retrieval
 
 DEFAULT = ("bfs", "pagerank", "bm25")
 
@@ -57,6 +58,9 @@ def recommend_command(
 
     to_stdout = output == STDOUT
     session = Session.open(common, folders, to_stdout=to_stdout, **flags_of(retrieving), depth=max(pool, 10))
+    chosen = comma_list(retrievers) or DEFAULT
+    for each in chosen:
+        check_retrieval(session.config.override(retriever=each))
     sets = Path(session.config.storage.dataset_dir)
     source = find_input(dataset, sets, "questions")
     path = output_path(output or f"{bare_name(source)}-draft.jsonl", sets)
@@ -66,7 +70,6 @@ def recommend_command(
     examples = read_questions(source)
     linking = Linking.of(session)
     knowledge = session.graph(graph, EvalSet(tuple(examples), name=bare_name(source)))
-    chosen = comma_list(retrievers) or DEFAULT
     with session.progress("retrievers", len(chosen), least=2) as bar:
         found = recommend(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar

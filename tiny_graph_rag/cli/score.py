@@ -27,13 +27,13 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import UsageError, unknown
+from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.opening import Opened
 
-TIES = ("list", "trec")
+ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
@@ -105,7 +105,7 @@ def score(
             help="ROUGE F1 from which a text is a reference.",
             rich_help_panel=MEASURES + DETAIL,
         ),
-    ] = 0.5,
+    ] = ROUGE_THRESHOLD,
     ties: Annotated[
         str,
         typer.Option(
@@ -142,8 +142,6 @@ def score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
-    if ties not in TIES:
-        raise unknown("--ties", ties, TIES)
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None
@@ -166,7 +164,6 @@ def score(
         *session.files_read,
     )
     out.keep_apart(target, gates.junit, read=read)
-    knowledge = session.graph(Graph(graph)) if graph is not None else None
     request = Request(
         run_path,
         gold_path,
@@ -178,8 +175,10 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
+    text_match = _text_match(match, rouge_threshold)
+    knowledge = session.graph(Graph(graph)) if graph is not None else None
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
-    for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
+    for opened in attempts(request, knowledge, text_match):
         collected, listed = Collected(wanted, default_measures(cutoff)), Listed(cutoff)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
@@ -228,7 +227,13 @@ def _sources(
     }
 
 
-def _text_match(kind: str, threshold: float) -> TextMatch:
+def _text_match(kind: str | None, threshold: float) -> TextMatch | None:
+    """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
+    if kind is None or not kind.startswith("rouge"):
+        if threshold != ROUGE_THRESHOLD:
+            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        if kind is None:
+            return None
     from tiny_graph_rag.measures.textual import TextMatch
 
     return TextMatch(kind, threshold)

@@ -54,6 +54,8 @@ def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path
             problems.append(f"{file}: unknown key '{section}.{key}'{_known(key, tuple(known))}")
         elif value is None and hints[key] is str:
             continue
+        elif isinstance(value, str) and "\0" in value:
+            problems.append(f"{place} holds the character NUL, which no name can hold")
         elif not has_type(hints[key], value):
             problems.append(f"{place} must be {type_name(hints[key])}, got {json_kind(value)}")
         else:

@@ -123,10 +123,10 @@ def section_of(name: str) -> str:
 
 def setting_value(name: str, text: str) -> Any:
     """A setting's value from text, as YAML reads it (`none` is null). Raises UsageError where it can't be."""
-    import yaml
+    from tiny_graph_rag.documents import parse_yaml
 
     section = section_of(name)
-    value = None if text == "none" else yaml.safe_load(text)
+    value = None if text == "none" else parse_yaml(text, name, UsageError)
     if fits(section, name, value):
         return value
     if fits(section, name, text):

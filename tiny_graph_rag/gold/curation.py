@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.agreement import GRADES, Agreement, agreement
@@ -32,7 +33,6 @@ AGREED = "agreed"  # the annotator whose word settles what others see differentl
 ENDING = ".journal.jsonl"
 LONGEST_TEXT = 10_000  # characters of a question, note or tag list
 SHARED = ("query", "tags", "note")
-KINDS = ("judge", *SHARED, "done", "undo")
 
 Event = dict[str, Any]
 
@@ -95,17 +95,38 @@ def read_journal(path: Path) -> list[Event]:
         if not line.strip():
             continue
         try:
-            event = json.loads(line)
-        except ValueError:
+            event = parse_json(line, twice=[])
+        except NotJsonError:
             if _is_half(line):
                 continue
-            raise DatasetError(
-                f"{path}:{number}: no event of a journal; repair or remove this line"
-            ) from None
-        if not isinstance(event, dict) or event.get("what") not in KINDS:
+            event = None
+        if not _is_event(event):
             raise DatasetError(f"{path}:{number}: no event of a journal; repair or remove this line")
         events.append({**event, "n": len(events) + 1})
     return events
+
+
+def _is_event(event: Any) -> bool:
+    """Whether it has what `Curation._sound` gives one of its kind."""
+    if not isinstance(event, dict) or not isinstance(event.get("key", ""), str):
+        return False
+    if not all(isinstance(event.get(name), str) for name in ("what", "by", "question")):
+        return False
+    match event["what"]:
+        case "judge":
+            grade = event.get("grade", "")
+            known = grade is None or (type(grade) is int and grade in GRADES)
+            return known and isinstance(event.get("entity"), str)
+        case "query" | "note" as kind:
+            return isinstance(event.get(kind), str)
+        case "tags":
+            tags = event.get("tags")
+            return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+        case "done":
+            return type(event.get("done")) is bool and type(event.get("no_answer")) is bool
+        case "undo":
+            return type(event.get("of")) is int
+    return False
 
 
 def _is_half(line: str) -> bool:

@@ -49,6 +49,11 @@ class Wanted:
     language: str = ""
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        """Raises UsageError for a language that questions can't be worded in."""
+        if self.language and self.language not in LANGUAGES:
+            raise UsageError(f"--lang: unknown language {self.language!r}. Choices: {', '.join(LANGUAGES)}")
+
 
 @dataclass(frozen=True, slots=True)
 class Generated:
@@ -175,8 +180,6 @@ class _Maker:
     def of(cls, graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
-        if language not in LANGUAGES:
-            raise UsageError(f"--lang: unknown language {language!r}. Choices: {', '.join(LANGUAGES)}")
         sampler = Sampler(index, names, chance, wanted.n, wanted.hops)
         return cls(graph, names, sampler, LANGUAGES[language](index, graph.vocabulary), chance)
 

@@ -172,10 +172,12 @@ class Outcome:
             raise TypeError("an error is text")
         reply = found.get("reply")
         if reply is None:
+            found["error"].encode()
             return cls(error=found["error"], perhaps=perhaps)
         text, estimated, reason = reply["text"], reply["estimated"], reply["finish_reason"]
         if not (isinstance(text, str) and isinstance(estimated, bool) and isinstance(reason, str)):
             raise TypeError("not a reply as it was kept")
+        f"{text}{error}{reason}".encode()  # half a character is no text
         return cls(Reply(text, Tokens.from_dict(reply["tokens"]), estimated, reason), error, perhaps)
 
 

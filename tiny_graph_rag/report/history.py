@@ -101,27 +101,66 @@ def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
     }
 
 
+class _Mean(msgspec.Struct):
+    mean: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    reliable: bool = True
+
+
+class _Part(msgspec.Struct):
+    measures: dict[str, _Mean]
+
+
+class _Summary(msgspec.Struct):
+    questions: int
+    measures: dict[str, _Mean]
+    by_tag: dict[str, _Part]
+
+
+class _Made(msgspec.Struct):
+    at: datetime | None = None
+    label: str | None = None
+
+
+class _Input(msgspec.Struct):
+    name: str | None = None
+    sha256: str | None = None
+
+
+class _Head(msgspec.Struct):
+    """What a history takes of a results file; anything else in it is passed over."""
+
+    kind: str
+    summary: _Summary
+    made: _Made | None = None
+    graph: _Input | None = None
+    dataset: _Input | None = None
+    config: dict[str, dict[str, Any]] | None = None
+
+
 def _past(path: Path) -> Past | None:
     """None for a file that is no results file of `eval` or `score`."""
     try:
-        head = _head(path)
-        summary = head["summary"]
-        made = head.get("made") or {}
-        when = made.get("at")
-        dataset = head.get("dataset") or {}
+        document = _head(path)
+        head = msgspec.convert(document, _Head)
+        made, dataset = head.made or _Made(), head.dataset or _Input()
+        at = made.at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        parts = document["summary"]["by_tag"]
         return Past(
             name=nfc(path.stem),
-            at=datetime.fromisoformat(when) if when else datetime.fromtimestamp(path.stat().st_mtime, UTC),
-            label=made.get("label") or "",
-            graph=(head.get("graph") or {}).get("name") or "",
-            dataset=dataset.get("name") or "",
-            dataset_sha256=dataset.get("sha256") or "",
-            settings=changed_settings(head.get("config") or {}) if head["kind"] == "eval" else {},
-            questions=summary["questions"],
-            measures=summary["measures"],
-            by_tag={tag: part["measures"] for tag, part in summary["by_tag"].items()},
+            at=at if at.tzinfo else at.replace(tzinfo=UTC),
+            label=made.label or "",
+            graph=(head.graph or _Input()).name or "",
+            dataset=dataset.name or "",
+            dataset_sha256=dataset.sha256 or "",
+            settings=changed_settings(head.config or {}) if head.kind == "eval" else {},
+            questions=head.summary.questions,
+            measures=document["summary"]["measures"],
+            by_tag={tag: part["measures"] for tag, part in parts.items()},
         )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, msgspec.DecodeError):
+    except (OSError, ValueError, TypeError, RecursionError, msgspec.DecodeError):
         return None
 
 

@@ -244,6 +244,11 @@ def _counts(summary: Json) -> Iterator[Block]:
         told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
     if told:
         yield Paragraph(f"Of {summary['questions']:,} questions: {', '.join(told)}.")
+    for limit, each in (summary.get("walks_cut") or {}).get("limits", {}).items():
+        yield Paragraph(
+            f"Walks ended early in {each['questions']:,} questions, after {', '.join(each['hops'])} hops: "
+            f"the next would go beyond running.{limit} ({each['most']:,})."
+        )
 
 
 def _slices(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:

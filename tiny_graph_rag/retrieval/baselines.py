@@ -41,7 +41,7 @@ class PlainBfsRetriever(Retriever):
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """Nearest first: what lies within fewer hops stands in front."""
         deepest = self.retrieve(questions)
-        return (deepest.where(deepest.hops <= each) for each in hops)
+        return (deepest.within(each) for each in hops)
 
 
 @retriever("oracle", "the references first: the ceiling of any ranking")
@@ -149,7 +149,8 @@ class HybridRetriever(Retriever):
         for at, entity in enumerate(run.entities.tolist()):
             if entity in walk_of:
                 walks[at, : len(walk_of[entity])] = walk_of[entity]
-        return replace(run, walks=walks)
+        cut = next((each.cuts[row] for each in runs if row in each.cuts), None)
+        return replace(run, walks=walks, cuts={} if cut is None else {0: cut})
 
 
 @retriever("run", "what another program ranked, as run:FILE")

@@ -13,7 +13,6 @@ import numpy as np
 from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
-from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
@@ -79,7 +78,7 @@ class BfsRetriever(Retriever):
         self.reader.prepare(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
-        threads = self.threads
+        threads, self.evidence.fast = self.threads, fast
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
             walker = self._walker(0, fast)
             return self._run([self._ranked(walker, question) for question in questions])
@@ -145,6 +144,8 @@ class BfsRetriever(Retriever):
                     depth=min(self.settings.depth, len(self.graph)),  # room is made for each
                     exclude_seeds=self.settings.exclude_seeds,
                     fast=fast,
+                    most_steps=self.running.max_steps,
+                    most_states=self.running.max_states,
                 )
             )
         return walkers[each]
@@ -192,7 +193,7 @@ class BfsRetriever(Retriever):
         walks[walked] = ranked.walks[rows]
         behind = np.where(walked, hops, LAST_HOP)
         order = np.lexsort((self.graph.name_rank[found.entities], behind, keys))[: self.settings.depth]
-        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order])
+        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order], ranked.cut)
 
     def _run(self, ranked: Sequence[Ranked]) -> Run:
         if not ranked:
@@ -204,20 +205,15 @@ class BfsRetriever(Retriever):
             scores,
             np.concatenate([each.hops for each in ranked]),
             np.concatenate([each.walks for each in ranked]),
+            {row: each.cut for row, each in enumerate(ranked) if each.cut is not None},
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 
 
 def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
-    """What --relation-similarity asks for. Raises UsageError for an unknown choice and a missing service."""
-    choice = config.retrieval.relation_similarity
-    if choice == WORDS:
+    """What --relation-similarity asks for. Raises UsageError for a missing service."""
+    if config.retrieval.relation_similarity == WORDS:
         return None
-    if choice != EMBEDDINGS:
-        raise UsageError(
-            f"--relation-similarity must be {WORDS} or {EMBEDDINGS}, "
-            f"got {choice!r}{nearest(choice, (WORDS, EMBEDDINGS))}"
-        )
     from tiny_graph_rag.llm.embeddings import make_embedder
     from tiny_graph_rag.retrieval.meaning import Meanings
 

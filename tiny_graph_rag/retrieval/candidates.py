@@ -12,11 +12,20 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.traversal import Reached, Walker, neighbourhoods, slots_of, worth_walking
+from tiny_graph_rag.graph.traversal import (
+    NOT_CUT,
+    ROOM,
+    Reached,
+    Reaching,
+    Walker,
+    neighbourhoods,
+    slots_of,
+    worth_walking,
+)
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
+from tiny_graph_rag.run import NO_HOP, NO_STEP, Cut, Run
 
 LAST_HOP = np.iinfo(np.int32).max  # what no walk reached stands behind what one did
 
@@ -32,13 +41,15 @@ class Candidates:
     def reached(self, questions: Sequence[LinkedQuestion]) -> Sequence[Reached]:
         """What lies within the hops of each question's seeds, over the relations that may be walked."""
         starts = [sorted({seed.entity for seed in question.seeds}) for question in questions]
-        hops = self.settings.hops
+        hops, most = self.settings.hops, self.running.max_steps
         if self.first is not None:
-            walker = Walker(self.adjacency, first=self.first)
-            return [walker.reach(each, hops) for each in starts]
+            walker = Walker(self.adjacency, first=self.first, most=most)
+            return Reaching(walker, starts, hops)
         fast = worth_walking(self.adjacency, len(questions), allowed=self.running.compiled)
+        if len(self.graph) > ROOM:  # several neighbourhoods of such a graph are held no longer than needed
+            return Reaching(Walker(self.adjacency, compile=fast, most=most), starts, hops)
         threads = (self.running.threads or cpu_count() or 1) if fast else 1
-        return neighbourhoods(self.adjacency, starts, hops, compile=fast, threads=threads)
+        return neighbourhoods(self.adjacency, starts, hops, compile=fast, threads=threads, most=most)
 
     def ranked(
         self,
@@ -64,7 +75,10 @@ class Candidates:
         scores: a number for each of `reached.entities`.
         """
         run = self.ranked(question, reached.entities, scores.astype(np.float64), reached.hops)
-        return replace(run, walks=self.walks(reached, run.entities))
+        cuts = (
+            {} if reached.walked == NOT_CUT else {0: Cut(reached.walked, "max_steps", self.running.max_steps)}
+        )
+        return replace(run, walks=self.walks(reached, run.entities), cuts=cuts)
 
     def _returned(
         self, question: LinkedQuestion, entities: NDArray[np.int32], scores: NDArray[np.float64]

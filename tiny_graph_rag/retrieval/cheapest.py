@@ -20,11 +20,13 @@ from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.reading import Reading
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
+from tiny_graph_rag.run import NO_STEP, Cut
 
 LISTS_UP_TO = 50_000  # slots and entities; below, lists are read three times as fast as arrays
 FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose pages cost nothing unused
 MOST_SLOTS = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
+NO_LIMIT = 1 << 60
 LAST_TICK = (1 << 30) - (1 << 20)  # marks are int32; long before that they are wiped
 
 
@@ -39,17 +41,24 @@ class WeighedMention:
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
     """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
-    walks: (rows, hops) relations from a seed, filled up with -1."""
+    walks: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it
+    is then the ranking of so many hops."""
 
     entities: NDArray[np.int32]
     hops: NDArray[np.int32]
     keys: NDArray[np.int64]
     masks: NDArray[np.int64]
     walks: NDArray[np.int32]
+    cut: Cut | None = None
 
 
 class CheapestWalks:
-    """Ranks entities of one graph, question by question; one a thread, since it works in its own memory."""
+    """Ranks entities of one graph, question by question; one a thread, since it works in its own memory.
+
+    most_steps, most_states: the settings of these names. A question that would go beyond one is ranked by
+    fewer hops, as many as stay within. Which these are is the same for any order of questions: what a
+    question learns from the one before it is left out wherever a limit could be met.
+    """
 
     def __init__(
         self,
@@ -62,10 +71,14 @@ class CheapestWalks:
         depth: int,
         exclude_seeds: bool,
         fast: bool,
+        most_steps: int = 0,
+        most_states: int = 0,
     ) -> None:
         self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
         self.prices = tuple(prices)
+        self.most_steps, self.most_states = most_steps or NO_LIMIT, most_states or NO_LIMIT
         entities, relations = len(graph), len(graph.relations)
+        self._entities, self._slots = entities, len(runs.neighbours)
         self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
         self.near_first = entities > 2 * depth  # else everything is looked at anyhow
         flags = np.zeros(entities, dtype=np.int8)
@@ -90,57 +103,81 @@ class CheapestWalks:
         )
         self._marks = self._zeros(kernel.M_ROW * entities, np.int32)
         self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(7))
-        self._clock = self._zeros(7, np.int64)
+        self._clock = self._zeros(kernel.LENGTH + 1, np.int64)
         self._found = (
             *(self._zeros(depth, np.int64) for _ in range(4)),
             self._zeros(depth * hops, np.int32),
         )
-        self._tables: dict[int, Prepared] = {}
-        self._room(FIRST_STATES[not self.lists])
+        self._tables: dict[tuple[int, int], Prepared] = {}
+        self._room(min(FIRST_STATES[not self.lists], self.most_states))
 
     def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
         """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
         pointers, seeds, masses = _packed(mentions)
+        least = 4 * len(seeds) + self.depth
         if 2 * len(seeds) + self.depth > self._capacity:
-            self._room(4 * len(seeds) + self.depth)
-        prepared = self._prepared(reading)
-        others = (len(pointers) - 2) * self.prices[kernel.OTHER_SEED]
-        theta = min(kernel.FAR, prepared.start + others)
-        question = (self._row(pointers), self._row(seeds), self._row(masses), prepared.slots)
-        rank = compiled_rank() if self.fast else kernel.rank
-        rows = kernel.OVERFLOW
-        while rows == kernel.OVERFLOW:
-            self._mark(reading)
-            scratch = (self._states, self._records, self._marks, self._temp, self._clock)
-            out = (*self._found, *self._candidates)
-            rows = rank(
-                self._graph, self._flags, question, self._evidence, prepared.price, scratch, out,
-                self.hops, self.depth, theta,
-            )  # fmt: skip
-            if rows == kernel.OVERFLOW:
-                self._room(4 * self._capacity)
-        self._unmark(reading)
-        prepared.ended(self._clock[kernel.THETA] - others)
-        entities, hops, keys, masks, walks = self._found
+            self._room(least)
+        question = (self._row(pointers), self._row(seeds), self._row(masses))
+        most, hops, limit = max(self.most_states, least), self.hops, ""
+        while True:
+            rows = self._rows(question, reading, hops)
+            if rows != kernel.OVERFLOW:
+                break
+            if self._clock[kernel.STEPS] <= self.most_steps and self._capacity < most:
+                self._room(min(4 * self._capacity, most))
+                continue
+            limit = "max_states" if self._clock[kernel.STEPS] <= self.most_steps else "max_steps"
+            hops = max(0, min(hops, int(self._clock[kernel.LENGTH])) - 1)
+        entities, reached, keys, masks, walks = self._found
+        walked = np.array(walks[: rows * hops], dtype=np.int32).reshape(rows, hops)
+        if limit:
+            walked = np.pad(walked, ((0, 0), (0, self.hops - hops)), constant_values=NO_STEP)
         return Ranked(
             np.array(entities[:rows], dtype=np.int32),
-            np.array(hops[:rows], dtype=np.int32),
+            np.array(reached[:rows], dtype=np.int32),
             np.array(keys[:rows], dtype=np.int64),
             np.array(masks[:rows], dtype=np.int64),
-            np.array(walks[: rows * self.hops], dtype=np.int32).reshape(rows, self.hops),
+            walked,
+            Cut(hops, limit, getattr(self, f"most{limit.removeprefix('max')}")) if limit else None,
         )
 
-    def _prepared(self, reading: Reading) -> Prepared:
+    def _rows(self, question: tuple[Any, Any, Any], reading: Reading, hops: int) -> int:
+        """How many rows the kernel finds within so many hops, or OVERFLOW."""
+        prepared = self._prepared(reading, hops)
+        others = (len(question[0]) - 2) * self.prices[kernel.OTHER_SEED]
+        theta = min(kernel.FAR, prepared.start + others)
+        rank = compiled_rank() if self.fast else kernel.rank
+        self._mark(reading)
+        self._clock[kernel.STEPS], self._clock[kernel.MOST_STEPS] = 0, self.most_steps
+        scratch = (self._states, self._records, self._marks, self._temp, self._clock)
+        out = (*self._found, *self._candidates)
+        rows = rank(
+            self._graph, self._flags, (*question, prepared.slots), self._evidence, prepared.price, scratch,
+            out, hops, self.depth, theta,
+        )  # fmt: skip
+        self._unmark(reading)
+        if rows != kernel.OVERFLOW and self._is_within(reading, hops):
+            prepared.ended(self._clock[kernel.THETA] - others)
+        return int(rows)
+
+    def _is_within(self, reading: Reading, hops: int) -> bool:
+        """Whether no question of this reading can meet a limit, whatever bound it begins with: two walks a
+        state are followed, a state for each entity and slots filled, in each layer of each mention."""
+        states = MENTIONS * hops * self._entities << len(reading.slots)
+        steps = 2 * MENTIONS * hops * self._slots << len(reading.slots)
+        return states <= self.most_states and steps + self._slots <= self.most_steps
+
+    def _prepared(self, reading: Reading, hops: int) -> Prepared:
         """The reading as the kernel takes it, kept while questions repeat it."""
-        kept = self._tables.get(id(reading))
+        kept = self._tables.get((id(reading), hops))
         if kept is None or kept.reading is not reading:
             if len(self._tables) >= KEPT_TABLES:
                 self._tables.clear()
-            kept = self._tables[id(reading)] = Prepared.of(
+            kept = self._tables[id(reading), hops] = Prepared.of(
                 reading,
                 self.prices,
                 self._row,
-                self.hops,
+                hops,
                 exclude_seeds=self.exclude_seeds,
                 near_first=self.near_first,
             )

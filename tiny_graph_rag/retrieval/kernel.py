@@ -40,8 +40,10 @@ M_ROW = 8  # marks of an entity; what a tick marks is of the search that has thi
 SEEN_TICK, SEEN_HEAD, BEST_TICK, BEST_HEAD, SEED_MARK, LEVEL_TICK, LEVEL, QUEUE = range(M_ROW)
 
 # The clock counts across calls. BASE: questions; SEARCH: passes with one bound; TICK: layers. Of the pass at
-# hand: where states and records end, the smallest bound that was cut (CUT), and where theta ended.
-BASE, SEARCH, STATES_END, RECORDS_END, CUT, TICK, THETA = range(7)
+# hand: where states and records end, the smallest bound that was cut (CUT), and where theta ended. Of it
+# also the relations looked at (STEPS), of which there may be MOST_STEPS; and on OVERFLOW the step (LENGTH)
+# that room or steps did not suffice for.
+BASE, SEARCH, STATES_END, RECORDS_END, CUT, TICK, THETA, STEPS, MOST_STEPS, LENGTH = range(10)
 # Evidence: slots that a type fills; whether a relation and an entity are marked for this question (BASE) and
 # the slots that their texts fill; entities' types and the slots that these fill.
 TYPE_SLOTS, RELATION_MARK, RELATION_SLOTS, ENTITY_MARK, ENTITY_SLOTS = range(5)
@@ -51,6 +53,9 @@ STEP, AGAINST, UNEXPLAINED, AGAIN, EARLY, OFF_FOCUS, OFF_HEAD, OTHER_SEED = rang
 
 def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, theta):
     """Rank the entities within `hops` of a question's seeds; -> rows written to `out`, or OVERFLOW.
+
+    OVERFLOW: states or records need more room than there is, or more relations would be looked at than may
+    be (clock[STEPS] > clock[MOST_STEPS]); clock[LENGTH] tells at which step.
 
     theta: the energy up to which explanations are looked for first. It is raised until `depth` entities have
     one, so far hubs are only searched where nearer things don't suffice; the result is the same for any
@@ -73,6 +78,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
         clock[SEARCH] += 1
         clock[STATES_END] = 0
         clock[RECORDS_END] = 0
+        clock[STEPS] = 0
         clock[CUT] = FAR
         for group in range(groups):
             spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops,
@@ -130,7 +136,9 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
             if chosen[rows] >= 0 and records[chosen[rows] + R_LEN] > longest:
                 longest = records[chosen[rows] + R_LEN]
             rows += 1
-    levels(graph, flags, seeds, longest, marks, clock)
+    if levels(graph, flags, seeds, longest, marks, clock) == OVERFLOW:
+        clock[LENGTH] = longest
+        return OVERFLOW
     name_rank = graph[7]
     for i in range(rows):
         z = chosen[i]
@@ -160,6 +168,8 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     n_states = clock[STATES_END]
     n_records = clock[RECORDS_END]
     cut = clock[CUT]
+    steps = clock[STEPS]
+    most_steps = clock[MOST_STEPS]
     width = len(left)
     off_focus = price[OFF_FOCUS]
     off_head = price[OFF_HEAD]
@@ -171,6 +181,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     n_states = start(pointers[group], pointers[group + 1], seeds, masses, n_states, states, marks, tick)
     if n_states == OVERFLOW:
         clock[CUT] = OVERFLOW
+        clock[LENGTH] = 0
         clock[TICK] = tick  # marks of this try must look old to the next
         return
     for length in range(1, hops + 1):
@@ -218,6 +229,13 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                     s = states[s + S_CHAIN]
                 if k == 0:
                     continue  # nothing on this run can be cheap enough: a hub is passed over at once
+                steps += k * (run_start[run + 1] - run_start[run])
+                if steps > most_steps:
+                    clock[STEPS] = steps
+                    clock[CUT] = OVERFLOW
+                    clock[LENGTH] = length
+                    clock[TICK] = tick
+                    return
                 for j in range(run_start[run], run_start[run + 1]):
                     v = neighbours[j]
                     at = v * M_ROW
@@ -292,6 +310,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             z = record_of(v, group, search, n_records, mass, energy, records, marks)
                             if z == OVERFLOW:
                                 clock[CUT] = OVERFLOW
+                                clock[LENGTH] = length
                                 clock[TICK] = tick
                                 return
                             n_records = max(n_records, z + R_ROW)
@@ -308,6 +327,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                         z = state_of(v, mask, tick, first_tick, n_states, states, marks)
                         if z == OVERFLOW:
                             clock[CUT] = OVERFLOW
+                            clock[LENGTH] = length + 1
                             clock[TICK] = tick
                             return
                         if z < n_states:
@@ -327,6 +347,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     clock[RECORDS_END] = n_records
     clock[CUT] = cut
     clock[TICK] = tick
+    clock[STEPS] = steps
 
 
 def start(first, last, seeds, masses, n_states, states, marks, tick):
@@ -644,7 +665,8 @@ def sort(keys, rest, chosen, count):
 
 
 def levels(graph, flags, seeds, longest, marks, clock):
-    """Mark the entities so near to a seed that `hop_of` finds every other's hop by a look at its slots."""
+    """Mark the entities so near to a seed that `hop_of` finds every other's hop by a look at its slots;
+    -> how many, or OVERFLOW where that takes too many steps."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
     base = clock[BASE]
     count = 0
@@ -663,6 +685,9 @@ def levels(graph, flags, seeds, longest, marks, clock):
             break
         if marks[u * M_ROW + LEVEL] > 0 and flags[u] & NOT_CROSSED:
             continue
+        clock[STEPS] += run_start[run_ptr[u + 1]] - run_start[run_ptr[u]]
+        if clock[STEPS] > clock[MOST_STEPS]:
+            return OVERFLOW
         for j in range(run_start[run_ptr[u]], run_start[run_ptr[u + 1]]):
             v = neighbours[j]
             if marks[v * M_ROW + LEVEL_TICK] != base:
@@ -670,6 +695,7 @@ def levels(graph, flags, seeds, longest, marks, clock):
                 marks[v * M_ROW + LEVEL] = marks[u * M_ROW + LEVEL] + 1
                 marks[count * M_ROW + QUEUE] = v
                 count += 1
+    return count
 
 
 def hop_of(graph, flags, v, length, longest, marks, clock):

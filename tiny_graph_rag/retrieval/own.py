@@ -21,6 +21,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 import os
 import sys
 import threading
@@ -33,7 +34,7 @@ from typing import IO, Any, ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.errors import InputError, ServiceError, UsageError, json_kind, nearest
+from tiny_graph_rag.errors import InputError, RunError, ServiceError, UsageError, json_kind, nearest
 from tiny_graph_rag.formats.runs import Retrieved, in_order
 from tiny_graph_rag.formats.runs.json_forms import places_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -74,9 +75,11 @@ class Reply:
 
     @classmethod
     def from_dict(cls, found: dict[str, Any]) -> Reply:
-        places = tuple(Retrieved(**each) for each in found["entities"])
-        rest = {name: found[name] for name in ("seconds", "error", "answer", "context", "usage")}
-        return cls(places, **rest)
+        """Of a journal's line. Raises ValueError or KeyError where it is none."""
+        seconds = found["seconds"]
+        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+            raise ValueError(f"{seconds!r} seconds")
+        return replace(reply_of(found), seconds=float(seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,18 @@ def load_function(spec: str) -> Function:
     return found
 
 
+def check_place(spec: str) -> None:
+    """Refuse a file that is not there without importing anything. Raises UsageError."""
+    place, _, _ = spec.rpartition(":")
+    if place.endswith(".py"):
+        _check_file(Path(place).expanduser().resolve())
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise UsageError(f"--retriever {path.name}: no such file (looked in {path.parent})")
+
+
 def _own_folder() -> contextlib.chdir[str]:
     """Afterwards we are where we were: libraries change folders (graphrag does), and paths are relative."""
     return contextlib.chdir(".")
@@ -122,8 +137,7 @@ def _own_folder() -> contextlib.chdir[str]:
 
 def _module_of_file(path: Path) -> Any:
     path = path.expanduser().resolve()
-    if not path.is_file():
-        raise UsageError(f"--retriever {path.name}: no such file (looked in {path.parent})")
+    _check_file(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"--retriever {path}: not a Python file")
@@ -330,7 +344,7 @@ async def _awaited(value: Any) -> Any:
 
 def _told(error: BaseException) -> str:
     """Type and first line; nobody's traceback."""
-    line = next(iter(str(error).splitlines()), "")
+    line = _whole(next(iter(str(error).splitlines()), ""))
     return f"{type(error).__name__}: {line[:300]}" if line else type(error).__name__
 
 
@@ -344,10 +358,10 @@ def reply_of(value: Any) -> Reply:
         )
         if given is None:
             raise ValueError(f"{WANTED}, got an object with the keys {', '.join(map(repr, value)) or 'none'}")
-        answer = None if value.get("answer") is None else str(value["answer"])
+        answer = None if value.get("answer") is None else _whole(str(value["answer"]))
         context = value.get("context", value.get("contexts"))
         context = "\n".join(map(str, context)) if isinstance(context, list | tuple) else context
-        context = None if context is None else str(context)
+        context = None if context is None else _whole(str(context))
         usage = value["usage"] if isinstance(value.get("usage"), dict) else {}
         value = given
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
@@ -356,7 +370,7 @@ def reply_of(value: Any) -> Reply:
     places = places_of([_plain(each) for each in value], "the returned list", problems)
     if problems:
         raise ValueError(problems[0])
-    ranked = tuple(in_order(places, "the returned list"))
+    ranked = tuple(_whole_place(each) for each in in_order(places, "the returned list"))
     return Reply(ranked, answer=answer, context=context, usage=_numbers(usage))
 
 
@@ -374,7 +388,19 @@ def _plain(value: Any) -> Any:
 
 
 def _numbers(usage: dict[str, Any]) -> dict[str, Any]:
-    return {str(key): value for key, value in usage.items() if isinstance(value, int | float | str)}
+    kept = {_whole(str(key)): value for key, value in usage.items() if isinstance(value, int | float | str)}
+    return {key: _whole(value) if isinstance(value, str) else value for key, value in kept.items()}
+
+
+def _whole_place(place: Retrieved) -> Retrieved:
+    name, id, score, *more = place
+    text, type, source = map(_whole, more)
+    return Retrieved(_whole(name), _whole(id), score, text, type, source)
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which no file can hold: a cut emoji, say."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 class _Journal:
@@ -420,7 +446,7 @@ class _Journal:
                     continue
                 if questions.get(row["id"]) == row["query"] and row["error"] is None:
                     found[row["id"]] = Reply.from_dict(row)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RunError, RecursionError) as error:
                 raise InputError(
                     f"{self.path}:{number}: not a line of a journal. Move the file away"
                 ) from error

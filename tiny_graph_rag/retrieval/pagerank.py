@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from os import cpu_count
 from typing import Self
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
+from tiny_graph_rag.graph.traversal import NOT_CUT, Reached, slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.run import Run
+from tiny_graph_rag.run import Cut, Run
 
 DAMPING = 0.85  # the share of steps that follow a relation (Page et al., 1999)
 TOLERANCE = 1e-9  # of the mass in all that may still move in a step
@@ -37,21 +39,29 @@ class PageRankRetriever(Retriever):
 
     The walker starts at the seeds by their weights and returns there with probability .15, and from an
     entity without relations always. Relations are followed by their weights. The scores of the whole graph
-    sum to 1. Source: Haveliwala, Topic-sensitive PageRank (2002).
+    sum to 1. On a graph with more relations than `max_steps` he stays within the hops.
+    Source: Haveliwala, Topic-sensitive PageRank (2002).
     """
 
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
-        adjacency = self.candidates.adjacency
-        self.entities = len(task.graph)
-        self.owner = np.repeat(np.arange(self.entities, dtype=np.int32), adjacency.degrees)
-        weights = task.graph.relations.weights[adjacency.relations]
+        self.entities, most = len(task.graph), task.config.running.max_steps
+        self.is_near = 0 < most < len(self.candidates.adjacency.neighbours)
+        if not self.is_near:
+            adjacency = self.candidates.adjacency
+            owner = np.repeat(np.arange(self.entities, dtype=np.int32), adjacency.degrees)
+            self.whole = self._steps(owner, adjacency.neighbours, adjacency.relations, self.entities)
+
+    def _steps(
+        self, owner: NDArray[np.int32], neighbours: NDArray[np.int32], relations: NDArray[np.int32], size: int
+    ) -> Steps:
+        weights = self.candidates.graph.relations.weights[relations]
         weights = np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
-        out = np.bincount(self.owner, weights=weights, minlength=self.entities)
+        out = np.bincount(owner, weights=weights, minlength=size)
         with np.errstate(divide="ignore", invalid="ignore"):
-            share = weights / out[self.owner]
-        self.share = np.where(np.isfinite(share), share, 0.0)
-        self.stuck = np.flatnonzero(np.bincount(self.owner, self.share, self.entities) == 0)
+            share = weights / out[owner]
+        share = np.where(np.isfinite(share), share, 0.0)
+        return Steps(owner, neighbours, share, np.flatnonzero(np.bincount(owner, share, size) == 0))
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -63,13 +73,50 @@ class PageRankRetriever(Retriever):
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """Hops only say what is returned: the walker goes everywhere, once for all limits."""
         reached = self.candidates.reached(questions)
+        if self.is_near:
+            yield from self._near(questions, reached, hops)
+            return
         parts: dict[tuple[int, int], Run] = {}
         for row, mass in self._masses(questions):
             for limit in hops:
                 near = reached[row].within(limit)
                 parts[limit, row] = self.candidates.walked(questions[row], near, mass[near.entities])
         rows = range(len(questions))
-        return (Run.concatenated([parts[limit, row] for row in rows]) for limit in hops)
+        for limit in hops:
+            yield Run.concatenated([parts[limit, row] for row in rows])
+
+    def _near(
+        self, questions: Sequence[LinkedQuestion], reached: Sequence[Reached], hops: Sequence[int]
+    ) -> Iterator[Run]:
+        """A walker who goes no farther than each limit, over the relations that lead there."""
+        for limit in hops:
+            parts = []
+            for question, every in zip(questions, reached, strict=True):
+                near = every.within(limit)
+                walked = limit if near.walked == NOT_CUT else near.walked
+                run = self.candidates.walked(question, near, self._mass_near(question, near, walked))
+                cut = Cut(walked, "max_steps", self.candidates.running.max_steps)
+                parts.append(replace(run, cuts={0: cut}))
+            yield Run.concatenated(parts)
+
+    def _mass_near(self, question: LinkedQuestion, near: Reached, walked: int) -> NDArray[np.float64]:
+        """(reached,): the masses where only the relations of entities within fewer hops are followed, from
+        either end."""
+        adjacency, filters = self.candidates.adjacency, self.candidates.filters
+        inner, size = int(near.levels[walked]), len(near)
+        rows = np.sort(near.entities)
+        place = np.argsort(near.entities)
+        slots = slots_of(adjacency, near.entities[:inner])
+        owner = np.repeat(np.arange(inner), adjacency.degrees[near.entities[:inner]])
+        found = np.searchsorted(rows, adjacency.neighbours[slots])
+        neighbours, relations = place[np.minimum(found, size - 1)], adjacency.relations[slots]
+        if filters.out and filters.against:  # what leads to the outermost entities leads back
+            back = neighbours >= inner
+            owner, neighbours = np.append(owner, neighbours[back]), np.append(neighbours, owner[back])
+            relations = np.append(relations, relations[back])
+        steps = self._steps(owner.astype(np.int32), neighbours.astype(np.int32), relations, size)
+        home = ((int(place[np.searchsorted(rows, entity)]), share) for entity, share in _home(question.seeds))
+        return steps.mass(tuple(home), size)
 
     def _masses(self, questions: Sequence[LinkedQuestion]) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """(row of a question, mass (entities,)), in any order; questions with the same seeds share theirs."""
@@ -79,7 +126,7 @@ class PageRankRetriever(Retriever):
         homes = list(rows)
         blocks = [homes[start : start + BLOCK] for start in range(0, len(homes), BLOCK)]
         running = self.candidates.running
-        steps = len(homes) * len(self.owner) * MOST_STEPS // NEIGHBOURS_A_STEP
+        steps = len(homes) * len(self.whole.owner) * MOST_STEPS // NEIGHBOURS_A_STEP
         fast = worth_compiling(steps, allowed=running.compiled)
         threads = (running.threads or cpu_count() or 1) if fast else 1
         with ExitStack() as until_done:
@@ -102,26 +149,36 @@ class PageRankRetriever(Retriever):
         The same for a home whatever stands beside it, compiled or not.
         """
         if not fast:
-            every = [self._mass(home) for home in homes]
+            every = [self.whole.mass(home, self.entities) for home in homes]
             return np.array(every).reshape(len(homes), self.entities)
         start = np.zeros((self.entities, BLOCK))
         for column, home in enumerate(homes):
             for entity, share in home:
                 start[entity, column] = share
-        adjacency = self.candidates.adjacency
-        found = compiled(power)(adjacency.indptr, adjacency.neighbours, self.share, self.stuck, start)
+        adjacency, steps = self.candidates.adjacency, self.whole
+        found = compiled(power)(adjacency.indptr, adjacency.neighbours, steps.share, steps.stuck, start)
         return np.ascontiguousarray(found[:, : len(homes)].T) / MASS_UNITS
 
-    def _mass(self, home: Home) -> NDArray[np.float64]:
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Steps:
+    """Where a walker goes. owner, neighbours: (slots,) entities at both ends; share: of those who leave the
+    owner; stuck: entities that nobody leaves."""
+
+    owner: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    share: NDArray[np.float64]
+    stuck: NDArray[np.int64]
+
+    def mass(self, home: Home, entities: int) -> NDArray[np.float64]:
         """(entities,): `power` for one home, by numpy."""
-        start = np.zeros(self.entities)
+        start = np.zeros(entities)
         for entity, share in home:
             start[entity] = share
         mass = np.rint(start * MASS_UNITS)
-        neighbours = self.candidates.adjacency.neighbours
         for _ in range(MOST_STEPS if len(home) else 0):
             passed = np.rint(mass[self.owner] * self.share)
-            moved = np.bincount(neighbours, passed, self.entities).astype(np.float64)
+            moved = np.bincount(self.neighbours, passed, entities).astype(np.float64)
             stranded = float(np.add.reduce(mass[self.stuck]))
             back = (1 - DAMPING) * MASS_UNITS + DAMPING * stranded
             after = np.rint(DAMPING * moved + back * start)

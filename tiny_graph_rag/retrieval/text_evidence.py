@@ -29,6 +29,7 @@ from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
+from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Walkers
 
 STEPS = 4  # of the walkers from seeds, whatever --hops: what they visit orders, it decides nothing
 DRAWN_STEPS = 2  # of those from the entities told most: their neighbours, and who shares those
@@ -36,7 +37,6 @@ TOLD_MOST = 50  # entities that they start from
 WALKERS = 1 << 30  # in all, whole numbers; a step divides them by whole weights
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
-MOST_SLOTS = 1 << 15  # looked at in one step; walkers who would need more stay where they are
 UNSEEN = 0.01  # of the walkers an entity's share: what the ones never visited count as
 
 Column = NDArray[np.int64]
@@ -64,7 +64,9 @@ class TextEvidence:
     """Weighs texts for the questions of one graph. adjacency: the relations that may be walked."""
 
     def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
-        self.index, self.graph, self.adjacency = index, index.graph, adjacency
+        self.index, self.graph = index, index.graph
+        self.walkers = Walkers(adjacency, index.joins)
+        self.fast = False  # whether walkers are compiled
 
     def of(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Evidence:
         size = len(self.graph)
@@ -105,22 +107,22 @@ class TextEvidence:
         found: NDArray[np.int32] | None = None
         for stem in stems:
             entities = self.index.bits(stem).entities
-            found = entities if found is None else found[np.isin(found, entities, assume_unique=True)]
+            found = entities if found is None else found[found_in(entities, found)]
         return np.zeros(0, dtype=np.int32) if found is None else found
 
     def _beside(self, told: Column) -> Column:
         """The most that a neighbour is told, of neighbours told so much that looking at them is cheap."""
-        beside = np.zeros(len(told), dtype=np.int64)
+        beside, adjacency = np.zeros(len(told), dtype=np.int64), self.walkers.adjacency
         rows = np.flatnonzero(told > 0).astype(np.int32)
         rows = rows[np.argsort(-told[rows], kind="stable")]
-        seen = int(np.searchsorted(np.cumsum(self.adjacency.degrees[rows]), MOST_SLOTS, side="right"))
+        seen = int(np.searchsorted(np.cumsum(adjacency.degrees[rows]), MOST_SLOTS, side="right"))
         if seen < len(rows):  # a tie is looked at as a whole or not at all
             rows = rows[told[rows] > told[rows[seen]]]
-        neighbours = self.adjacency.neighbours[slots_of(self.adjacency, rows)]
-        np.maximum.at(beside, neighbours, np.repeat(told[rows], self.adjacency.degrees[rows]))
+        neighbours = adjacency.neighbours[slots_of(adjacency, rows)]
+        np.maximum.at(beside, neighbours, np.repeat(told[rows], adjacency.degrees[rows]))
         return beside
 
-    def _drawn(self, told: Column, guide: _Guide, *, seedless: bool) -> Column:
+    def _drawn(self, told: Column, guide: Guide, *, seedless: bool) -> Column:
         """Bits of walkers from the entities told most, by what they are told, squared.
 
         These stand for seeds where there are none: then the start counts as well.
@@ -130,26 +132,18 @@ class TextEvidence:
             rows = rows[told[rows] > np.partition(told[rows], -TOLD_MOST - 1)[-TOLD_MOST - 1]]
         weights = [each * each for each in told[rows].tolist()]  # Python's: they outgrow 64 bits
         mass = np.array([WALKERS * each // sum(weights) for each in weights], dtype=np.int64)
-        visits = self._visits(rows.astype(np.int32), mass, guide, DRAWN_STEPS)
+        visits = self.walkers.visits(rows.astype(np.int32), mass, guide, DRAWN_STEPS, fast=self.fast)
         if seedless:
             visits[rows] += mass
         return self._in_bits(visits)
 
-    def _visited(self, mention: WeighedMention, guide: _Guide) -> Column:
+    def _visited(self, mention: WeighedMention, guide: Guide) -> Column:
         """Bits of walkers from a mention's seeds; seeds as the most visited."""
         seeds = np.array(mention.seeds, dtype=np.int32)
         mass = np.array([int(WALKERS * each) for each in mention.shares])
-        visits = self._visits(seeds, mass, guide, STEPS)
+        visits = self.walkers.visits(seeds, mass, guide, STEPS, fast=self.fast)
         visits[seeds] = max(1, int(visits.max(initial=0)))
         return self._in_bits(visits)
-
-    def _visits(self, at: NDArray[np.int32], mass: Column, guide: _Guide, steps: int) -> Column:
-        """How many walkers come by at each entity; the start does not count."""
-        visits = np.zeros(len(self.graph), dtype=np.int64)
-        for _ in range(steps):
-            at, mass = self._step(at, mass, guide)
-            visits[at] += mass
-        return visits
 
     def _in_bits(self, visits: Column) -> Column:
         """log2 of the share of walkers, relative to none at all."""
@@ -159,40 +153,23 @@ class TextEvidence:
         visits[seen] = np.rint(MILLI * share).astype(np.int64)
         return visits
 
-    def _step(self, at: NDArray[np.int32], mass: Column, guide: _Guide) -> tuple[NDArray[np.int32], Column]:
-        """Half of the walkers go on, by the weights of the relations; the others go home."""
-        joins = self.index.joins
-        slots, beside = slots_of(self.adjacency, at), slots_of(joins, at)
-        if not 0 < len(slots) + len(beside) <= MOST_SLOTS:
-            return at[:0], mass[:0]
-        rows = np.arange(len(at))
-        owner = np.concatenate(
-            [np.repeat(rows, every.indptr[at + 1] - every.indptr[at]) for every in (self.adjacency, joins)]
-        )
-        weight = np.concatenate([guide.weights(self.adjacency.relations[slots]), joins.weights[beside]])
-        out = np.bincount(owner, weight, len(at)).astype(np.int64)
-        flow = (mass[owner] >> 1) * weight // out[owner]
-        reached = np.concatenate([self.adjacency.neighbours[slots], joins.neighbours[beside]])
-        arrived = np.bincount(reached, flow)  # whole numbers below 2^53: exact
-        at = np.flatnonzero(arrived > 0).astype(np.int32)
-        return at, arrived[at].astype(np.int64)
-
-    def _guide(self, stems: Sequence[str]) -> _Guide:
+    def _guide(self, stems: Sequence[str]) -> Guide:
         codes = self.graph.relations.types.codes
         of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
-        told: list[tuple[NDArray[np.int32], int]] = []
+        told: list[NDArray[np.int32]] = []
+        more: list[Column] = []
         for stem in stems:
             types, rows = list(self.index.types(stem)), self.index.relations(stem)
             if not types and not len(rows):
                 continue
-            rows = rows[~np.isin(codes[rows], types)] if types else rows
+            rows = rows[~found_in(np.array(types, dtype=np.int32), codes[rows])] if types else rows
             bearers = len(rows) + int(self._of_type[types].sum())
             rest = len(codes) - bearers
             added = round(math.log2(1 + (rest + 0.5) / (bearers + 0.5)) * MILLI) * GUIDE[0] // GUIDE[1]
             of_type[types] += added
-            if len(rows):
-                told.append((rows, added))
-        return _Guide(codes, of_type, tuple(told))
+            told.append(rows)
+            more.append(np.full(len(rows), added))
+        return Guide(codes, of_type, *_summed(told, more))
 
     @cached_property
     def _of_type(self) -> Column:
@@ -200,20 +177,15 @@ class TextEvidence:
         return np.bincount(types.codes, minlength=len(types.names) + 1)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Guide:
-    """What the walkers of one question prefer. of_type: weight by type; told: rows of relations whose
-    description holds a word of the question, ascending, and how much that adds."""
-
-    codes: NDArray[np.int32]
-    of_type: Column
-    told: tuple[tuple[NDArray[np.int32], int], ...]
-
-    def weights(self, relations: NDArray[np.int32]) -> Column:
-        weights = self.of_type[self.codes[relations]]
-        for rows, added in self.told:
-            weights[found_in(rows, relations)] += added
-        return weights
+def _summed(rows: list[NDArray[np.int32]], values: list[Column]) -> tuple[NDArray[np.int32], Column]:
+    """Each row once, ascending, with the sum of its values."""
+    if not any(map(len, rows)):
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    every = np.concatenate(rows)
+    order = np.argsort(every, kind="stable")
+    every = every[order]
+    first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+    return every[first], np.add.reduceat(np.concatenate(values)[order], first)
 
 
 def _outside(question: LinkedQuestion) -> dict[str, str]:

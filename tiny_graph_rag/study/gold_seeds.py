@@ -104,4 +104,8 @@ def _spliced(run: Run, other: Run, again: dict[int, int]) -> Run:
         np.concatenate([run.entities, other.entities])[taken],
         np.concatenate([run.scores, other.scores])[taken],
         np.concatenate([run.hops, other.hops])[taken],
+        cuts={
+            **{row: cut for row, cut in run.cuts.items() if row not in again},
+            **{row: other.cuts[place] for row, place in again.items() if place in other.cuts},
+        },
     )

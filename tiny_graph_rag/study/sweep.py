@@ -81,7 +81,8 @@ class Setting:
     """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
 
     reached_mean, reached_p95: entities within the hops a question, before depth cuts. seconds: of retrieving
-    for all questions with this setting, linking and loading apart; shared by the cutoffs.
+    for all questions with this setting, linking and loading apart; shared by the cutoffs. walks_cut:
+    questions whose walks a limit (`running.max_steps`, `max_states`) ended before these hops.
     """
 
     variant: Variant
@@ -92,6 +93,7 @@ class Setting:
     reached_mean: float
     reached_p95: float
     seconds: float
+    walks_cut: int = 0
 
     @property
     def retriever(self) -> str:
@@ -188,7 +190,11 @@ def sweep(
                     for tag, each in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
-                settings.append(Setting(variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds))
+                settings.append(
+                    Setting(
+                        variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds, len(run.cuts)
+                    )
+                )  # fmt: skip
             progress(len(first_of) * len(linked))
     recommended = {
         tag: recommend(

@@ -96,7 +96,7 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     titles = table.strings(name)
     ids = table.strings("id") if "id" in table.names else titles
     names: Sequence[str] = titles
-    nameless = [row for row, title in enumerate(titles) if not title.strip()]
+    nameless = _blank(titles)
     if nameless:
         names = [title if title.strip() else id for title, id in zip(titles, ids, strict=True)]
         rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
@@ -157,13 +157,20 @@ def _add_relations(
 def _ends(table: Table, end: str, row_of_title: _Keys, row_of_id: _Keys) -> NDArray[np.int32]:
     """Entity rows, -1 where none: by `source_id` where the file has it, else by title, else by id."""
     exact = f"{end}_id"
-    keys = table.strings(exact if exact in table.names else end)
+    codes, keys = table.coded(exact if exact in table.names else end)
     first, second = (row_of_id, row_of_title) if exact in table.names else (row_of_title, row_of_id)
     found = first.rows(keys)
     missing = np.flatnonzero(found < 0)
     if len(missing):
         found[missing] = second.rows([keys[row] for row in missing.tolist()])
-    return found
+    return found[codes]
+
+
+def _blank(texts: Strings) -> list[int]:
+    """Rows of white space alone. Few begin with a byte that may begin some, and only those are looked at."""
+    starts = np.append(texts.data, 0)[texts.offsets[:-1]]
+    may_be = (np.diff(texts.offsets) == 0) | (starts <= ord(" ")) | (starts >= 0xC2)
+    return [row for row in np.flatnonzero(may_be).tolist() if not texts[row].strip()]
 
 
 class _Keys:

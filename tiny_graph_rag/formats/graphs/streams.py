@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.triples import RELATIONS, SOURCES, TARGETS, filled, triple_places
+from tiny_graph_rag.formats.graphs.rows import UNUSED, Rows
+from tiny_graph_rag.formats.graphs.tables import ParquetTable
+from tiny_graph_rag.formats.graphs.triples import RELATIONS, SOURCES, TARGETS, of_arrow, triple_places
+from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -40,11 +42,21 @@ def read_parquet_triples(paths: Sequence[Path]) -> KnowledgeGraph:
     triples = triples_of(paths[0])
     if triples is None:
         raise GraphError(f"{paths[0]}: no columns of triples (source, relation, target) in this Parquet file")
-    columns = [
-        [(text or "").strip() for piece in triples.column(end) for text in piece.to_pylist()] for end in ENDS
-    ]
+    from pyarrow.types import is_binary, is_large_binary, is_nested
+
+    table = ParquetTable(paths[0])
     rows = Rows(paths[0], "triples in Parquet")
-    return rows.finished(filled(rows, columns, dict(zip(ENDS, range(3), strict=True)), list(ENDS)))
+    columns = {name: table.column(name) for name in table.names}
+    kinds = {name: column.type for name, column in columns.items()}
+    opaque = {
+        name: f"{UNUSED}: {kind}"
+        for name, kind in kinds.items()
+        if is_nested(kind) or is_binary(kind) or is_large_binary(kind)
+    }
+    names = [name for name in columns if name not in opaque]
+    found = of_arrow(paths[0], rows, [columns[name] for name in names], names, numbered="row ")
+    rows.took("file", opaque)
+    return rows.finished(found or GraphColumns())
 
 
 def triples_of(path: Path) -> Triples | None:

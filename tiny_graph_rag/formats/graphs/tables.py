@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 import csv
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of,
 if TYPE_CHECKING:
     import pyarrow
 
+Number = TypeVar("Number", np.int32, np.int64, np.float64)
 LONGEST_FIELD = 1 << 24  # characters; no description is longer
 
 
@@ -49,6 +51,10 @@ class Table(ABC):
     @abstractmethod
     def values(self, name: str) -> list[Any]:
         """(rows,) Python values."""
+
+    def coded(self, name: str) -> tuple[NDArray[np.int32], Strings]:
+        """(rows,) places in a list of texts, which need not all occur and may hold one twice."""
+        return np.arange(len(self), dtype=np.int32), self.strings(name)
 
     def filled(self, name: str, missing: str) -> Sequence[str]:
         """`strings`, with `missing` where they are empty; of few different values."""
@@ -84,67 +90,87 @@ def read_columns(path: Path) -> Table:
 
 
 class ParquetTable(Table):
+    """Columns are read when they are asked for."""
+
     def __init__(self, path: Path) -> None:
         try:
-            import pyarrow
-            import pyarrow.parquet
+            from pyarrow import ArrowException
+            from pyarrow.parquet import ParquetFile
         except ImportError as error:
             raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
         try:
-            # Not `read_table`, which takes columns from the names of the folders above.
-            self._table: pyarrow.Table = pyarrow.parquet.ParquetFile(path).read()
-            self._table.validate(full=True)  # texts that are no UTF-8 among it
-        except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:
-            what = str(error).split("\n", 1)[0]
-            raise GraphError(f"{path}: can't be read as Parquet: {what}") from error
+            self._file = ParquetFile(path)
+        except (OSError, ArrowException, UnicodeDecodeError) as error:
+            raise self._unreadable(path, error) from error
         self.path = path
-        self.names = list(self._table.column_names)
+        self.names = list(self._file.schema_arrow.names)
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise GraphError(f"{path}: several columns are named {name!r}")
+
+    @staticmethod
+    def _unreadable(path: Path, error: Exception) -> GraphError:
+        return GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}")
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return int(self._file.metadata.num_rows)
+
+    def column(self, name: str, *, coded: bool = False) -> pyarrow.ChunkedArray:
+        """coded: texts that the file holds as a dictionary stay one: each is looked at once, however many
+        rows have it. Raises GraphError, also for texts that are no UTF-8.
+        """
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+
+        try:
+            file = ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
+            column = file.read(columns=[name]).column(name)
+            column.validate(full=True)
+        except (OSError, ArrowException, UnicodeDecodeError) as error:
+            raise self._unreadable(self.path, error) from error
+        return column
 
     def strings(self, name: str) -> Strings:
         if name not in self.names:
-            return Strings(np.zeros(0, np.uint8), np.zeros(len(self) + 1, np.int64))
-        return strings_of_arrow(self._table.column(name), self.path, name)
+            return Strings.blank(len(self))
+        return strings_of_arrow(self.column(name), self.path, name)
+
+    def coded(self, name: str) -> tuple[NDArray[np.int32], Strings]:
+        if not is_texts(self._file.schema_arrow.field(name).type):
+            return super().coded(name)
+        return coded_of_arrow(self.column(name, coded=True), self.path, name)
 
     def filled(self, name: str, missing: str) -> Sequence[str]:
-        import pyarrow
-
-        if name not in self.names or not pyarrow.types.is_string(self._table.column(name).type):
-            return super().filled(name, missing)
-        coded = categories_of_arrow(self._table.column(name))
-        return Categories(coded.codes, tuple(each or missing for each in coded.names))
+        if name not in self.names:
+            return Categories(np.zeros(len(self), np.int32), (missing,))
+        codes, texts = self.coded(name)
+        return Categories(codes, tuple(each or missing for each in texts))
 
     def is_blank(self, name: str) -> bool:
-        import pyarrow
-
-        column = self._table.column(name)
-        is_text = pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type)
-        return (
-            not strings_of_arrow(column, self.path, name).offsets[-1] if is_text else super().is_blank(name)
-        )
+        column = self.column(name)
+        if not is_texts(column.type):
+            return all(each is None or each == "" for each in column.to_pylist())
+        return not strings_of_arrow(column, self.path, name).offsets[-1]
 
     def lists(self, name: str) -> StringLists:
         import pyarrow
 
-        empty = Strings(np.zeros(0, np.uint8), np.zeros(1, np.int64))
         if name not in self.names:
-            return StringLists(empty, np.zeros(len(self) + 1, np.int64))
-        column = self._table.column(name)
+            return StringLists.blank(len(self))
+        column = self.column(name)
         if not (pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)):
             return StringLists.of([strings_of(each) for each in column.to_pylist()])
         try:
             column = column.cast(pyarrow.large_list(pyarrow.large_string()))
         except pyarrow.ArrowException as error:
             raise GraphError(f"{self.path}: column {name!r} must hold lists of texts: {error}") from error
-        whole = column.combine_chunks()
-        lengths = whole.value_lengths().fill_null(0)
+        if not column.num_chunks:
+            return StringLists.blank(len(self))
+        whole = pyarrow.concat_arrays(column.chunks)
         offsets = np.zeros(len(self) + 1, np.int64)
-        np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
+        np.cumsum(numbers_of_arrow(whole.value_lengths(), np.int64, 0), out=offsets[1:])
         return StringLists(
-            strings_of_arrow(pyarrow.chunked_array([column.combine_chunks().flatten()]), self.path, name),
-            offsets,
+            strings_of_arrow(pyarrow.chunked_array([whole.flatten()]), self.path, name), offsets
         )
 
     def numbers(self, name: str) -> NDArray[np.float64]:
@@ -152,46 +178,95 @@ class ParquetTable(Table):
 
         if name not in self.names:
             return np.full(len(self), np.nan)
-        column = self._table.column(name)
-        if pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type):
-            return np.asarray(column.cast(pyarrow.float64()).to_numpy(), dtype=np.float64)
-        return np.array([_number(each) for each in column.to_pylist()], dtype=np.float64)
+        column = self.column(name)
+        if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
+            return np.array([_number(each) for each in column.to_pylist()], dtype=np.float64)
+        chunks = column.cast(pyarrow.float64(), safe=False).chunks
+        return np.concatenate(
+            [np.zeros(0, np.float64), *(numbers_of_arrow(each, np.float64, np.nan) for each in chunks)]
+        )
 
     def values(self, name: str) -> list[Any]:
-        found: list[Any] = self._table.column(name).to_pylist()
+        column = self.column(name)
+        column = strings_as_written(column) if is_texts(column.type) else column
+        found: list[Any] = column.to_pylist()
         return found
 
 
-def categories_of_arrow(column: Any) -> Categories:
-    """A column of texts with few different values; null is ""."""
+def strings_as_written(column: Any) -> Any:
+    """Without the dictionary that a column was read as."""
     import pyarrow
 
-    coded = pyarrow.concat_arrays(column.chunks).dictionary_encode() if column.num_chunks else None
-    if coded is None:
-        return Categories(np.zeros(0, np.int32), ())
-    codes = coded.indices
-    missing = codes.null_count > 0
-    if missing:
-        codes = codes.fill_null(len(coded.dictionary))
-    names = (*coded.dictionary.to_pylist(), *([""] if missing else []))
-    return Categories(np.asarray(codes.to_numpy(zero_copy_only=False), dtype=np.int32), names)
+    return column.cast(column.type.value_type) if pyarrow.types.is_dictionary(column.type) else column
+
+
+def is_texts(kind: Any) -> bool:
+    """Whether a column's Arrow type is text, as a dictionary or plain."""
+    import pyarrow
+
+    kind = kind.value_type if pyarrow.types.is_dictionary(kind) else kind
+    return bool(pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind))
+
+
+def numbers_of_arrow(array: Any, dtype: type[Number], missing: float) -> NDArray[Number]:
+    """An array's numbers, `missing` for null.
+
+    By its buffers: `to_numpy`, `fill_null` and the like import pandas wherever that is installed, a second.
+    """
+    buffer = array.buffers()[1]
+    if buffer is None or not len(array):
+        return np.zeros(0, dtype)
+    numbers = np.frombuffer(buffer, dtype=dtype)[array.offset : array.offset + len(array)]
+    return np.where(_is_null(array), np.array(missing, dtype=dtype), numbers) if array.null_count else numbers
+
+
+def _is_null(array: Any) -> NDArray[np.bool_]:
+    """(rows,), of an array that has some."""
+    bits = np.unpackbits(np.frombuffer(array.buffers()[0], dtype=np.uint8), bitorder="little")
+    nulls: NDArray[np.bool_] = bits[array.offset : array.offset + len(array)] == 0
+    return nulls
+
+
+def arrow_of_strings(texts: Strings) -> pyarrow.ChunkedArray:
+    import pyarrow
+
+    buffers = [None, pyarrow.py_buffer(texts.offsets), pyarrow.py_buffer(texts.data)]
+    return pyarrow.chunked_array([pyarrow.Array.from_buffers(pyarrow.large_string(), len(texts), buffers)])
+
+
+def coded_of_arrow(column: Any, path: Path, name: str) -> tuple[NDArray[np.int32], Strings]:
+    """A column of texts: (rows,) places in a list of its different texts, as `ParquetTable.coded`."""
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    column = column.unify_dictionaries()
+    if not column.num_chunks:
+        return np.zeros(0, np.int32), Strings.blank(0)
+    texts = column.chunk(0).dictionary
+    chunks = []
+    for chunk in column.chunks:
+        chunks.append(numbers_of_arrow(chunk.indices.cast(pyarrow.int32()), np.int32, len(texts)))
+    codes = np.concatenate([np.zeros(0, np.int32), *chunks])
+    values = strings_of_arrow(pyarrow.chunked_array([texts]), path, name)
+    return codes, Strings(values.data, np.append(values.offsets, values.offsets[-1]))  # the last is null's
 
 
 def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
     """A chunked column as the graph's own; null is "". Raises GraphError for what holds no texts."""
     import pyarrow
 
+    column = strings_as_written(column)
     kind = column.type
-    if pyarrow.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
     if pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind):
-        array = column.cast(pyarrow.large_string()).combine_chunks()
-        array = array.fill_null("") if array.null_count else array
-        if isinstance(array, pyarrow.ChunkedArray):
-            array = pyarrow.concat_arrays(array.chunks)
+        column = column.cast(pyarrow.large_string())
+        if not column.num_chunks:
+            return Strings.blank(0)
+        array = pyarrow.concat_arrays(column.chunks)
         _, offsets, data = array.buffers()
         bounds = np.frombuffer(offsets, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+        if array.null_count and np.diff(bounds)[_is_null(array)].any():  # bytes that nothing shows
+            return strings_of_arrow(pyarrow.chunked_array([array.fill_null("")]), path, name)
         block = np.frombuffer(data, dtype=np.uint8) if data is not None else np.zeros(0, np.uint8)
         if not len(bounds):
             bounds = np.zeros(1, np.int64)
@@ -239,7 +314,7 @@ def csv_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
     text = decode_utf8(read_bytes(path), path)
     csv.field_size_limit(LONGEST_FIELD)
     try:
-        return [row for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter) if row]
+        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     except csv.Error as error:
         raise GraphError(f"{path}: not CSV: {error}") from error
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json
 from tiny_graph_rag.report.json.spelled import Spelled, plain_json
-from tiny_graph_rag.run import NO_STEP
+from tiny_graph_rag.run import NO_HOP, NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
@@ -68,6 +69,20 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
     }
 
 
+def walks_cut(evaluation: Evaluation) -> dict[str, Any]:
+    """`walks_cut` of a summary, where a limit ended the walks of any question; hops: walked → questions."""
+    limits: dict[str, dict[str, Any]] = {}
+    for limit in sorted({each.limit for each in evaluation.run.cuts.values()}):
+        cuts = [each for each in evaluation.run.cuts.values() if each.limit == limit]
+        hops = Counter(each.hops for each in cuts)
+        limits[limit] = {
+            "most": cuts[0].most,
+            "questions": len(cuts),
+            "hops": {str(each): hops[each] for each in sorted(hops)},
+        }
+    return {"walks_cut": {"questions": len(evaluation.run.cuts), "limits": limits}} if limits else {}
+
+
 def references_json(
     evaluation: Evaluation, questions: range, written_ranks: int, spelled: Spelled
 ) -> Iterator[bytes]:
@@ -78,7 +93,8 @@ def references_json(
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
     first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
     listed, hops = np.flatnonzero(found.rows >= 0), found.hops.copy()
-    hops[listed] = evaluation.run.steps(found.rows[listed])
+    steps = evaluation.run.steps(found.rows[listed])
+    hops[listed] = np.where(steps == NO_HOP, hops[listed], steps)
     columns = (found.verdicts, found.ranks, hops, found.entities)
     items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
     compact = evaluation.config.running.results == COMPACT

@@ -24,6 +24,7 @@ from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
     references_json,
+    walks_cut,
 )
 from tiny_graph_rag.report.json.numbers import (
     Made,
@@ -37,6 +38,7 @@ from tiny_graph_rag.report.json.numbers import (
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
+    cut_json,
     encoder,
     linked_json,
     numbers_json,
@@ -133,6 +135,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
+        **walks_cut(evaluation),
         **_own_summary(evaluation),
     }
 
@@ -232,6 +235,7 @@ def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]
         "tags": list(example.tags),
         **({"group": example.group} if example.group is not None else {}),
         "linked": linked_json(evaluation.linked[row], spelled),
+        **cut_json(evaluation.run, row),
         **_own(evaluation, row),
     }
 

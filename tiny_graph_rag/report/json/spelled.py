@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
@@ -40,6 +41,11 @@ def encoder(questions: int) -> Callable[[Any], bytes]:
     import msgspec
 
     return msgspec.json.Encoder().encode
+
+
+def cut_json(run: Run, row: int) -> dict[str, Any]:
+    """`walks_cut` of a question whose walks a limit ended."""
+    return {"walks_cut": asdict(run.cuts[row])} if row in run.cuts else {}
 
 
 class Remembered(dict[K, T], Generic[K, T]):

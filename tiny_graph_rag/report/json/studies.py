@@ -164,6 +164,7 @@ def _setting(each: Setting) -> dict[str, Any]:
         "by_tag": {tag: _slice(part) for tag, part in each.by_tag.items()},
         "subgraph": {"mean": number(each.reached_mean), "p95": number(each.reached_p95)},
         "seconds": each.seconds,
+        **({"walks_cut": each.walks_cut} if each.walks_cut else {}),
     }
 
 

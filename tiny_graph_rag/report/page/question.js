@@ -15,6 +15,7 @@ function questionView(data, row, back, other = null) {
     beside && besideView(question, beside, other, k),
     asked(question),
     el("div", { class: "walk-place" }),
+    question.walks_cut && el("p", { class: "small" }, t("Walks ended after {hops} hops: the next would go beyond {limit} ({most}).", { hops: count(question.walks_cut.hops), limit: `running.${question.walks_cut.limit}`, most: count(question.walks_cut.most) })),
     linkedElsewhere(question, data.head.kind === "score"),
     rankingTable(question, data, wanted, k, (id) => picture?.choose(id)),
     referenceTable(question, data),

@@ -158,9 +158,12 @@ function ticked(text) {
   return text.split("`").map((part, at) => (at % 2 ? el("code", {}, part) : part)).filter((part) => part !== "");
 }
 
-// What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
-function lossNotes({ linking, hop_tags: hops, ties }) {
+// What the waterfall does not show: walks that a limit ended, linking apart from expansion, hop tags that are not true, ties at rank k.
+function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   const notes = [];
+  for (const [limit, each] of Object.entries(ended?.limits ?? {})) {
+    notes.push(t("Walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
+  }
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
   for (const [tag, each] of Object.entries(hops ?? {})) {
     if (each.differ) notes.push(t("Tag {tag}: in {n} of {all} questions the farthest reference lies elsewhere.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));

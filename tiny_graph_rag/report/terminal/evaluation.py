@@ -9,6 +9,7 @@ import numpy as np
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, worst_by
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
@@ -48,6 +49,17 @@ def print_evaluation(
 ) -> None:
     """The summary, then what explains it. command_for: id of a question → the command that shows it."""
     print_summary(evaluation.summary, console)
+    for limit, each in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
+        console.print(
+            t(
+                "walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} "
+                "({most})",
+                n=f"{each['questions']:,}",
+                hops=", ".join(each["hops"]),
+                limit=f"running.{limit}",
+                most=f"{each['most']:,}",
+            )
+        )
     _print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console, command_for)
     hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
@@ -169,7 +181,7 @@ def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable
         found = question(evaluation, row)
         head = f" {shown(float(values[row]))}  {one_line(found['id'], 60)}  "
         console.print(f"{escape(head)}{escape(cut(one_line(found['query']), console.width - len(head)))}")
-        for line in _ends(found):
+        for line in _ends(found, evaluation.explanation.diagnosis.limits.hops):
             console.print(f"        {escape(cut(line, console.width - 8))}")
         told = command_for(found["id"])
         if told:
@@ -193,11 +205,11 @@ def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
     return [rows[turn] for turn in turns for rows in groups if turn < len(rows)]
 
 
-def _ends(found: dict[str, Any]) -> Iterator[str]:
+def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:
     """A line a reference that was missed: what stood in its way, with its figure."""
     missed = [each for each in found["references"] if each["verdict"] != "hit"]
     for each in missed[:REFERENCES_SHOWN]:
-        yield f"{one_line(each['name'], 40)}: {end_words(each)}"
+        yield f"{one_line(each['name'], 40)}: {end_words(each, hops)}"
     if len(missed) > REFERENCES_SHOWN:
         yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
     if not missed:
@@ -205,11 +217,13 @@ def _ends(found: dict[str, Any]) -> Iterator[str]:
         yield t("every reference is found: rank {ranks}", ranks=", ".join(map(str, ranks)))
 
 
-def end_words(reference: dict[str, Any]) -> str:
-    """What became of a reference, with the figure that tells how far off it is."""
+def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
+    """What became of a reference, with the figure that tells how far off it is. hops: that were walked."""
     verdict, rank, hop = reference["verdict"], reference.get("rank"), reference.get("hop")
     if verdict == "beyond_hops" and hop:
         return t("needs {n} hops", n=hop)
+    if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
+        return t("stands at rank {n} by its text alone; needs {hops} hops", n=rank, hops=hop)
     if verdict == "ranked_below_k" and rank:
         return t("stands at rank {n}", n=rank)
     if verdict == "no_seed":

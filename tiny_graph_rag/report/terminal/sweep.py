@@ -31,6 +31,16 @@ def print_sweep(found: Sweep, console: Console) -> None:
     shown_at = _deciding_cutoff(found)
     rows = [each for each in found.settings if each.top_k == shown_at]
     console.print(_settings(found, rows))
+    for each in rows:
+        if each.walks_cut:
+            console.print(
+                t(
+                    "{setting}: a limit (running.max_steps, running.max_states) ended the walks of {n} "
+                    "questions early",
+                    setting=escape(_named(found, each)),
+                    n=f"{each.walks_cut:,}",
+                )
+            )
     if len(found.plan.cutoffs) > 1:
         others = ", ".join(str(each) for each in found.plan.cutoffs if each != shown_at)
         console.print(t("the file holds the measures at {cutoffs} too", cutoffs=others))

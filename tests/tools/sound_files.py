@@ -1,0 +1,395 @@
+"""Sound files of every kind that a command reads, each with the command: what the fuzz driver breaks."""
+
+# ruff: noqa: E501 - tables of sound files
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tests.tools.chat_server import Action, ChatServer, Request, answer
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BROKEN = "input"  # stem of the broken file
+
+
+@dataclass(frozen=True)
+class Target:
+    """A sound file and the command that reads it, as `{file}`. name: of the file, by which formats are told.
+
+    replies: no file but the body of every reply of the API. beside: what is put back first, as a command
+    writes to it. text: an argument of the command, as `{text}`.
+    """
+
+    name: str
+    file: str
+    sound: bytes
+    command: tuple[str, ...]
+    replies: bool = False
+    text: bool = False
+    beside: dict[str, bytes] = field(default_factory=dict)
+
+
+class Runner:
+    """Commands in this process, each in the folder `home`."""
+
+    def __init__(self, home: Path) -> None:
+        from typer import testing
+        from typer.main import get_command
+
+        from tiny_graph_rag.cli import app, load
+        from tiny_graph_rag.llm.client import Patience
+
+        load()
+        built = get_command(app)  # once: most of a small command's time
+        testing._get_command = lambda _: built
+        self.home, self.app, self.cli = home, app, testing.CliRunner()
+        os.chdir(home)
+        os.environ["XDG_CACHE_HOME"] = str(home / ".cache")
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+            os.environ.pop(name, None)
+        Patience.__init__.__defaults__ = (2, 2, 0.001, 0.002, 0.1)  # nobody waits for a broken reply
+        self.reply: bytes | None = None  # in place of the sound one
+        self.server = ChatServer(self._reply).__enter__()  # ends with the process
+
+    def _reply(self, request: Request) -> Action:
+        if self.reply is not None:
+            return Action(self.reply)
+        if "input" in request.body:
+            return Action(sound_vectors(len(request.body["input"])))
+        return answer(SOUND_ANSWER, request)
+
+    def __call__(self, *arguments: str) -> Any:
+        return self.cli.invoke(self.app, list(arguments))
+
+
+SOUND_ANSWER = 'Ben lives in Mill [1]. {"names": ["Ben"], "score": 4, "verdict": "yes", "reason": "so"}'
+
+
+def sound_vectors(count: int) -> bytes:
+    rows = [{"index": number, "embedding": [1.0, number / 8, 0.5]} for number in range(count)]
+    return json.dumps({"data": rows, "usage": {"prompt_tokens": 5, "total_tokens": 5}}).encode()
+
+
+def targets(run: Runner) -> list[Target]:
+    """Every kind of file that a command reads, sound, made by the program itself where it writes such."""
+    home = run.home
+    people = ["Anna Berg", "Ben", "점순", "나", "Mill", "Old Mill", "C"]
+    entities = {
+        f"e{n}": {
+            "entity_id": f"e{n}", "name": name, "entity_type": "PERSON" if n < 4 else "PLACE",
+            "description": f"{name} is here.", "attributes": {"k": "v"}, "source_chunks": ["c1"],
+            "aliases": [f"{name}s"],
+        }
+        for n, name in enumerate(people)
+    }  # fmt: skip
+    relations = [
+        {
+            "relationship_id": f"r{n}", "source_entity_id": f"e{n}", "target_entity_id": f"e{(n * 3 + 1) % 7}",
+            "relationship_type": ("LIVES_IN", "KNOWS", "사랑한다")[n % 3], "description": "of old",
+            "weight": 1.0 + n, "source_chunks": ["c1"],
+        }
+        for n in range(7)
+    ]  # fmt: skip
+    gold = [
+        {
+            "id": f"q{n}", "query": f"Where does {name} live?", "reference_entities": [people[(n + 1) % 7]],
+            "ground_truth": ["Mill"], "tags": ["easy", "one"], "highly_relevant_entities": ["Mill"],
+            "irrelevant_entities": ["C"], "expected_types": ["PLACE"], "seed_entities": [name], "context": ["Hi."],
+            "reference_relationships": [{"source": name, "target": "Mill", "type": "LIVES_IN"}], "group": "g1",
+        }
+        for n, name in enumerate(people)
+    ]  # fmt: skip
+    run_rows = [
+        {
+            "id": f"q{n}", "entities": [
+                {"id": f"e{m}", "name": people[m], "score": 1 / (m + 1), "text": "x", "type": "PLACE"} for m in range(4)
+            ],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2}, "latency_ms": 12.5,
+        }
+        for n in range(7)
+    ]  # fmt: skip
+    files: dict[str, bytes] = {
+        "s-KG.json": json.dumps({"entities": entities, "relationships": relations}, ensure_ascii=False).encode(),
+        "s-eval.jsonl": _lines(gold),
+        "s-vocabulary.yaml": "LIVES_IN: [live, lives, 산다]\nKNOWS: [know]\n".encode(),
+        "run.jsonl": _lines(run_rows),
+        "run.trec": b"".join(b"q%d Q0 e%d %d %.3f tag\n" % (n, m, m, 1 / (m + 1)) for n in range(7) for m in range(4)),
+        "run.csv": b"query_id,doc_id,name,score\n"
+        + b"".join(b'q%d,e%d,"A, b",%.3f\n' % (n, m, 1 / (m + 1)) for n in range(7) for m in range(4)),
+        "run.tsv": b"query_id\tdoc_id\tscore\nq1\te2\t.5\nq1\te3\t.25\n",
+        "run.json": json.dumps({f"q{n}": [[f"e{m}", 1 / (m + 1)] for m in range(4)] for n in range(7)}).encode(),
+        "contest.jsonl": _lines([{"eval_id": f"q{n}", "topk": ["e1", "e2"]} for n in range(7)]),
+        "gold.qrels": b"".join(b"q%d 0 e%d %d\n" % (n, m, m % 3) for n in range(7) for m in range(4)),
+        "gold.csv": b"query_id,doc_id,score,split\n" + b"".join(b"q%d,e%d,1,test\n" % (n, n) for n in range(7)),
+        "gold-rag.json": json.dumps(
+            [
+                {"query_id": f"q{n}", "query": "x", "relevant_chunk_ids": ["e1"], "highly_relevant_chunk_ids": ["e2"],
+                 "irrelevant_chunk_ids": ["e3"], "metadata": {"difficulty": "easy"}, "expected_doc_types": ["a"]}
+                for n in range(7)
+            ]
+        ).encode(),
+        "gold-contest.json": json.dumps({f"q{n}": ["e1", "e2"] for n in range(7)}).encode(),
+    }  # fmt: skip
+    with contextlib.suppress(ImportError):
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.table(
+            {"query_id": ["q1", "q1", "q2"], "doc_id": ["e1", "e2", "e1"], "score": [1.0, 0.5, 1.0]}
+        )
+        pyarrow.parquet.write_table(table, home / "run.parquet")
+        files["run.parquet"] = (home / "run.parquet").read_bytes()
+    for name, content in files.items():
+        (home / name).write_bytes(content)
+    graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
+    quiet = ("--skip-generation", "--latency-sample", "0", "--quiet")
+    for name, command in {
+        "results.json": (
+            "eval",
+            *eval_set,
+            *graph,
+            *quiet,
+            "--save-reasons",
+            "--save-run",
+            "./own-run.jsonl",
+        ),
+        "sweep.json": ("sweep", *eval_set, *graph, "--quiet", "--hops", "1,2"),
+        "scored.json": ("score", "--gold", "gold.qrels", "--run", "run.trec", "--quiet"),
+    }.items():
+        done = run(*command, "-o", f"./{name}")
+        assert done.exit_code == 0, done.output
+        files[name] = timeless(home / name)
+    done = run("compare", "./results.json", "./results.json", "-o", "./comparison.json", "--quiet")
+    if (home / "comparison.json").is_file():
+        files["comparison.json"] = timeless(home / "comparison.json")
+    done = run("init", "--config", "./made.yaml")
+    config = (home / "made.yaml") if (home / "made.yaml").is_file() else ROOT / "config.yaml"
+    files["config.yaml"] = config.read_bytes()
+    more_files(run, files)
+    out = ("-o", "./out.json")
+    found: list[Target] = []
+
+    def add(name: str, file: str, *command: str, sound: str = "") -> None:
+        if (sound or file) in files:
+            found.append(Target(name, f"{BROKEN}-{file}", files[sound or file], command))
+
+    add("graph eval", "s-KG.json", "eval", *eval_set, "-g", "{file}", *quiet, *out, "--no-graph-cache")
+    add("graph validate", "s-KG.json", "validate", *eval_set, "-g", "{file}")
+    add("graph stats", "s-KG.json", "stats", "-g", "{file}", "--no-graph-cache")
+    for name, source, whole in graph_files(home):
+        folder = home / f"{BROKEN}-{name.replace(' ', '-').replace('/', '-')}"
+        shutil.copytree(whole or source.parent, folder)
+        file = f"{folder.name}/{source.name if not whole else source.relative_to(whole)}"
+        given = "{file}" if not whole else f"./{folder.name}"
+        command = ("stats", "-g", given, "--no-graph-cache")
+        found.append(Target(f"graph {name}", file, source.read_bytes(), command))
+    add("gold eval", "s-eval.jsonl", "eval", "--dataset", "{file}", *graph, *quiet, *out)
+    add("gold validate", "s-eval.jsonl", "validate", "--dataset", "{file}", *graph)
+    add("vocabulary", "s-vocabulary.yaml", "eval", *eval_set, *graph, *quiet, *out, "--vocabulary", "{file}")
+    add("config", "config.yaml", "eval", *eval_set, *graph, *quiet, *out, "--config", "{file}")
+    for file in ("run.jsonl", "run.trec", "run.csv", "run.tsv", "run.json", "contest.jsonl", "run.parquet"):
+        add(f"{file} score", file, "score", "--run", "{file}", "--gold", "gold.qrels", "--quiet", *out)
+        add(
+            f"{file} graph",
+            file,
+            "score",
+            "--run",
+            "{file}",
+            "--gold",
+            "s-eval.jsonl",
+            *graph,
+            "--quiet",
+            *out,
+        )
+    for file in ("s-eval.jsonl", "gold.qrels", "gold.csv", "gold-rag.json", "gold-contest.json"):
+        add(f"{file} score", file, "score", "--run", "run.trec", "--gold", "{file}", "--quiet", *out)
+        add(f"{file} graph", file, "score", "--run", "run.jsonl", "--gold", "{file}", *graph, "--quiet", *out)
+    reports = ("--report", "csv,html,md")
+    for file in ("results.json", "sweep.json", "scored.json", "comparison.json"):
+        add(f"{file} report", file, "report", "{file}", *reports)
+    add("compare", "results.json", "compare", "./results.json", "{file}", "-o", "./compared.json", "--quiet")
+    return found + more_targets(run, files)
+
+
+_TIMES = re.compile(rb'"([a-z_]*seconds|questions_per_second|p50|p95)": [0-9][-+.e0-9]*')
+
+
+def timeless(path: Path) -> bytes:
+    """A file that a run wrote, with the same times every time: a case is the same from its seed alone."""
+    content = re.sub(rb'"at": "[^"]*"', b'"at": "2026-11-21T12:00:00Z"', path.read_bytes())
+    return _TIMES.sub(rb'"\1": 0.5', content)
+
+
+def more_files(run: Runner, files: dict[str, bytes]) -> None:
+    """What a run keeps, and what is kept of a gold set: prompts, drafts, journals, answers, sidecars, versions."""
+    home = run.home
+    made = {
+        "chat.yaml": f"openai: {{base_url: '{run.server.url}', model: test-model, prices: {{test-model: {{input: 1, output: 2}}, e: {{input: 1, output: 0}}}}}}\nembeddings: {{dense_model: e, usd_per_million_embedded: 0.02}}\n".encode(),
+        "prompt.txt": b"Facts:\n{graph}\n\nQuestion: {question}\nAnswer in one sentence {{so}}.\n",
+        "own.py": b"def retrieve(question):\n    return [{'id': 'e1', 'score': 1.0}, {'id': 'e2', 'score': 0.5}]\n",
+        "s-questions.txt": "Where does Ben live?\n점순은 누구를 사랑해?\n\nWho knows Anna Berg?\n".encode(),
+        "s-questions.csv": b'id,query,tags\nq1,"Where, does Ben live?",easy\nq2,Who?,"a,b"\n',
+        "s-questions.json": json.dumps([{"id": "q1", "query": "Where does Ben live?"}, {"query": "Who?"}]).encode(),
+    }  # fmt: skip
+    for name, content in made.items():
+        (home / name).write_bytes(content)
+    files.update(made)
+    eval_set, chat = (
+        ("--dataset", "./s-eval.jsonl", "-g", "./s-KG.json", "--latency-sample", "0", "--quiet"),
+        ("--config", "./chat.yaml"),
+    )
+    commands: dict[str, tuple[str, ...]] = {
+        "asked.journal.jsonl": ("eval", *eval_set, *chat, "-o", "./asked.json"),
+        "own.retrieved.jsonl": ("eval", *eval_set, "--skip-generation", "--retriever", "./own.py:retrieve", "-o", "./own.json"),
+        "s-draft.jsonl": ("recommend", "--dataset", "./s-questions.txt", "-g", "./s-KG.json", "-o", "./s-draft.jsonl"),
+        "s-eval.meta.json": ("validate", "--dataset", "./s-eval.jsonl", "-g", "./s-KG.json", "--stamp"),
+        "s-eval.versions.json": ("dataset", "version", "./s-eval.jsonl", "--note", "first"),
+    }  # fmt: skip
+    for name, command in commands.items():
+        done = run(*command)
+        assert done.exit_code == 0, done.output
+        if (home / name).is_file():
+            files[name] = timeless(home / name)
+    events = [
+        {
+            "n": 1,
+            "by": "anna",
+            "question": "line-1",
+            "what": "judge",
+            "entity": "e1",
+            "grade": 2,
+            "key": "a1",
+        },
+        {"n": 2, "by": "ben", "question": "line-1", "what": "judge", "entity": "e4", "grade": 0, "key": "b1"},
+        {"n": 3, "by": "anna", "question": "line-1", "what": "note", "note": "so"},
+        {"n": 4, "by": "anna", "question": "line-1", "what": "tags", "tags": ["easy"]},
+        {"n": 5, "by": "anna", "question": "line-3", "what": "query", "query": "Who?"},
+        {"n": 6, "by": "anna", "question": "line-3", "what": "undo", "of": 5},
+        {"n": 7, "by": "anna", "question": "line-1", "what": "done", "done": True, "no_answer": False},
+    ]
+    files["s-draft.journal.jsonl"] = _lines(events)
+    (answers,) = home.glob(".cache/*/answers-*")
+    kept = sorted(answers.rglob("*.json"))[0]
+    files["an answer"], files["path of an answer"] = kept.read_bytes(), str(kept.relative_to(home)).encode()
+
+
+def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
+    graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
+    few = ("--latency-sample", "0", "--quiet")
+    chat = (*eval_set, *graph, *few, "--config", "./chat.yaml", "-o", "./asked-again.json")
+    judged = ("--judge", "correctness,faithfulness,quality,retrieval,factuality", "--accuracy-model", "e")
+    found = [
+        Target("prompt", "prompt.txt", files["prompt.txt"], ("eval", *chat, "--dry-run", "--prompt", "{file}")),
+        Target("journal", "asked-again.journal.jsonl", files["asked.journal.jsonl"], ("eval", *chat, "--resume")),
+        Target(
+            "own journal", "own-again.retrieved.jsonl", files["own.retrieved.jsonl"],
+            ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "./own.py:retrieve",
+             "-o", "./own-again.json", "--resume"),
+        ),
+        Target("answer cache", files["path of an answer"].decode(), files["an answer"], ("eval", *chat)),
+        Target("replies", "", b"", ("eval", *chat, "--no-answer-cache", "--limit", "2"), replies=True),
+        Target("replies to judges", "", b"", ("eval", *chat, "--no-answer-cache", "--limit", "1", *judged), replies=True),
+        Target("replies to linking", "", b"", ("eval", *chat, "--no-answer-cache", "--skip-generation", "--linker", "llm", "--limit", "2"), replies=True),
+        Target("embeddings", "", sound_vectors(7), ("eval", *chat, "--no-answer-cache", "--skip-generation", "--retriever", "dense", "--limit", "2"), replies=True),
+        Target("draft", "input-draft.jsonl", files["s-draft.jsonl"], ("curate", "--dataset", "{file}", *graph, "--export", "-o", "./curated.jsonl"),
+               beside={"input-draft.journal.jsonl": files["s-draft.journal.jsonl"]}),
+        Target("curation journal", "other-draft.journal.jsonl", files["s-draft.journal.jsonl"],
+               ("curate", "--dataset", "./other-draft.jsonl", *graph, "--export", "-o", "./curated.jsonl"),
+               beside={"other-draft.jsonl": files["s-draft.jsonl"]}),
+        Target("stamp", "input-eval.meta.json", files["s-eval.meta.json"], ("validate", "--dataset", "./input-eval.jsonl", *graph),
+               beside={"input-eval.jsonl": files["s-eval.jsonl"]}),
+        Target("versions", "input-eval.versions.json", files["s-eval.versions.json"], ("dataset", "version", "./input-eval.jsonl"),
+               beside={"input-eval.jsonl": files["s-eval.jsonl"]}),
+        Target("versions written", "input-eval.versions.json", files["s-eval.versions.json"],
+               ("dataset", "version", "./input-eval.jsonl", "--note", "more"), beside={"input-eval.jsonl": files["s-eval.jsonl"] + b"\n"}),
+        Target("history", "past/results.json", files["results.json"], ("history", "./past", "-o", "./history.html"),
+               beside={"past/earlier.json": files["results.json"]}),
+        Target("question", "", b"Where does Ben live, \xec\xa0\x90\xec\x88\x9c?", ("query", "{text}", *graph, "--explain"), text=True),
+        Target("question fuzzy", "", b"Wher does Anna Brg live?", ("query", "{text}", *graph, "--fuzzy", "0.8"), text=True),
+        Target("measures", "", b"ndcg@5,recall@{1,3},rbp(p=0.8)@10,mrr", ("score", "--gold", "./gold.qrels", "--run", "./run.trec", "-o", "./out.json", "--measures", "{text}"), text=True),
+        Target("gates", "", b"recall@5>=0.65,latency.p95<0.5", ("eval", *eval_set, *graph, *few, "--skip-generation", "-o", "./out.json", "--fail-under", "{text}"), text=True),
+        Target("settings of a sweep", "", b"retrieval.min_weight=0,0.5", ("sweep", *eval_set, *graph, "--quiet", "--hops", "1", "--set", "{text}", "-o", "./swept.json"), text=True),
+        Target("quotas", "", b"easy=40,one=60", ("dataset", "stats", "./s-eval.jsonl", "--quota", "{text}"), text=True),
+        Target("path", "", b"./s-eval.jsonl", ("validate", "--dataset", "{text}", *graph), text=True),
+        Target("compared run", "input-b.json", files["results.json"], ("compare", "{file}", "./results.json", "-o", "./compared.json", "--quiet", "--by-tag")),
+        Target("results page", "input-c.json", files["results.json"], ("report", "{file}", "./results.json", "--report", "html,md,csv")),
+        Target("run as a retriever", "input-run.jsonl", files["run.jsonl"], ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "run:./input-run.jsonl", "-o", "./out.json")),
+        Target("graph converted", "input-conv-KG.json", files["s-KG.json"], ("convert", "{file}", "./out.graphml")),
+        Target("graph drawn", "input-drawn-KG.json", files["s-KG.json"], ("visualize", "-g", "{file}", "-o", "./drawn.html")),
+        Target("graph generated from", "input-gen-KG.json", files["s-KG.json"], ("generate", "-g", "{file}", "-o", "./made.jsonl", "--n", "3", "--quiet")),
+    ]  # fmt: skip
+    for file in ("s-questions.txt", "s-questions.csv", "s-questions.json"):
+        found.append(
+            Target(
+                f"{file} recommend",
+                f"{BROKEN}-{file}",
+                files[file],
+                ("recommend", "--dataset", "{file}", *graph, "-o", "./drafted.jsonl"),
+            )
+        )
+    for file in ("s-eval.jsonl", "gold.qrels", "gold.csv", "gold-rag.json", "gold-contest.json"):
+        for name, command in {
+            "convert": ("dataset", "convert", "{file}", "-o", "./converted.jsonl"),
+            "merge": (
+                "dataset",
+                "merge",
+                "{file}",
+                "./s-eval.jsonl",
+                "-o",
+                "./merged.jsonl",
+                "--prefer",
+                "union",
+            ),
+            "diff": ("dataset", "diff", "./s-eval.jsonl", "{file}"),
+            "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl", "--by", "id"),
+            "to rag": ("dataset", "convert", "{file}", "-o", "./converted.csv"),
+        }.items():
+            found.append(
+                Target(f"{file} {name}", f"{BROKEN}-{name.replace(' ', '-')}-{file}", files[file], command)
+            )
+    for number, each in enumerate(found):
+        if each.replies and not each.sound:
+            text = '{"mentions": ["Ben"]}' if "llm" in each.command else SOUND_ANSWER
+            sound = answer(text, usage={"prompt_tokens": 9, "completion_tokens": 4}).body
+            found[number] = replace(each, sound=sound)
+    return found
+
+
+GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
+WHOLE = ("ms-graphrag-1", "ms-graphrag-2", "ms-graphrag-3", "ms-graphrag-3-csv", "neo4j-graphrag")
+WRITTEN = {
+    "triples.tsv": "source\trelation\ttarget\tweight\nA\tknows\tB\t1\nB\tlikes\t점순\t2\n",
+    "triples.csv": 'Ann,lives in,"Dover, Kent"\nBen,knows,Ann\n',
+    "resources.nt": '<http://e/A> <http://www.w3.org/2000/01/rdf-schema#label> "Ä"@en .\n<http://e/A> <http://e/knows> <http://e/B> .\n_:b <http://e/n> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n',
+    "resources.ttl": '@prefix : <http://e/> .\n:A :knows :B, [ :n 1 ] ; a :Person .\n:B <http://www.w3.org/2000/01/rdf-schema#label> "Bee" .\n',
+    "gephi.gexf": '<?xml version="1.0"?><gexf xmlns="http://gexf.net/1.3" version="1.3">\n<graph defaultedgetype="directed">\n<attributes class="node"><attribute id="0" title="type" type="string"><default>P</default></attribute></attributes>\n<nodes><node id="a" label="A"><attvalues><attvalue for="0" value="P"/></attvalues></node>\n<node id="b" label="B"/></nodes>\n<edges><edge id="0" source="a" target="b" label="knows" weight="2"/></edges></graph></gexf>\n',
+    "openie_results_x.json": '{"docs": [{"idx": "c1", "passage": "Ann\\nAnn lives in Dover.", "extracted_entities": ["Ann"], "extracted_triples": [["Ann", "lives in", "Dover"], ["x"]]}], "avg_ent_chars": NaN}',
+    "multigraph.json": '{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": 1, "name": "A"}, {"id": "b"}],\n "edges": [{"source": 1, "target": "b", "key": 0, "relation": "knows", "weight": 2}]}',
+}  # fmt: skip
+
+
+def graph_files(home: Path) -> Iterator[tuple[str, Path, Path | None]]:
+    """(name, sound file, the folder that is given in its place or None) of every graph format."""
+    for name, text in WRITTEN.items():
+        path = home / "written" / name / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        yield name, path, None
+    for path in sorted(GRAPHS.rglob("*")):
+        folder = GRAPHS / path.relative_to(GRAPHS).parts[0]
+        beside = ("text_units", "kv_", "create_final_nodes")
+        if path.suffix in (".graphml", ".json", ".parquet", ".csv") and not path.name.startswith(beside):
+            name = str(path.relative_to(GRAPHS))
+            yield name, path, folder if folder.name in WHOLE else None
+
+
+def _lines(rows: list[dict[str, Any]]) -> bytes:
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows).encode()
