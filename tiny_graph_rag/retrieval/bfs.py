@@ -123,9 +123,7 @@ class BfsRetriever(Retriever):
         if place >= 0:
             return (*reasons(self.graph, reading, self.ranking, entity, walk, before), *told)
         why = (
-            "no walk leads to it: as dear as the last"
-            if question.seeds
-            else "nothing in the question is linked"
+            "no walk leads to it: as dear as most" if question.seeds else "nothing in the question is linked"
         )
         return (Reason(why, (), before / 1000), *told)
 
@@ -135,7 +133,7 @@ class BfsRetriever(Retriever):
             mentions, reading = mentions_of(question), self.reader.read(question)
             walker = self._walker(0, bool(self._walkers[True]))
             ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-            self._last = question, self._weighed(question, reading, ranked)
+            self._last = question, self._weighed(question, mentions, reading, ranked)
         return self._last[1]
 
     def _walker(self, each: int, fast: bool) -> CheapestWalks:
@@ -161,17 +159,23 @@ class BfsRetriever(Retriever):
         """By explanations, then by what texts add to them."""
         mentions, reading = mentions_of(question), self.reader.read(question)
         ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-        found = self._weighed(question, reading, ranked)
+        found = self._weighed(question, mentions, reading, ranked)
         return ranked if found is None else self._in_order(ranked, found)
 
-    def _weighed(self, question: LinkedQuestion, reading: Reading, ranked: Ranked) -> Weighed | None:
+    def _weighed(
+        self,
+        question: LinkedQuestion,
+        mentions: Sequence[WeighedMention],
+        reading: Reading,
+        ranked: Ranked,
+    ) -> Weighed | None:
         prices = Prices.of(self.ranking)
         energies = ranked.keys >> kernel.TIE_BITS
         if self.evidence is None or not prices.bit:
             return None
         if question.seeds and not prices.unexplained(energies, ranked.hops):
             return None
-        evidence, depth = self.evidence.of(question, reading), self.settings.depth
+        evidence, depth = self.evidence.of(question, reading, mentions), self.settings.depth
         may = (
             np.ones(len(self.graph), bool) if self.filters.returned is None else self.filters.returned.copy()
         )
