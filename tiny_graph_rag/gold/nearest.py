@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Strings
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold
 
@@ -122,7 +122,7 @@ def proposed_lines(path: Path, proposals: dict[str, Near]) -> Iterator[bytes]:
 
     A line without proposals, or one that is not sound, stays byte for byte as it is.
     """
-    for line in decode_utf8(read_bytes(path), path).split("\n"):
+    for line in lines_of(decode_utf8(read_bytes(path), path)):
         if line.strip():
             yield (_proposed(line, proposals) + "\n").encode()
 
