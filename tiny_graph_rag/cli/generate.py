@@ -97,7 +97,7 @@ def generate_command(
     found = generate(knowledge, names, wanted)
     if not found.questions:
         raise FoundProblems(
-            f"{knowledge.name}: no question found in {len(knowledge.relations):,} relations; every one was "
+            f"{knowledge.name}: no question found in {amount(len(knowledge.relations), 'relation')}; every one was "
             "trivial, ambiguous or beyond --hops"
         )
     print_generated(found, wanted.n, session.console)
