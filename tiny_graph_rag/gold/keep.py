@@ -200,7 +200,8 @@ def split(
         groups[key(example)].append(example)
     if len(groups) < len(shares):
         raise UsageError(
-            f"{amount(len(groups), 'group')} of questions can't be parted into {len(shares)} parts that each hold one"
+            f"{amount(len(groups), 'group')} of questions can't be parted into {len(shares)} parts that each "
+            "hold one"
         )
     total = sum(shares)
     counts = {name: Counter(tag for each in rows for tag in each.tags) for name, rows in groups.items()}
