@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import pytest
 
@@ -51,6 +52,14 @@ def test_options_and_files_in_the_readme_exist(readme: str) -> None:
     assert [each for each in re.findall(r"(--[a-z][a-z-]+)", text) if each not in known] == []
     links = [each for each in re.findall(r"\]\(([^)#]+)", text) if "://" not in each]
     assert [each for each in links if not (ROOT / each).exists()] == []
+
+
+@pytest.mark.parametrize("readme", READMES)
+def test_the_readme_names_the_extras_that_there_are_and_no_other(readme: str) -> None:
+    rows = re.findall(r"^\| ((?:`[a-z0-9]+`(?:, )?)+) \|", read(readme).split("| `eval` |")[0], re.M)
+    named = {each for row in rows for each in re.findall(r"`([a-z0-9]+)`", row)}
+    extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
+    assert named == set(extras)
 
 
 @pytest.mark.parametrize("readme", READMES)

@@ -74,6 +74,7 @@ class MissingExtraError(TinyGraphRagError):
             f"{purpose} needs the package '{package}'. Install it with: "
             f'uv sync --extra {extra}  (or: pip install "tiny-graph-rag[{extra}]")'
         )
+        self.extra = extra
 
 
 class FoundProblems(TinyGraphRagError):  # noqa: N818 - a verdict, not a failure of the program

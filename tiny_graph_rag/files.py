@@ -208,7 +208,9 @@ def _likely_encoding(raw: bytes) -> str:
         codecs.getincrementaldecoder("cp949")().decode(raw)  # a block may end within a character
     except UnicodeDecodeError:
         return "the encoding is unknown"
-    return "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it"
+    return (
+        "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it, and so does Excel's 'CSV UTF-8'"
+    )
 
 
 def is_own_folder(folder: Path) -> bool:

@@ -87,6 +87,28 @@ def test_advice_names_the_flag_and_what_trying_it_changed(tale: Path, run_cli) -
         assert evidence["whole_after"] == pytest.approx(measures[evidence["measure"]]["mean"])
 
 
+def test_what_is_not_installed_is_named_with_its_extra(
+    tale: Path, run_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)  # as where the extra is missing
+    said = run_cli("eval", "--dataset", "tale-eval.jsonl", "--skip-generation").stdout
+    assert "not tried: `--fuzzy 0.85` could not be tried on the questions that link to nothing (1)" in said
+    assert "`uv sync --extra fuzzy` installs it" in said
+
+
+def test_a_search_by_words_is_tried_where_questions_link_to_nothing(own_folder: Path, run_cli) -> None:
+    write_kg(own_folder / "data/kg/t-KG.json", ["Ann Lee", "Rex"], [("Ann Lee", "OWNS", "Rex")])
+    write_gold(
+        own_folder / "data/eval/t-eval.jsonl",
+        {"id": "unlinked", "query": "What is owned?", "reference_entities": ["Rex"]},
+    )
+    run_cli("eval", "--dataset", "t-eval.jsonl", "--skip-generation", "-o", "./r.json", "--hops", "0")
+    advice = json.loads((own_folder / "r.json").read_text("utf-8"))["summary"]["recommendations"]
+    assert "--retriever bm25" in {each["evidence"].get("flag") for each in advice}
+    said = run_cli("query", "What is owned?", "-g", "t-KG.json", "--retriever", "bm25").stdout
+    assert "hop –: no walk leads there" in said
+
+
 def test_headers_show_every_setting_that_is_not_the_default(tale: Path, run_cli) -> None:
     (tale / "config.yaml").write_text("ranking:\n  step: 0.2\n")
     first = run_cli(

@@ -73,7 +73,9 @@ def test_a_change_runs_again_and_says_what_moved(own_folder: Path) -> None:
     write_gold(own_folder / "data/eval/a-eval.jsonl", question)
     watched = Watched(own_folder)
     try:
-        assert "recall@5" in watched.wait(1)
+        first = watched.wait(1)
+        assert "recall@5" in first
+        assert "uv run python main.py query --dataset" in first  # as it was called, so that it works here
         write_kg(kg, ["Anna", "Dover", "Carl"], [("Anna", "LIVES_IN", "Dover")])
         second = watched.wait(2)
         assert "changed: a-KG.json" in second

@@ -26,12 +26,22 @@ def whole(graph: KnowledgeGraph) -> list[Any]:
 
 
 HEADERS = {
+    "주어\t관계\t목적어\n": 3,
     "": 3,
     "source\trelation\ttarget\n": 3,
     "Target\tSource\tpredicate\n": 3,
     "head\trelation\ttail\tdescription\tweight\thead_type\ttail_type\n": 7,
     "source\trelation\ttarget\tweight\tyear\n": 5,
 }
+
+
+def test_a_header_in_korean_is_no_triple(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("주어,관계,목적어,주어 유형\n김첨지,직업,인력거꾼,인물\n", encoding="utf-8-sig")
+    graph = read_graph(path)
+    assert list(graph.entities.names) == ["김첨지", "인력거꾼"]
+    assert list(graph.entities.types) == ["인물", "OTHER"]
+    assert list(graph.relations.types) == ["직업"]
 
 
 @pytest.mark.parametrize("header", HEADERS)

@@ -26,7 +26,7 @@ BY_NAME = {
     COLUMNS,
     *advice.REMEDY.values(),
     *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
-    "tried",
+    *("tried", "not tried"),
     *("largest loss", "more hops", "better linking", "arbitrary order", "untrue hop tag"),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
@@ -121,3 +121,13 @@ def test_the_locale_chooses_the_language(environment: dict[str, str], language: 
 def test_a_text_without_translation_stays_english() -> None:
     speak("ko")
     assert t("nobody has translated {this}", this="x") == "nobody has translated x"
+
+
+def test_no_korean_particle_hangs_on_a_value() -> None:
+    """Which of 은 and 는, 이 and 가, 을 and 를 fits is known only once the value stands there."""
+    hanging = re.compile(r"\{(\w+)\}['\"`]?(?:이|가|은|는|을|를|와|과|으로|로|이면|면)(?![가-힣])")
+    ends_alike = {"hops"}  # always "…홉"
+    found = [
+        said for said in catalogue("ko").values() for name in hanging.findall(said) if name not in ends_alike
+    ]
+    assert found == []

@@ -13,17 +13,29 @@ from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import amount
+from tiny_graph_rag.errors import UsageError, amount
 
 
 @command(app, "convert", LOOK)
 def convert(
-    source: Annotated[Path, typer.Argument(help="Graph: a file or a folder of any known writer.")],
-    target: Annotated[
-        Path, typer.Argument(help="File to write, its form by suffix; a folder for a Parquet pair.")
-    ],
     folders: Folders,
     common: Common,
+    source: Annotated[
+        Path | None, typer.Argument(help="Graph: a file or a folder of any known writer.", show_default=False)
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            help="File to write, its form by suffix; a folder for a Parquet pair.", show_default=False
+        ),
+    ] = None,
+    graph: Annotated[
+        Path | None, typer.Option("--graph", "-g", help="The graph, as other commands name it.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The file to write, likewise.", rich_help_panel=OUTPUT),
+    ] = None,
     to: Annotated[
         str | None,
         typer.Option(
@@ -39,13 +51,24 @@ def convert(
     from tiny_graph_rag.formats.graphs.writing import check_form, form_of, write_graph
 
     session = Session.open(common, folders)
+    given = [each for each in (source, target) if each is not None]
+    if graph is not None:
+        given.insert(0, graph)
+    if output is not None:
+        given.append(output)
+    if len(given) != 2:
+        raise UsageError(
+            f"convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), "
+            f"got {len(given)}"
+        )
+    source, target = given
     form = form_of(target, to)
     check_form(form)
     is_pair = form == "parquet"
     check_writable(target / "entities.parquet" if is_pair and target.suffix != ".parquet" else target)
-    graph = Graph(source, None)
-    keep_apart((target,), (session.graph_path(graph),))
-    knowledge = session.graph(graph)
+    whole = Graph(source, None)
+    keep_apart((target,), (session.graph_path(whole),))
+    knowledge = session.graph(whole)
     for line in write_graph(knowledge, target, form):
         session.warn(line)
     session.say(

@@ -30,7 +30,9 @@ One = Annotated[Path, typer.Argument(help="Gold set, of any known format.")]
 Format = Annotated[
     str | None,
     typer.Option(
-        "--format", help="jsonl, json, rag, trec, table or contest.", show_default="by the file's suffix"
+        "--format",
+        help="jsonl, json, sheet, rag, trec, table, contest.",
+        show_default="by the file's suffix",
     ),
 ]
 ShowAll = Annotated[bool, typer.Option("--all", help="Show every one, not twelve of a kind.")]
@@ -239,6 +241,7 @@ def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> Non
     gone = lost(examples, path, to.format or ("jsonl" if to.to_stdout else None))  # type: ignore[arg-type]
     if gone:
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
-        session.warn(f"this format can't hold everything; left out, with questions: {fields}")
+        better = "" if to.format == "sheet" else "; --format sheet or jsonl holds more"
+        session.warn(f"this format can't hold everything; left out, with questions: {fields}{better}")
     if not to.to_stdout:
         session.say(f"gold set: {path}")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Floors, end_with
+from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
@@ -42,14 +42,16 @@ from tiny_graph_rag.cli.session import (
     joined,
     settings_line,
 )
-from tiny_graph_rag.config.sections import COMPACT, FULL
-from tiny_graph_rag.errors import TinyGraphRagError, UsageError, nearest
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.linking import asks_model, make_linker
-from tiny_graph_rag.retrieval import is_own, make_retriever
+from tiny_graph_rag.retrieval import check_retrieval, is_own, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.retrieval import RetrieverMaker
+    from tiny_graph_rag.study.evaluate import Evaluation
 
 
 @command(app, "eval", MEASURE)
@@ -115,12 +117,8 @@ def evaluate_command(
     ] = None,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
-    from tiny_graph_rag.cli.answering import prepare, priced
-    from tiny_graph_rag.files import check_writable, output_path, write_atomically
-    from tiny_graph_rag.gold.examples import groups_offered
-    from tiny_graph_rag.measures import default_measures, parse_measures
+    from tiny_graph_rag.cli.answering import prepare, priced, problems
     from tiny_graph_rag.report.json.results import document_parts
-    from tiny_graph_rag.report.terminal.evaluation import print_evaluation
     from tiny_graph_rag.study.evaluate import evaluate
     from tiny_graph_rag.study.trials import trials
 
@@ -138,83 +136,47 @@ def evaluate_command(
     )
     session = priced(session, generating)
     config = session.config
-    check_cutoff(config, config.evaluation.top_k)
-    form = config.running.results
-    if form not in (FULL, COMPACT):
-        hint = nearest(form, (FULL, COMPACT))
-        raise UsageError(f"--results must be {FULL} or {COMPACT}, got {form!r}{hint}")
-    chosen_measures = (
-        parse_measures(measures) if measures is not None else default_measures(config.evaluation.top_k)
-    )
+    check_retrieval(config)
     gates = floors.checked()
-    kinds = _kinds(perturb)
-    if kinds and asks_model(config):
-        raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
-    computed = tuple(dict.fromkeys([*chosen_measures, *gates.measures]))
-    check_measures(config, computed)
+    computed = _measures(config, measures, gates)
+    altered = _altered(config, perturb)
+    saved = SavedRun.of(session, save_run, save_run_format)
     examples = session.eval_set(dataset, chosen)
     target = out.path(session, f"{examples.file_name}-results.json")
-    saved = output_path(save_run, Path(config.storage.results_dir)) if save_run else None
-    if saved is not None:
-        from tiny_graph_rag.formats.runs.writing import form_of, run_parts
-
-        form = form_of(saved, save_run_format)
-        check_writable(saved)
     if watch:
-        from tiny_graph_rag.cli.watching import watch as run_again
-
-        if out.to_stdout or examples.path is None:
-            raise UsageError("--watch compares results files; leave out `-o -`")
-        run_again(session, target, examples.path, session.graph_path(graph, examples))
+        _run_again(session, target, examples, graph)
     answering = prepare(session, generating, examples, target)
-    out.keep_apart(
-        target,
-        saved,
-        gates.junit,
-        read=(examples.path, session.graph_path(graph, examples), *session.files_read),
-    )
-    knowledge = session.graph(graph, examples)
-    session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
-    if generating.dry_run and asks_model(config) and answering is not None:
-        unlinked = config.override(linker="none", latency_sample=0)
-        answering.forecast(evaluate(knowledge, examples, unlinked, computed))
-        return
-    own = is_own(config.retrieval.retriever)
-    if own and kinds:
-        raise UsageError(
-            "--perturb would ask your own retriever every question once more a kind; leave it out"
-        )
-    with (
-        joined(cluster_address) as cluster,
-        nullcontext(make_linker) if answering is None else answering.linker_maker(len(examples)) as maker,
-        session.progress("retrieving", len(examples), least=0 if own else PROGRESS_FROM) as progress,
-    ):
-        maker_of_retrievers: RetrieverMaker = make_retriever
-        if cluster is not None:
-            maker_of_retrievers = cluster.sharing(session.graph_path(graph, examples), progress)
-        if own:
-            maker_of_retrievers = asking_own(config, generating, None if out.to_stdout else target, progress)
-        shown = (lambda done: None) if own else progress
-        evaluation = evaluate(knowledge, examples, config, computed, shown, maker, maker_of_retrievers)
+    read = (examples.path, session.graph_path(graph, examples), *session.files_read)
+    out.keep_apart(target, saved.path if saved else None, gates.junit, read=read)
+
+    with joined(cluster_address) as cluster:
+        knowledge = session.graph(graph, examples)
+        session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
+        if generating.dry_run and asks_model(config) and answering is not None:
+            unlinked = config.override(linker="none", latency_sample=0)
+            answering.forecast(evaluate(knowledge, examples, unlinked, computed))
+            return
+        own, n = is_own(config.retrieval.retriever), len(examples)
+        with (
+            nullcontext(make_linker) if answering is None else answering.linker_maker(n) as linker,
+            session.progress("retrieving", n, least=0 if own else PROGRESS_FROM) as progress,
+        ):
+            retriever: RetrieverMaker = make_retriever
+            if cluster is not None:
+                retriever = cluster.sharing(session.graph_path(graph, examples), progress)
+            if own:
+                journal_of = None if out.to_stdout else target
+                retriever = asking_own(config, generating, journal_of, progress)
+            shown = (lambda done: None) if own else progress
+            evaluation = evaluate(knowledge, examples, config, computed, shown, linker, retriever)
     if saved is not None:
-        known = evaluation.graph.entities  # with what only the retriever knows
-        questions = [each.id for each in examples]
-        write_atomically(saved, run_parts(evaluation.run, questions, known.ids, known.names, form))
+        saved.write(evaluation)
+
     evaluation = replace(evaluation, trials=trials(evaluation))
     shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
-    print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
-    if not any(each.group for each in examples):
-        offered = groups_offered([(each.id, each.reference_entities) for each in examples])
-        if offered:
-            session.say(offered)
-    for line in evaluation.notes:
-        session.say(line)
-    if kinds:
-        from tiny_graph_rag.report.terminal.evaluation import print_perturbed
-        from tiny_graph_rag.study.perturb import perturb as perturbed
-
-        evaluation = replace(evaluation, perturbed=perturbed(evaluation, kinds))
-        print_perturbed(evaluation.perturbed, session.console)
+    _show(session, evaluation, shows)
+    if altered:
+        evaluation = _asked_altered(session, evaluation, altered)
     if answering is not None:
         if generating.dry_run:
             answering.forecast(evaluation)
@@ -222,17 +184,111 @@ def evaluate_command(
         evaluation = answering.answered(evaluation)
     out.write(target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
+    _conclude(session, gates, evaluation, problems(answering, evaluation) if answering else [])
+
+
+def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measure, ...]:
+    """What is computed: the measures asked for, then those of gates. Raises UsageError for one that is none
+    or cuts deeper than retrieval goes."""
+    from tiny_graph_rag.measures import default_measures, parse_measures
+
+    cutoff = config.evaluation.top_k
+    check_cutoff(config, cutoff)
+    chosen = parse_measures(measures) if measures is not None else default_measures(cutoff)
+    computed = tuple(dict.fromkeys([*chosen, *gates.measures]))
+    check_measures(config, computed)
+    return computed
+
+
+def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
+    """The kinds of --perturb. Raises UsageError for one that is none, and where asking again is dear."""
+    if perturb is None:
+        return ()
+    from tiny_graph_rag.study.perturb import parse_kinds
+
+    kinds = parse_kinds(comma_list(perturb))
+    if asks_model(config):
+        raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
+    if is_own(config.retrieval.retriever):
+        raise UsageError(
+            "--perturb would ask your own retriever every question once more a kind; leave it out"
+        )
+    return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """`--save-run`: where the whole run goes, and in which form."""
+
+    path: Path
+    form: str
+
+    @classmethod
+    def of(cls, session: Session, path: str | None, form: str | None) -> Self | None:
+        """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
+        if path is None:
+            if form is not None:
+                raise UsageError(f"--save-run-format {form} goes with --save-run FILE")
+            return None
+        from tiny_graph_rag.files import check_writable, output_path
+        from tiny_graph_rag.formats.runs.writing import form_of
+
+        target = output_path(path, Path(session.config.storage.results_dir))
+        found = cls(target, form_of(target, form))
+        check_writable(target)
+        return found
+
+    def write(self, evaluation: Evaluation) -> None:
+        from tiny_graph_rag.files import write_atomically
+        from tiny_graph_rag.formats.runs.writing import run_parts
+
+        known = evaluation.graph.entities  # with what only the retriever knows
+        questions = [each.id for each in evaluation.examples]
+        write_atomically(self.path, run_parts(evaluation.run, questions, known.ids, known.names, self.form))
+
+
+def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) -> None:
+    """--watch: whenever a file changes, until somebody ends it."""
+    from tiny_graph_rag.cli.watching import watch
+
+    if session.to_stdout or examples.path is None:
+        raise UsageError("--watch compares results files; leave out `-o -`")
+    watch(session, target, examples.path, session.graph_path(graph, examples))
+
+
+def _show(session: Session, evaluation: Evaluation, shows: str) -> None:
+    """The terminal's report. shows: the command that shows one question of it, but for its id."""
+    from tiny_graph_rag.gold.examples import groups_offered
+    from tiny_graph_rag.report.terminal.evaluation import print_evaluation
+
+    print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
+    if not any(each.group for each in evaluation.examples):
+        offered = groups_offered([(each.id, each.reference_entities) for each in evaluation.examples])
+        if offered:
+            session.say(offered)
+    for line in evaluation.notes:
+        session.say(line)
+
+
+def _asked_altered(session: Session, evaluation: Evaluation, kinds: tuple[str, ...]) -> Evaluation:
+    from tiny_graph_rag.report.terminal.evaluation import print_perturbed
+    from tiny_graph_rag.study.perturb import perturb
+
+    evaluation = replace(evaluation, perturbed=perturb(evaluation, kinds))
+    print_perturbed(evaluation.perturbed, session.console)
+    return evaluation
+
+
+def _conclude(
+    session: Session, gates: Gates, evaluation: Evaluation, problems: list[TinyGraphRagError]
+) -> None:
+    """Hold the gates. Raises all that went wrong as one, a failed gate first. problems: of the answers."""
     latency = evaluation.latency
     outcomes = gates.hold(evaluation.summary.overall.measures, latency.seconds, latency.questions_per_second)
-    problems = []
-    if answering is not None:
-        from tiny_graph_rag.cli import answering as unanswered
-
-        problems = unanswered.problems(answering, evaluation)
     try:
         gates.conclude(session, outcomes, "eval")
     except TinyGraphRagError as failed:
-        problems.insert(0, failed)
+        problems = [failed, *problems]
     end_with(problems)
 
 
@@ -253,11 +309,3 @@ def asking_own(
         progress,
     )
     return make_own(config.retrieval.retriever, asking)
-
-
-def _kinds(perturb: str | None) -> tuple[str, ...]:
-    if perturb is None:
-        return ()
-    from tiny_graph_rag.study.perturb import parse_kinds
-
-    return parse_kinds(comma_list(perturb))

@@ -16,6 +16,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags
 from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -67,6 +68,7 @@ def query(
         save_reasons=explain or None,
         latency_sample=0,
     )
+    check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
     if question is not None and not question.strip():

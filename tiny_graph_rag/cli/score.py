@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from tiny_graph_rag.cli.gating import Floors
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     Chosen,
+    Cluster,
     Common,
     Folders,
     Graph,
@@ -27,13 +28,15 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import UsageError, unknown
+from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
+    from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened
 
-TIES = ("list", "trec")
+ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
@@ -105,7 +108,8 @@ def score(
             help="ROUGE F1 from which a text is a reference.",
             rich_help_panel=MEASURES + DETAIL,
         ),
-    ] = 0.5,
+    ] = ROUGE_THRESHOLD,
+    cluster_address: Cluster = None,
     ties: Annotated[
         str,
         typer.Option(
@@ -135,15 +139,13 @@ def score(
     )
     from tiny_graph_rag.measures import default_measures, parse_measures
     from tiny_graph_rag.report.json.numbers import head
-    from tiny_graph_rag.report.json.score import document_parts
+    from tiny_graph_rag.report.json.score import Wish, document_parts
     from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected, rising
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
-    if ties not in TIES:
-        raise unknown("--ties", ties, TIES)
     if match is not None and graph is not None:
         raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
     wanted = parse_measures(measures) if measures is not None else None
@@ -166,7 +168,6 @@ def score(
         *session.files_read,
     )
     out.keep_apart(target, gates.junit, read=read)
-    knowledge = session.graph(Graph(graph)) if graph is not None else None
     request = Request(
         run_path,
         gold_path,
@@ -178,18 +179,23 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
+    text_match = _text_match(match, rouge_threshold)
+    knowledge = session.graph(Graph(graph)) if graph is not None else None
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
-    for opened in attempts(request, knowledge, _text_match(match, rouge_threshold) if match else None):
-        collected, listed = Collected(wanted, default_measures(cutoff)), Listed(cutoff)
+    request_graph = session.graph_path(Graph(graph)) if graph is not None else None
+    for opened in attempts(request, knowledge, text_match):
+        wish = Wish(
+            wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match
+        )
+        collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, run_path.name, run_sum, gold_sum),
-            opened.stretches,
+            _written(session, opened, wish, knowledge, request_graph, cluster_address),
             collected,
             knowledge,
             cutoff=cutoff,
-            shown=config.evaluation.shown_ranks,
             usage=opened.usage,
             listed=listed,
         )
@@ -218,6 +224,42 @@ def score(
     gates.conclude(session, outcomes, "score")
 
 
+def _written(
+    session: Session,
+    opened: Opened,
+    wish: Wish,
+    graph: KnowledgeGraph | None,
+    path: Path | None,
+    address: str | None,
+) -> Iterator[Written]:
+    """What becomes of each stretch, here or on the workers of a cluster."""
+    from tiny_graph_rag.report.json.score import written, written_on
+
+    if address is None or opened.run is None:
+        if address is not None:
+            session.note(
+                "a large TREC run is scored while it is read, which no cluster makes quicker: done here"
+            )
+        yield from (written(stretch, wish) for stretch in opened.stretches)
+        return
+    from tiny_graph_rag.retrieval.cluster import ClusterClient, Shared
+    from tiny_graph_rag.scoring.judging import AT_ONCE, parts, with_its_run
+
+    questions = opened.questions
+    with ClusterClient.open(address) as cluster, session.progress("scoring", len(questions)) as progress:
+        size = cluster.parts_of(len(questions), AT_ONCE)[0].stop
+        shards = [(wish, *with_its_run(part, opened.run)) for part in parts(questions, opened.run, size)]
+        done = 0
+
+        def more(place: int) -> None:
+            nonlocal done
+            done += len(shards[place][1])
+            progress(done)
+
+        shared = Shared.of(graph, path, session.config)
+        yield from cluster.mapped(shared, written_on, shards, more)
+
+
 def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
@@ -228,7 +270,13 @@ def _sources(
     }
 
 
-def _text_match(kind: str, threshold: float) -> TextMatch:
+def _text_match(kind: str | None, threshold: float) -> TextMatch | None:
+    """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
+    if kind is None or not kind.startswith("rouge"):
+        if threshold != ROUGE_THRESHOLD:
+            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        if kind is None:
+            return None
     from tiny_graph_rag.measures.textual import TextMatch
 
     return TextMatch(kind, threshold)

@@ -136,8 +136,11 @@ class Session:
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)
+        words = self.config.retrieval.vocabulary
+        if words not in ("auto", "none"):
+            find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
         graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note)
-        graph = with_vocabulary(graph, path, self.config.retrieval.vocabulary)
+        graph = with_vocabulary(graph, path, words)
         for line in graph.notes.lines():
             self.warn(f"{graph.name}: {line}")
         return graph

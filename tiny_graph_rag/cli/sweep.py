@@ -34,6 +34,7 @@ from tiny_graph_rag.config import Config, setting_value
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
+from tiny_graph_rag.retrieval import check_retrieval, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
@@ -127,7 +128,6 @@ def sweep_command(
     from tiny_graph_rag.measures import Measure, default_measures, parse_measures
     from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
-    from tiny_graph_rag.retrieval import make_retriever
     from tiny_graph_rag.study.sweep import Plan, sweep
 
     out = Output.of(output, reporting)
@@ -223,7 +223,7 @@ def _variants(
         values[key] = [setting_value(key, one) for one in comma_list(listed)]
     for combination in product(*values.values()):
         settings = dict(zip(values, combination, strict=True))
-        config.replaced(**settings)  # refuses what can't be, before any work
+        check_retrieval(config.replaced(**settings))  # refuses what can't be, before any work
         yield Variant(settings, tuple(values))
 
 

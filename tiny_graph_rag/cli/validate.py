@@ -45,7 +45,7 @@ def validate_command(
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
     from tiny_graph_rag.files import check_writable, find_input, write_atomically
-    from tiny_graph_rag.formats.gold.jsonl import read_sound_lines
+    from tiny_graph_rag.formats.gold.jsonl import as_lines, read_sound_lines
     from tiny_graph_rag.gold.nearest import proposed_lines, renames
     from tiny_graph_rag.gold.stamp import read_drift, write_stamp
     from tiny_graph_rag.gold.validate import validate
@@ -84,7 +84,7 @@ def validate_command(
         )
     if fix_suggestions is not None:
         proposals = renames(found.missing_names)
-        write_atomically(fix_suggestions, proposed_lines(path, proposals))
+        write_atomically(fix_suggestions, proposed_lines(as_lines(path), proposals))
         session.say(
             t(
                 "{path}: {n} of {all} missing names renamed; look at `suggested_renames` in its lines before "

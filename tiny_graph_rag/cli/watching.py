@@ -6,6 +6,7 @@ user would get, and a file that is broken while somebody edits it ends that run 
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -28,7 +29,7 @@ Stamp = tuple[tuple[int, int] | None, ...]
 
 def watch(session: Session, results: Path, dataset: Path, graph: Path) -> None:
     """Run, show what moved, wait for a change; until interrupted."""
-    call = [sys.executable, "-m", "tiny_graph_rag", *(each for each in sys.argv[1:] if each != "--watch")]
+    call = [*_program(), *(each for each in sys.argv[1:] if each != "--watch")]
     files = _watched(session, dataset, graph)
     before: dict[str, Any] | None = None
     while True:
@@ -46,6 +47,16 @@ def watch(session: Session, results: Path, dataset: Path, graph: Path) -> None:
         changed = _wait(files, seen)
         session.say(f"\n{time.strftime('%H:%M:%S')} · " + t("changed: {files}", files=", ".join(changed)))
         sys.stdout.flush()
+
+
+def _program() -> list[str]:
+    """As this run was called, so that the commands it prints are those that work here."""
+    called = Path(sys.argv[0])
+    if called.name == "main.py":
+        return [sys.executable, str(called)]
+    if called.suffix == "" and os.access(called, os.X_OK):
+        return [str(called)]
+    return [sys.executable, "-m", "tiny_graph_rag"]
 
 
 def _watched(session: Session, dataset: Path, graph: Path) -> list[Path]:

@@ -6,7 +6,7 @@ import math
 from dataclasses import Field, dataclass, field
 from typing import Any
 
-from tiny_graph_rag.errors import ConfigError
+from tiny_graph_rag.errors import ConfigError, nearest
 
 MOST = 2**63 - 1  # of any number: what an int64 holds
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
@@ -16,15 +16,30 @@ SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
 
 def setting(
-    default: Any, comment: str, *, env: str = "", low: float | None = None, high: float | None = None
+    default: Any,
+    comment: str,
+    *,
+    env: str = "",
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
 ) -> Any:
-    """A setting with its comment; env overrides the file; low and high are its bounds, both allowed."""
-    return field(default=default, metadata={"comment": comment, "env": env, "low": low, "high": high})
+    """A setting with its comment; env overrides the file; low and high are its bounds, both allowed; choices:
+    the words that it can be, where these are few. default: `dict` for an empty one."""
+    known = {"comment": comment, "env": env, "low": low, "high": high, "choices": choices}
+    return (
+        field(default_factory=dict, metadata=known)
+        if default is dict
+        else field(default=default, metadata=known)
+    )
 
 
 def check_bounds(each: Field[Any], value: Any, place: str) -> None:
-    """Raises ConfigError for a value out of its setting's bounds; place: how the error names the setting."""
-    low, high = each.metadata["low"], each.metadata["high"]
+    """Raises ConfigError for a value out of a setting's bounds or choices; place: its name in the error."""
+    low, high, choices = (each.metadata[name] for name in ("low", "high", "choices"))
+    if choices and value not in choices:
+        listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
+        raise ConfigError(f"{place} must be {listed}, got {value!r}{nearest(str(value), choices)}")
     if value is None or not isinstance(value, int | float):
         return
     if isinstance(value, float) and not math.isfinite(value):
@@ -66,7 +81,9 @@ class Retrieval:
     hops: int = setting(2, "relations walked from a seed at most; 3 to 4 for hardsets", low=0, high=MOST_HOPS)
     depth: int = setting(100, "entities returned a question at most", low=1, high=MOST_ENTITIES)
     exclude_seeds: bool = setting(False, "the topic itself is no answer: leave the seeds out")
-    direction: str = setting("both", "steps along relations (out), against them (in) or both")
+    direction: str = setting(
+        "both", "steps along relations (out), against them (in) or both", choices=("both", "out", "in")
+    )
     relations: str = setting("", "relation types to walk (a,b); all where empty")
     not_relations: str = setting("", "relation types not to walk (a,b)")
     types: str = setting("", "entity types to return (a,b); all where empty")
@@ -75,7 +92,9 @@ class Retrieval:
     min_score: float = setting(0.0, "entities below this score are not returned", low=0, high=1)
     vocabulary: str = setting("auto", "words for relations: auto (beside the graph), none, or a file")
     relation_similarity: str = setting(
-        "words", "how words find relations: words, or embeddings too (asks the API for unlike words)"
+        "words",
+        "how words find relations: words, or embeddings too (asks the API for unlike words)",
+        choices=("words", "embeddings"),
     )
 
 
@@ -117,8 +136,8 @@ class RankingPrices:
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
     text_bit: float = setting(
-        0.005,
-        "each bit that texts tell less of an entity than of the best, where walks explain nothing; 0: none",
+        0.01,
+        "each bit that texts tell less of an entity than of the best, times what no walk explains; 0: none",
         low=0,
         high=10,
     )
@@ -172,7 +191,11 @@ class Running:
     largest_unpacked: float = setting(
         1.0, "GiB that a packed file (.gz) may unpack to in memory; on disk 16 times", low=0.001, high=1024
     )
-    results: str = setting(FULL, "what a results file holds: full, or compact (no walks, no ranks below k)")
+    results: str = setting(
+        FULL,
+        "what a results file holds: full, or compact (no walks, no ranks below k)",
+        choices=(FULL, COMPACT),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +215,8 @@ class OpenAI:
     largest_reply: int = setting(32, "MiB of one reply of the API at most", low=1, high=2047)
     concurrency: int = setting(8, "calls under way at once, at most", low=1, high=1024)
     seed: int | None = setting(0, "asks for repeatable answers where the API can; null leaves it out")
-    prices: dict[str, Any] = field(
-        default_factory=dict,
-        metadata={
-            "comment": "USD a million tokens, {model: {input: 0.4, output: 1.6, cached_input: 0.1}}",
-            "env": "",
-            "low": None,
-            "high": None,
-        },
+    prices: dict[str, Any] = setting(  # noqa: RUF009 - a field, as every setting
+        dict, "USD a million tokens, {model: {input: 0.4, output: 1.6, cached_input: 0.1}}"
     )
 
 

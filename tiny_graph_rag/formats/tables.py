@@ -33,14 +33,19 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(f"{path.name}:{line}: holds a NUL, which no table does")
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
     names = [name.strip() for name in _next_row(rows, path) or []]
-    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
     if twice:
         raise InputError(f"{path.name}:1: the column {twice[0]!r} stands twice; keep one of them")
     if not any(names):
         raise InputError(f"{path}: the file is empty; wanted a header such as query_id,doc_id,score")
     return names, _checked(rows, names, path)
+
+
+def delimiter_of(header: str) -> str:
+    """A tab, a comma, or the semicolon of spreadsheets where the comma marks decimals."""
+    return "\t" if "\t" in header else ";" if ";" in header and "," not in header else ","
 
 
 def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
@@ -48,6 +49,11 @@ class Wanted:
     hops: tuple[int, int] = (1, LONGEST_CHAIN)
     language: str = ""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raises UsageError for a language that questions can't be worded in."""
+        if self.language and self.language not in LANGUAGES:
+            raise UsageError(f"--lang: unknown language {self.language!r}. Choices: {', '.join(LANGUAGES)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,11 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     return Generated(tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()))
 
 
+def generate_on(graph: KnowledgeGraph, wanted: Wanted, config: Config) -> Generated:
+    """`generate` as work for a cluster: one shard, since each question depends on all drawn before it."""
+    return generate(graph, NameIndex.of(graph), wanted)
+
+
 def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
     """n in these shares, by largest remainder."""
     total = sum(shares.values())
@@ -175,8 +186,6 @@ class _Maker:
     def of(cls, graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
-        if language not in LANGUAGES:
-            raise UsageError(f"--lang: unknown language {language!r}. Choices: {', '.join(LANGUAGES)}")
         sampler = Sampler(index, names, chance, wanted.n, wanted.hops)
         return cls(graph, names, sampler, LANGUAGES[language](index, graph.vocabulary), chance)
 

@@ -11,14 +11,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Strings
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold
 
@@ -117,12 +115,12 @@ def renames(missing: dict[str, tuple[Near, ...]]) -> dict[str, Near]:
     return {name: near[0] for name, near in missing.items() if near and near[0].likeness >= LIKE_ENOUGH}
 
 
-def proposed_lines(path: Path, proposals: dict[str, Near]) -> Iterator[bytes]:
+def proposed_lines(lines: Iterable[str], proposals: dict[str, Near]) -> Iterator[bytes]:
     """The gold set line by line, with the proposals in place and noted under `suggested_renames`.
 
     A line without proposals, or one that is not sound, stays byte for byte as it is.
     """
-    for line in lines_of(decode_utf8(read_bytes(path), path)):
+    for line in lines:
         if line.strip():
             yield (_proposed(line, proposals) + "\n").encode()
 

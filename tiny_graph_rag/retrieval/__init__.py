@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.base import LINKERS
 from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, retriever
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ __all__ = [
     "Retriever",
     "RetrieverMaker",
     "Task",
+    "check_retrieval",
     "is_own",
     "make_retriever",
     "retriever",
@@ -38,13 +42,34 @@ def make_retriever(
         from tiny_graph_rag.retrieval.own import OwnRetriever
 
         return OwnRetriever.of(Task(graph, config, spec, examples, judgments))
+    found, argument = _named(spec)
+    return found.of(Task(graph, config, argument, examples, judgments))
+
+
+def check_retrieval(config: Config) -> None:
+    """Refuse, before a graph is read, what no graph could mend: an unknown retriever or linker, a file that
+    is not there. Raises UsageError or InputError."""
+    spec = config.retrieval.retriever
+    if is_own(spec):
+        from tiny_graph_rag.retrieval.own import check_place
+
+        check_place(spec)
+    else:
+        found, argument = _named(spec)
+        if found.argument == "FILE":
+            find_input(argument, Path(config.storage.results_dir), "run")
+    LINKERS.choice(config.retrieval.linker)
+
+
+def _named(spec: str) -> tuple[type[Retriever], str]:
+    """The retriever of `NAME` or `NAME:ARGUMENT`, and its argument. Raises UsageError."""
     name, _, argument = spec.partition(":")
     found = RETRIEVERS[name]
     if argument and not found.argument:
         raise UsageError(f"--retriever {name} takes nothing after a colon, got {argument!r}")
     if found.argument and not argument:
         raise UsageError(f"--retriever {name} wants {name}:{found.argument}")
-    return found.of(Task(graph, config, argument, examples, judgments))
+    return found, argument
 
 
 RetrieverMaker = Callable[

@@ -12,7 +12,6 @@ from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-DIRECTIONS = ("both", "out", "in")
 LISTED = 8  # known names in a message where none is near
 
 
@@ -31,12 +30,7 @@ class Filters:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, settings: Retrieval) -> Filters:
-        """Raises UsageError for an unknown direction or type, with the nearest names."""
-        if settings.direction not in DIRECTIONS:
-            raise UsageError(
-                f"--direction must be {', '.join(DIRECTIONS[:-1])} or {DIRECTIONS[-1]}, "
-                f"got {settings.direction!r}"
-            )
+        """Raises UsageError for an unknown type, with the nearest names."""
         kinds = graph.relations.types
         wanted = _codes(settings.relations, kinds.names, "--relations", "relation type")
         unwanted = _codes(settings.not_relations, kinds.names, "--not-relations", "relation type")

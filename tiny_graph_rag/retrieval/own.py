@@ -118,6 +118,18 @@ def load_function(spec: str) -> Function:
     return found
 
 
+def check_place(spec: str) -> None:
+    """Refuse a file that is not there without importing anything. Raises UsageError."""
+    place, _, _ = spec.rpartition(":")
+    if place.endswith(".py"):
+        _check_file(Path(place).expanduser().resolve())
+
+
+def _check_file(path: Path) -> None:
+    if not path.is_file():
+        raise UsageError(f"--retriever {path.name}: no such file (looked in {path.parent})")
+
+
 def _own_folder() -> contextlib.chdir[str]:
     """Afterwards we are where we were: libraries change folders (graphrag does), and paths are relative."""
     return contextlib.chdir(".")
@@ -125,8 +137,7 @@ def _own_folder() -> contextlib.chdir[str]:
 
 def _module_of_file(path: Path) -> Any:
     path = path.expanduser().resolve()
-    if not path.is_file():
-        raise UsageError(f"--retriever {path.name}: no such file (looked in {path.parent})")
+    _check_file(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"--retriever {path}: not a Python file")

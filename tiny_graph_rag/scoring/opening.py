@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiny_graph_rag.errors import DatasetError, UsageError, nearest
+from tiny_graph_rag.errors import DatasetError, UsageError, nearest, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.measures.textual import TextMatch
 
 LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
+TIES = ("list", "trec")  # of equal scores: as they stand in the file, or as trec_eval orders them
 TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
@@ -41,10 +42,26 @@ class Request:
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """What needs no file is checked before one is read. Raises UsageError."""
+        if self.ties not in TIES:
+            raise unknown("--ties", self.ties, TIES)
+        if self.limit is not None and self.limit < 1:
+            raise UsageError(f"--limit must be 1 or more, got {self.limit}")
+        if self.run_format is not None:
+            from tiny_graph_rag.formats.runs import RUN_FORMATS
+
+            RUN_FORMATS.choice(self.run_format)
+        if self.gold_format is not None:
+            from tiny_graph_rag.formats.gold import GOLD_FORMATS
+
+            GOLD_FORMATS.choice(self.gold_format)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """stretches: to be taken once. notes: warnings, known once they were."""
+    """stretches: to be taken once. notes: warnings, known once they were. questions, run: what they are made
+    of, where that is in memory."""
 
     stretches: Iterable[Stretch]
     gold_name: str
@@ -53,6 +70,8 @@ class Opened:
     selection: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
+    questions: Sequence[GoldQuestion] = ()
+    run: WrittenRun | None = None
 
 
 def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Iterator[Opened]:
@@ -125,6 +144,8 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         selection,
         _usage(run),
         lambda: notes(run, questions, selected=selection is not None),
+        questions,
+        run,
     )
 
 
@@ -138,8 +159,6 @@ def _selected(gold: GoldSet, request: Request) -> tuple[tuple[GoldQuestion, ...]
         for one in wanted:
             if one not in known:
                 raise UsageError(f"no question has the {what} {one!r}{nearest(one, known)}")
-    if request.limit is not None and request.limit < 1:
-        raise UsageError(f"--limit must be 1 or more, got {request.limit}")
     kept = tuple(
         each
         for each in gold.questions

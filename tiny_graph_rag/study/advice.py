@@ -15,7 +15,6 @@ import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
-from tiny_graph_rag.study.verdicts import Verdict
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -27,7 +26,7 @@ REMEDY = {
     "in graph": "There the gold set names what the graph lacks. `validate --fix-suggestions` proposes names "
     "that it has; add aliases, or the entities themselves.",
     "reachable": "There questions link to nothing, or to another component. Add the words that people use as "
-    "aliases, or try another --linker.",
+    "aliases; a --retriever that reads texts (bm25) needs no link.",
     "past filters": "There filter options keep references out; loosen them.",
     "within hops": "There references lie farther than --hops.",
     "within depth": "There references were reached but not returned; raise --depth.",
@@ -70,6 +69,10 @@ TRIED_IN_VAIN = (
     "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
     "{before} to {after}."
 )
+UNTRIED = (
+    "`{flag}` could not be tried on the questions that link to nothing ({losers}): it needs the extra "
+    "`{extra}`. `uv sync --extra {extra}` installs it."
+)
 TRIED_FOR_OTHERS = (
     "`{flag}` does not help the questions that lose references here ({n}), but lifts {measure} of all "
     "questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
@@ -87,6 +90,7 @@ class Trial:
     losers: questions that lose references to it. questions: that were asked again, the losers among them.
     before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
     the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
+    needs: the extra without which it could not be tried, "" where it was.
     """
 
     flag: str
@@ -100,6 +104,7 @@ class Trial:
     whole_after: float | None
     won: int
     lost: int
+    needs: str = ""
 
     @property
     def gain(self) -> float:
@@ -153,11 +158,14 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
 
 def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
     """(hops, share, loss): the hop count that reaches nine tenths of what lies beyond the hops, the share of
-    it that they reach, the recall that is lost there. None where too little is lost."""
+    it that they reach, the recall that is lost there. None where too little is lost. What text alone ranked
+    below k is lost there too: a walk would have spoken for it."""
     diagnosis = found.diagnosis
-    loss = next((step.loss for step in found.waterfall if step.name == "within hops"), 0.0)
-    hops = np.sort(diagnosis.hops[diagnosis.verdicts == Verdict.BEYOND_HOPS])
-    if not loss >= WORTH_SAYING or not len(hops):
+    lost = diagnosis.beyond_hops
+    relevant = np.bincount(diagnosis.questions)
+    loss = float((1 / relevant[diagnosis.questions[lost]]).sum() / max((relevant > 0).sum(), 1))
+    hops = np.sort(diagnosis.hops[lost])
+    if not loss >= WORTH_SAYING:
         return None
     wanted = int(hops[math.ceil(WITHIN * len(hops)) - 1])
     return wanted, float((hops <= wanted).mean()), loss
@@ -243,6 +251,15 @@ RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
 
 def of_trial(trial: Trial) -> Iterator[Advice]:
     """What trying a flag showed; silent about a retriever or a linker that helps nobody."""
+    if trial.needs:
+        values = {"flag": trial.flag, "losers": f"{trial.losers:,}", "extra": trial.needs}
+        yield Advice(
+            "not tried",
+            UNTRIED,
+            values,
+            {"flag": trial.flag, "verdict": trial.verdict, "losers": trial.losers, "extra": trial.needs},
+        )
+        return
     helps = trial.after - trial.before >= WORTH_SAYING
     whole = trial.whole_before is not None and trial.whole_after is not None
     if helps and whole and trial.gain < 0:

@@ -32,6 +32,7 @@ MOST_ENTITIES = 20_000  # of a graph; on larger ones a trial takes seconds, and 
 MOST_QUESTIONS = 16  # asked again in a trial; of more, a sample spread evenly
 FUZZY = 0.85  # as the option's help has it: one letter of seven
 RETRIEVERS = ("bfs", "pagerank")  # nothing that takes long to load
+UNLINKED = ("bm25",)  # needs no entity in the question
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 
 
@@ -46,8 +47,8 @@ def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
     for verdict, settings in _candidates(evaluation):
         try:
             tried = _trial(evaluation, verdict, settings)
-        except MissingExtraError:
-            continue  # what is not installed can't be tried
+        except MissingExtraError as missing:
+            tried = _untried(evaluation, verdict, settings, missing.extra)
         kind = tried.flag.split()[0]
         if kind not in found or tried.gain > found[kind].gain:
             found[kind] = tried
@@ -65,7 +66,7 @@ def _candidates(evaluation: Evaluation) -> Iterator[tuple[Verdict, dict[str, Any
         yield Verdict.BEYOND_HOPS, {"hops": wanted[0]}
     late = [each for each in (Verdict.RANKED_BELOW_K, Verdict.BELOW_DEPTH) if occur.get(str(each))]
     for verdict in [*late[:1], *seedless[:1]]:
-        for name in RETRIEVERS:
+        for name in (*RETRIEVERS, *(UNLINKED if verdict in seedless else ())):
             if name != settings.retriever:
                 yield verdict, {"retriever": name}
     if late and not settings.exclude_seeds and _seeds_stand_first(evaluation):
@@ -89,7 +90,8 @@ def _seeds_stand_first(evaluation: Evaluation) -> bool:
 
 def _trial(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any]) -> Trial:
     diagnosis = evaluation.explanation.diagnosis
-    losers = distinct(diagnosis.questions[diagnosis.verdicts == verdict])[0]
+    lost = diagnosis.beyond_hops if verdict is Verdict.BEYOND_HOPS else diagnosis.verdicts == verdict
+    losers = distinct(diagnosis.questions[lost])[0]
     size = len(evaluation.examples)
     everything = size <= MOST_QUESTIONS
     rows = np.arange(size) if everything else _spread(losers, MOST_QUESTIONS)
@@ -111,6 +113,14 @@ def _trial(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any]) -
         won=int((change > EQUAL).sum()),
         lost=int((change < -EQUAL).sum()),
     )
+
+
+def _untried(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any], extra: str) -> Trial:
+    """What is not installed can't be tried, but can be named."""
+    diagnosis = evaluation.explanation.diagnosis
+    losers = len(distinct(diagnosis.questions[diagnosis.verdicts == verdict])[0])
+    measure, nan = str(_deciding(list(evaluation.scores))), float("nan")
+    return Trial(_flag(settings), str(verdict), measure, losers, 0, nan, nan, None, None, 0, 0, extra)
 
 
 def _deciding(measures: Sequence[Measure]) -> Measure:

@@ -16,7 +16,8 @@ from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
 from tiny_graph_rag.formats.gold.exchange import read_any_gold, row_of
-from tiny_graph_rag.formats.tables import QUESTION_NAMES, read_table
+from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
+from tiny_graph_rag.formats.tables import QUESTION_NAMES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.language.folding import nfc
 
@@ -62,8 +63,16 @@ def read_questions(path: Path) -> list[Example]:
     Judgments that a file holds are kept. Raises DatasetError with every line that is no question.
     """
     raw = read_bytes(path)
-    if raw[:4] == b"PAR1" or path.name.lower().endswith((".csv", ".tsv", ".parquet")):
-        return _checked(_of_table(path), path)
+    problems: list[str] = []
+    if raw[:4] == b"PAR1" or reads_as_sheet(path):
+        sheet = enumerate(sheet_rows(path, ("query",)), start=1)
+        rows_of = [
+            _question({"id": f"q{place:03d}", **row}, number, path, problems)
+            for place, (number, _, row) in sheet
+        ]
+        if problems:
+            raise DatasetError(*problems)
+        return _checked([each for each in rows_of if each is not None], path)
     text = decode_utf8(raw, path)
     start = text.lstrip()[:1]
     if start not in ("{", "["):
@@ -86,29 +95,10 @@ def read_questions(path: Path) -> list[Example]:
     ]
     if all(judged) and start == "{":
         return _checked(list(read_any_gold(path)), path)
-    problems: list[str] = []
     found = [_question(row, number, path, problems) for number, row in numbered]
     if problems:
         raise DatasetError(*problems)
     return _checked([each for each in found if each is not None], path)
-
-
-def _of_table(path: Path) -> list[Example]:
-    names, rows = read_table(path)
-    wanted = next((name for name in TEXT_NAMES if name in names), None)
-    if wanted is None:
-        raise DatasetError(
-            f"{path.name}: no column {' or '.join(map(repr, TEXT_NAMES[:2]))}; it has: {', '.join(names)}"
-        )
-    key = next((name for name in QUESTION_NAMES if name in names), None)
-    found = []
-    for number, (_, row) in enumerate(rows, start=1):
-        query = str(row[wanted] or "").strip()
-        if query:
-            id = str(row[key]) if key and row[key] not in (None, "") else f"q{number:03d}"
-            tags = tuple(filter(None, (tag.strip() for tag in str(row.get("tags") or "").split(","))))
-            found.append(Example(id, query, (), tags=tags, line=number))
-    return found
 
 
 def _object(line: str, number: int, path: Path) -> Any:

@@ -1,8 +1,8 @@
 """Gold sets of any format as questions of ours, and back into any: by name, else by the file's suffix.
 
-`jsonl` and `json` hold everything. `rag` holds question type, difficulty, category and relevant, highly
-relevant and bad chunks; `trec`, `table` and `contest` judgments alone. What a format can't hold is told by
-`lost`, so that nobody loses a tag without hearing of it.
+`jsonl` and `json` hold everything, `sheet` all but relationships and one's own fields. `rag` holds question
+type, difficulty, category and relevant, highly relevant and bad chunks; `trec`, `table` and `contest`
+judgments alone. What a format can't hold is told by `lost`, so that nobody loses a tag unheard.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
 from tiny_graph_rag.formats.gold import GoldQuestion, detected, read_gold
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold.sheet import COLUMNS, sheet_parts
 from tiny_graph_rag.formats.tables import TableWriter, encoded
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 
@@ -24,6 +25,7 @@ _TYPED_TAGS = ("query_type", "difficulty", "category")
 _HELD = {
     "jsonl": None,
     "json": None,
+    "sheet": {*COLUMNS},
     "rag": {"query", "tags", "expected_types"},
     "trec": set[str](),
     "table": set[str](),
@@ -35,7 +37,7 @@ _SUFFIXES |= {".csv": "table", ".tsv": "table", ".parquet": "table"}
 
 def read_any_gold(path: Path) -> EvalSet:
     """A gold set of any format that `score` reads. Raises DatasetError."""
-    if detected(path) == "jsonl":
+    if detected(path) in ("jsonl", "sheet"):
         return read_eval_set(path)
     gold = read_gold(path)
     examples = tuple(example_of(each, line) for line, each in enumerate(gold.questions, start=1))
@@ -113,6 +115,8 @@ def written(examples: Sequence[Example], path: Path, format: str | None = None) 
             return map(line_of, examples)
         case "json":
             return _array([row_of(each) for each in examples])
+        case "sheet":
+            return sheet_parts(list(map(row_of, examples)), "\t" if path.suffix.lower() == ".tsv" else ",")
         case "rag":
             return _array([_rag(each) for each in examples])
         case "trec":

@@ -1,4 +1,4 @@
-"""Gold sets in JSON: ours, the RAG gold JSON, the contest's."""
+"""Gold sets in JSON: ours (and the same as a sheet), the RAG gold JSON, the contest's."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format, looks_like_a_run
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import json_document
 
 RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
@@ -58,8 +59,14 @@ def _fits(form: str) -> Callable[[Head], Fit]:
     _fits("jsonl"),
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
-def read_jsonl(path: Path, split: str | None) -> list[GoldQuestion]:
-    """The project's own JSONL: irrelevant entities grade 0, references 1, highly relevant ones 2."""
+@gold_format(
+    "sheet",
+    "CSV or TSV, a question a row: query, references (several between `;`), tags",
+    lambda head: Fit.SURE if is_sheet(head) else Fit.NO,
+    example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
+)
+def read_own(path: Path, split: str | None) -> list[GoldQuestion]:
+    """Our own fields, as lines or as a sheet: irrelevant entities 0, references 1, highly relevant ones 2."""
     return [
         GoldQuestion(
             id=example.id,

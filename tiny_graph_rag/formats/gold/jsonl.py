@@ -1,7 +1,8 @@
-"""Reading gold sets in the project's own JSONL: one object a line."""
+"""Reading gold sets in the project's own JSONL, one object a line, or as a sheet with the same fields."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ _STRING_LISTS = (
     "seed_entities",
     "context",
 )
+DRAFT = "this is a draft, which nobody has judged; `curate` makes it a gold set"
 _ID_KEYS = ("eval_id", "example_id", "question_id")  # of other makers, where there is no `id`
 _KNOWN = {
     "id",
@@ -75,16 +77,24 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
             examples.append(_example(row, number))
+    if problems and not examples and all(each.endswith(DRAFT) for each in problems):
+        problems = [f"{path.name}: {DRAFT}"]
     problems.extend(_duplicate_ids(examples, path))
     if not examples and not problems:
         problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
-    name = nfc(path.name).removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    name = nfc(path.name).removesuffix(".gz")
+    for suffix in (".jsonl", ".json", ".csv", ".tsv"):
+        name = name.removesuffix(suffix)
     return EvalSet(tuple(examples), name=name, path=path, sha256=sha256_of(path)), problems
 
 
 def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
-    """Number, place and document of each question: one a line, or in one list, or under `results`."""
+    """Number, place and document of each question: one a line or row, or in one list, or under `results`."""
     text = decode_utf8(read_bytes(path), path)
+    sheet = _as_sheet(path, text)
+    if sheet is not None:
+        yield from sheet
+        return
     whole = _whole(text, path)
     if whole is not None:
         for number, row in enumerate(whole, start=1):
@@ -98,6 +108,23 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
             yield number, f"{path.name}:{number}", parse_json(line)
         except NotJsonError as error:
             problems.append(error.at(path, number))
+
+
+def as_lines(path: Path) -> Iterator[str]:
+    """The file line by line as it stands; a sheet as the lines that it would be."""
+    text = decode_utf8(read_bytes(path), path)
+    sheet = _as_sheet(path, text)
+    yield from (
+        lines_of(text) if sheet is None else (json.dumps(row, ensure_ascii=False) for _, _, row in sheet)
+    )
+
+
+def _as_sheet(path: Path, text: str) -> Iterator[tuple[int, str, Any]] | None:
+    if text.lstrip()[:1] in ("{", "["):
+        return None
+    from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
+
+    return sheet_rows(path) if reads_as_sheet(path) else None
 
 
 def _whole(text: str, path: Path) -> list[Any] | None:
@@ -158,7 +185,7 @@ def _wrong_fields(row: object) -> list[str]:
     if not isinstance(row, dict):
         return [f"wanted an object with 'query' and 'reference_entities', got {json_kind(row)}"]
     if row.get("draft") is True and "reference_entities" not in row:
-        return ["this is a draft, which nobody has judged; `curate` makes it a gold set"]
+        return [DRAFT]
     wrong = [f"{name!r} is missing" for name in ("query", "reference_entities") if name not in row]
     query = row.get("query")
     if "query" in row and (not isinstance(query, str) or not query.strip()):

@@ -44,11 +44,39 @@ from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
 if TYPE_CHECKING:
     import pyarrow
 
-SOURCES = ("source", "subject", "head", "from", "start", "source_entity_id", "s", "h")
-RELATIONS = ("relation", "predicate", "relationship", "relationship_type", "label", "type", "edge", "p", "r")
-TARGETS = ("target", "object", "tail", "to", "end", "target_entity_id", "o", "t")
-WEIGHTS = ("weight", "score")
-TYPES = (("source_type", "subject_type", "head_type"), ("target_type", "object_type", "tail_type"))
+SOURCES = (
+    "source",
+    "subject",
+    "head",
+    "from",
+    "start",
+    "source_entity_id",
+    "s",
+    "h",
+    "주어",
+    "출발",
+    "출발점",
+)
+RELATIONS = (
+    "relation",
+    "predicate",
+    "relationship",
+    "relationship_type",
+    "label",
+    "type",
+    "edge",
+    "p",
+    "r",
+    "관계",
+    "술어",
+)
+TARGETS = ("target", "object", "tail", "to", "end", "target_entity_id", "o", "t", "목적어", "도착", "도착점")
+WEIGHTS = ("weight", "score", "가중치")
+_TYPES = (
+    ("source_type", "subject_type", "head_type", "주어_유형", "출발_유형"),
+    ("target_type", "object_type", "tail_type", "목적어_유형", "도착_유형"),
+)
+TYPES = tuple((*names, *(each.replace("_", " ") for each in names)) for names in _TYPES)
 QUICK_BLOCK = 1 << 24  # bytes that are parsed at once
 # Quotes, other line ends, a byte order mark, blanks at the end of a cell: for the readers that take care.
 _CARE = (b'"', b"\r", b"\0", b"\xef\xbb\xbf", b"\t ", b" \t", b"\n ", b" \n")
@@ -392,8 +420,8 @@ def triple_places(fields: Sequence[str]) -> dict[str, int]:
     """Where each column stands; empty where the first line is a triple already."""
     names = [field.strip().casefold() for field in fields]
     found: dict[str, int] = {}
-    wanted = {"source": SOURCES, "relation": RELATIONS, "target": TARGETS}
-    wanted |= {"description": ("description",), "weight": WEIGHTS}
+    wanted: dict[str, tuple[str, ...]] = {"source": SOURCES, "relation": RELATIONS, "target": TARGETS}
+    wanted |= {"description": ("description", "설명"), "weight": WEIGHTS}
     for key, spellings in wanted.items():
         place = next((names.index(each) for each in spellings if each in names), None)
         if place is not None:

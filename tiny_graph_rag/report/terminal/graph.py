@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.report.terminal import Console, Table, escape
+from tiny_graph_rag.run import NO_HOP
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics
@@ -89,10 +90,13 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     for rank, each in enumerate(found["ranked"][:shown], start=1):
         hit = each["id"] in wanted
         name = ("✓ " if hit else "") + escape(each["name"])
-        cells = (str(rank), name, f"{each['score']:.3f}", str(each["hop"]), escape(each["walk_text"]))
+        hop = "–" if each["hop"] == NO_HOP else str(each["hop"])
+        cells = (str(rank), name, f"{each['score']:.3f}", hop, escape(each["walk_text"]))
         table.add_row(*cells, style="green" if hit else "")
     if table.rows:
         console.print(table)
+    if any(each["hop"] == NO_HOP for each in found["ranked"][:shown]):
+        console.print("hop –: no walk leads there; ranked by the words of its texts and relations alone")
     for each in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
         missing = "not ranked" if each["entity_ids"] else "not in the graph"

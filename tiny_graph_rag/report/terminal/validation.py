@@ -52,8 +52,10 @@ def print_validation(
     ):
         table.add_row(label, value, said)
     console.print(table)
+    unmeasured = 0
     for tag, each in hop_tags.items():
         spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items()) or t("none")
+        unmeasured += each.unmeasured
         console.print(
             escape(
                 t(
@@ -67,6 +69,14 @@ def print_validation(
                     spread=spread,
                 )
             )
+        )
+    if unmeasured:
+        console.print(
+            t(
+                "can't be measured: nothing in the question links to the graph and it has no seed_entities, "
+                "or no walk leads to a reference"
+            ),
+            soft_wrap=True,
         )
     _print_drift(drift, console)
 

@@ -1,0 +1,57 @@
+"""What an option alone shows to be wrong is said before a graph is read: reading one may take minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from tests.conftest import write_gold
+
+RETRIEVING = [
+    ("--retriever nope", "unknown retriever 'nope'"),
+    ("--retriever run:", "wants run:FILE"),
+    ("--retriever run:nope.trec", "nope.trec"),
+    ("--retriever nope.py:answer", "no such file"),
+    ("--retriever bfs:3", "takes nothing after a colon"),
+    ("--linker nope", "unknown linker 'nope'"),
+    ("--direction up", "--direction must be both, out or in, got 'up'"),
+    ("--relation-similarity nope", "--relation-similarity must be words or embeddings, got 'nope'"),
+    ("--vocabulary nope.yaml", "nope.yaml"),
+]
+CASES = [
+    *(("eval --dataset t-eval.jsonl --skip-generation", *each) for each in RETRIEVING),
+    *(("query Who?", *each) for each in RETRIEVING),
+    ("eval --dataset t-eval.jsonl", "--results nope", "--results must be full or compact"),
+    ("eval --dataset t-eval.jsonl", "--perturb nope", "'nope'"),
+    ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "'xyz'"),
+    ("eval --dataset t-eval.jsonl", "--save-run-format trec", "goes with --save-run"),
+    ("eval --dataset t-eval.jsonl", "--measures nope@5", "unknown measure 'nope@5'"),
+    ("eval --dataset t-eval.jsonl", "--report nope", "unknown report 'nope'"),
+    ("sweep --dataset t-eval.jsonl", "--retriever bfs,nope", "unknown retriever 'nope'"),
+    ("sweep --dataset t-eval.jsonl", "--linker nope", "unknown linker 'nope'"),
+    ("sweep --dataset t-eval.jsonl", "--set retrieval.direction=up", "direction must be both, out or in"),
+    ("recommend --dataset t-eval.jsonl", "--retrievers bfs,nope", "unknown retriever 'nope'"),
+    ("score --run r.trec --gold q.txt", "--run-format nope", "unknown run format 'nope'"),
+    ("score --run r.trec --gold q.txt", "--gold-format nope", "unknown gold format 'nope'"),
+    ("score --run r.trec --gold q.txt", "--limit 0", "--limit must be 1 or more"),
+    ("score --run r.trec --gold q.txt", "--ties nope", "unknown --ties 'nope'"),
+    ("score --run r.trec --gold q.txt", "--rouge-threshold 0.7", "goes with --match"),
+    ("generate", "--lang xx", "unknown language 'xx'"),
+]
+
+
+@pytest.mark.parametrize(("command", "option", "message"), CASES)
+def test_a_wrong_option_is_named_before_the_graph_is_read(
+    run_cli: Callable[..., Result], own_folder: Path, command: str, option: str, message: str
+) -> None:
+    write_gold(own_folder / "t-eval.jsonl", {"query": "Who?", "reference_entities": ["Ann"]})
+    Path("t-KG.json").write_text('{"entities": [', encoding="utf-8")  # reading it fails
+    Path("r.trec").write_text("q1 Q0 d1 1 1.0 me\n", encoding="utf-8")
+    Path("q.txt").write_text("q1 0 d1 1\n", encoding="utf-8")
+    done = run_cli(*command.split(), *option.split(), "-g", "t-KG.json")
+    assert message in done.output
+    assert "t-KG.json" not in done.output
+    assert done.exit_code == 2, done.output

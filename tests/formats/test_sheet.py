@@ -1,0 +1,123 @@
+"""A spreadsheet of questions is a gold set: columns by their names, several references in a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from tests.conftest import write_kg
+from tiny_graph_rag.errors import DatasetError, InputError
+from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold.drafts import read_questions
+from tiny_graph_rag.formats.gold.exchange import read_any_gold, written
+from tiny_graph_rag.formats.gold.jsonl import eval_set_of, read_eval_set
+
+
+def sheet(path: Path, *lines: str, encoding: str = "utf-8-sig", end: str = "\r\n") -> Path:
+    path.write_bytes((end.join(lines) + end).encode(encoding))
+    return path
+
+
+def test_columns_go_by_their_names_and_cells_hold_several(tmp_path: Path) -> None:
+    path = sheet(
+        tmp_path / "a.csv",
+        "No,Question,References,Tag,Answer,Remark,",
+        '7,Whom does Ann know?,Bob; Cid,"1 hop, easy","Bob, and Cid; both",asked twice,',
+        ",,,,,,",
+        "8,Who is nobody?,,,,,",
+    )
+    first, second = read_eval_set(path)
+    assert (first.id, first.query) == ("7", "Whom does Ann know?")
+    assert first.reference_entities == ("Bob", "Cid")
+    assert first.tags == ("1 hop", "easy")
+    assert first.ground_truth == ("Bob, and Cid; both",)
+    assert first.unknown == {"Remark": "asked twice"}
+    assert second.reference_entities == ()
+    assert read_eval_set(path).name == "a"
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("질문,정답,태그", "누가 싸웠어?,점순|나,다중홉"),
+        ("질문;정답;태그", "누가 싸웠어?;점순|나;다중홉"),
+        ("질문\t정답\t태그", "누가 싸웠어?\t점순; 나\t다중홉"),
+        ("질문,정답,태그", '누가 싸웠어?,"점순\n나",다중홉'),
+        ("질문,정답,태그", '누가 싸웠어?,"[""점순"", ""나""]",다중홉'),
+    ],
+)
+def test_korean_headers_and_the_signs_of_spreadsheets(tmp_path: Path, header: str, row: str) -> None:
+    (example,) = read_eval_set(sheet(tmp_path / "질문.csv", header, row))
+    assert (example.id, example.reference_entities, example.tags) == ("line-2", ("점순", "나"), ("다중홉",))
+
+
+def test_what_the_header_lacks_is_said_with_what_it_has(tmp_path: Path) -> None:
+    with pytest.raises(
+        DatasetError,
+        match=r"a\.csv:1: no column 'reference_entities' or 'references'; it has: "
+        r"question, answers\. .* where it holds names, call it 'references'",
+    ):
+        read_eval_set(sheet(tmp_path / "a.csv", "question,answers", "Who?,Bob"))
+    with pytest.raises(
+        DatasetError, match=r"b\.csv:1: no column 'query' or 'question'; it has: query_id, doc_id"
+    ):
+        read_eval_set(sheet(tmp_path / "b.csv", "query_id,doc_id", "Q1,d1"))
+
+
+def test_a_broken_row_is_named_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"a\.csv:3: wanted 2 fields \(question, references\), got 1"):
+        read_eval_set(sheet(tmp_path / "a.csv", "question,references", "Who?,Bob", "Why?"))
+    with pytest.raises(DatasetError, match=r"b\.csv:2: 'query' must be a question in words"):
+        read_eval_set(sheet(tmp_path / "b.csv", "question,references", ",Bob"))
+
+
+def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": "Q1",
+            "query": "=SUM(1)?",
+            "reference_entities": ["Frankenstein; or, The Modern Prometheus", "나"],
+            "highly_relevant_entities": ["a|b"],
+            "irrelevant_entities": ["x", "y"],
+            "seed_entities": ["점순"],
+            "tags": ["multi-hop", "a b"],
+            "ground_truth": ["one, two; three", "four"],
+            "context": ["Earlier; said.", "Then this."],
+            "group": "g",
+        },
+        {"id": "Q2", "query": "Nothing?", "reference_entities": []},
+    ]
+    before = eval_set_of(rows)
+    for name in ("s.csv", "s.tsv"):
+        (tmp_path / name).write_bytes(b"".join(written(before.examples, tmp_path / name, "sheet")))
+        after = read_any_gold(tmp_path / name)
+        for wanted, found in zip(before, after, strict=True):
+            for field in (*rows[0], "expected_types"):
+                assert getattr(found, field) == getattr(wanted, field), field
+    assert "'=SUM(1)?" in (tmp_path / "s.csv").read_text("utf-8-sig")
+
+
+def test_score_reads_a_sheet_and_still_takes_judgments_for_judgments(tmp_path: Path) -> None:
+    found = read_gold(sheet(tmp_path / "a", "question,references,tags", "Who?,Bob; Cid,x"))
+    assert (found.format, found.questions[0].grades) == ("sheet", {"Bob": 1, "Cid": 1})
+    assert read_gold(sheet(tmp_path / "b", "query_id,doc_id,score", "Q1,d1,1")).format == "table"
+
+
+def test_missing_names_of_a_sheet_are_proposed_as_lines(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    write_kg(own_folder / "data/kg/a-KG.json", ["Bertram", "Ann"], [("Ann", "KNOWS", "Bertram")])
+    (own_folder / "data/eval").mkdir(parents=True, exist_ok=True)
+    sheet(own_folder / "data/eval/a.csv", "question,references,tags", "Whom does Ann know?,Bertramm,x")
+    told = run_cli("validate", "--dataset", "a.csv", "-g", "a-KG.json", "--fix-suggestions", "fixed.jsonl")
+    assert "1 of 1 missing names renamed" in told.stdout
+    (fixed,) = read_eval_set(own_folder / "fixed.jsonl")
+    assert (fixed.reference_entities, fixed.tags) == (("Bertram",), ("x",))
+
+
+def test_questions_without_references_are_read_for_a_draft(tmp_path: Path) -> None:
+    (example,) = read_questions(sheet(tmp_path / "a.csv", "질문,비고", "누가 싸웠어?,급함"))
+    assert (example.id, example.query, example.unknown) == ("q001", "누가 싸웠어?", {"비고": "급함"})
