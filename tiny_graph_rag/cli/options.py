@@ -157,6 +157,7 @@ class Retrieving:
     min_score: Annotated[float | None, from_config("--min-score")] = None
     vocabulary: Annotated[str | None, from_config("--vocabulary")] = None
     relation_similarity: Annotated[str | None, from_config("--relation-similarity")] = None
+    text_similarity: Annotated[str | None, from_config("--text-similarity")] = None
     threads: Annotated[int | None, from_config("--threads")] = None
 
 
@@ -245,7 +246,7 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Rank on the workers of a Dask cluster (tcp://HOST:8786), which see the graph at the same path.",
+        help="Share the work out to a Dask cluster (tcp://HOST:8786): the same bytes, on many machines.",
         rich_help_panel=RETRIEVAL + DETAIL,
     ),
 ]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import kernel
@@ -226,7 +227,7 @@ class CheapestWalks:
         return array.tolist() if self.lists else self._readable(given)
 
     def _zeros(self, length: int, kind: type) -> Any:
-        return [0] * length if self.lists else self._readable(np.zeros(length, dtype=kind))
+        return [0] * length if self.lists else self._readable(zeros_as_touched(length, kind))
 
     def _row(self, values: Sequence[int]) -> Any:
         return np.array(values, dtype=np.int64) if self.fast else list(values)

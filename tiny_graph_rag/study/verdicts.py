@@ -162,6 +162,11 @@ class Listed:
         self._relevant.append(judged.relevant)
         return self._parts[-1]
 
+    def take(self, other: Listed) -> None:
+        """What was found of later questions."""
+        self._parts.extend(other._parts)
+        self._relevant.extend(other._relevant)
+
     def counts(self) -> dict[str, int]:
         """Verdict → items, those that occur, found first, then in the order of loss."""
         return {name: count for name, count in self._whole().counts().items() if count}
