@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,8 +15,8 @@ from tiny_graph_rag.language.characters import CASED, HANGUL
 from tiny_graph_rag.language.folding import is_dropped, nfc
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 from tiny_graph_rag.language.particles import Fit
-from tiny_graph_rag.language.words import words_of_name
-from tiny_graph_rag.linking.grades import COMMON, STEM, Evidence, Grade, KnownWords, weigh
+from tiny_graph_rag.language.words import likeness, words_of_name
+from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, weigh
 from tiny_graph_rag.linking.spans import Readings, Text, readings
 
 # By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
@@ -166,31 +165,12 @@ class MentionFinder:
         return [each for each in best if letters[each]] or best
 
     def _is_related(self, entity: int, words: set[str]) -> bool:
-        """Whether a word has a stem in common with the name of a relation at the entity."""
+        """Whether a word is like one in the name of a relation at the entity."""
         adjacency = self.graph.adjacency
         slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
         codes = distinct(self.graph.relations.types.codes[adjacency.relations[slots]])[0]
         names = {word for code in codes.tolist() for word in self._relation_words[code]}
-        return any(_share_stem(one, other) for one in words for other in names)
-
-
-def _share_stem(word: str, other: str) -> bool:
-    """Four letters in common at the start of `other`, also inside a compound (screenwriter, written); or all
-    but an ending (acted, actors); or all but the vowels of a strong verb (wrote, written)."""
-    if len(other) >= STEM and other[:STEM] in word:
-        return True
-    one, two = _light_stem(word), _light_stem(other)
-    return (len(one) > 2 and one == two) or (
-        len(_consonants(one)) > 2 and _consonants(one) == _consonants(two)
-    )
-
-
-def _light_stem(word: str) -> str:
-    return re.sub(r"(?:ed|en|ing|ors?|ers?|ion|s)$", "", word)
-
-
-def _consonants(word: str) -> str:
-    return re.sub(r"(.)\1", r"\1", re.sub("[aeiou]", "", word))
+        return any(likeness(one, other) for one in words for other in names)
 
 
 def _stands_at(name: str, whole: str, start: int) -> bool:
