@@ -14,9 +14,9 @@ from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
 from tiny_graph_rag.language.characters import CASED, HANGUL
 from tiny_graph_rag.language.folding import is_dropped, nfc
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
-from tiny_graph_rag.language.particles import Fit
+from tiny_graph_rag.language.particles import ParticleFit
 from tiny_graph_rag.language.words import likeness, words_of_name
-from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, weigh
+from tiny_graph_rag.linking.grades import COMMON, Grade, KnownWords, SpanEvidence, weigh
 from tiny_graph_rag.linking.spans import Readings, Text, readings
 
 # By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
@@ -67,7 +67,7 @@ class MentionFinder:
             mentions[which].append(self._mention(text.texts[which], found, row, start, end, spellings, grade))
         return [tuple(each) for each in mentions]
 
-    def _may_be_meant(self, found: Readings, evidence: Evidence) -> NDArray[np.bool_]:
+    def _may_be_meant(self, found: Readings, evidence: SpanEvidence) -> NDArray[np.bool_]:
         """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
         is a thing, a place or a person, and the text speaks of it with a determiner."""
         rows = found.spellings[found.pair_bounds[:-1]]
@@ -78,7 +78,7 @@ class MentionFinder:
         return words & evidence.determined & TANGIBLE[self.kinds[entities]] if len(rows) else words
 
     def _meant(
-        self, text: Text, found: Readings, evidence: Evidence, row: int, start: int, end: int
+        self, text: Text, found: Readings, evidence: SpanEvidence, row: int, start: int, end: int
     ) -> list[int]:
         """Of several spellings that fold alike, those that the text means."""
         pairs = slice(int(found.pair_bounds[row]), int(found.pair_bounds[row + 1]))
@@ -106,7 +106,7 @@ class MentionFinder:
         if kind != NAME:
             rule = "alias" if kind == ALIAS else "variant"
         elif found.inside[row]:
-            rule = "particle" if found.fit[row] == Fit.FITS else "misfit-particle"
+            rule = "particle" if found.fit[row] == ParticleFit.FITS else "misfit-particle"
         else:
             here = nfc(whole[start:end])
             rule = "exact" if any(nfc(found.spelt[each]) == here for each in spellings) else "folded"
@@ -185,7 +185,7 @@ def _lead(name: str) -> int:
 
 
 def _selected(
-    text: Text, found: Readings, evidence: Evidence, may_be_meant: NDArray[np.bool_]
+    text: Text, found: Readings, evidence: SpanEvidence, may_be_meant: NDArray[np.bool_]
 ) -> Iterator[int]:
     """Rows of the readings that are kept, by text and place."""
     if not len(found):
@@ -206,7 +206,7 @@ def _selected(
     order = np.lexsort(
         (
             found.starts[rows],
-            found.fit[rows] != Fit.FITS,
+            found.fit[rows] != ParticleFit.FITS,
             found.starts[rows] - found.ends[rows],
             respaced[rows],
             beside[rows],
