@@ -84,16 +84,40 @@ def test_its_prices_are_for_a_thousand_tokens(town: Path, run_cli, at) -> None:
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
-        (("--price-per-1k-input", "1"), "--price-per-1k-output is missing"),
-        (("--price-per-1k-output", "1"), "--price-per-1k-input is missing"),
+        (
+            ("--price-per-1k-input", "1"),
+            "--price-per-1k-output is missing, and 'nobodys-model' has no known price",
+        ),
+        (("--price-per-1k-output", "1"), "--price-per-1k-input is missing, and 'nobodys-model' has no"),
         (("--price-per-1k-input", "nan", "--price-per-1k-output", "1"), "must be an amount of USD"),
         (("--price-per-1k-input", "-1", "--price-per-1k-output", "1"), "--price-per-1k-input"),
     ],
 )
 def test_half_a_price_is_none(town: Path, run_cli, flags: tuple[str, ...], words: str) -> None:
-    done = run_cli("eval", "--dataset", "town-eval.jsonl", *flags)
+    done = run_cli("eval", "--dataset", "town-eval.jsonl", "--model", "nobodys-model", *flags)
     assert done.exit_code == 2
     assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("flag", "prices"),
+    [
+        ("--price-per-1k-input", {"input": 2000.0, "output": 1.6}),
+        ("--price-per-1k-output", {"input": 0.4, "output": 2000.0, "cached_input": 0.1}),
+    ],
+)
+def test_the_half_that_is_not_given_is_the_models_known_price(
+    town: Path, run_cli, at, flag: str, prices: dict[str, float]
+) -> None:
+    (town / "config.yaml").write_text(
+        "openai: {model: test-model, prices: {test-model: {input: 0.4, output: 1.6, cached_input: 0.1}}}\n"
+    )
+    with ChatServer(told) as server:
+        at(server)
+        done = run_cli("eval", "--dataset", "town-eval.jsonl", flag, "2")
+    assert done.exit_code == 0, done.output
+    found = json.loads((town / "data/results/town-eval-results.json").read_text("utf-8"))
+    assert found["config"]["openai"]["prices"] == {"test-model": prices}
 
 
 @pytest.mark.parametrize("asked", [["Whom does Anna know?"], ["--dataset", "town-eval.jsonl", "--id", "q1"]])

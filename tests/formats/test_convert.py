@@ -63,6 +63,67 @@ def test_graph_and_target_go_by_flags_as_well(tmp_path: Path, run_cli: Callable[
     assert "wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), got 1" in told.stderr
 
 
+FORMS = ("x-KG.json", "x-node-link.json", "x.graphml", "folder", "x.tsv", "x.csv")
+EVERYTHING = {
+    "entities": {
+        "1": {
+            "name": '점순 "the" girl',
+            "entity_type": "PERSON",
+            "description": '열일곱,\ttabs\nand lines; <&> \u2028 and "quotes"',
+            "aliases": ["순이", "Jeom, Soon"],
+            "source_chunks": ["c1", "c2"],
+            "age": 17,
+        },
+        "n2": {"name": "Rooster|수탉", "entity_type": "ANIMAL", "source_chunks": ["c2"]},
+        "3": {"name": "Café 'O'"},
+    },
+    "relationships": [
+        {
+            "relationship_id": "r0",
+            "source_entity_id": "1",
+            "target_entity_id": "n2",
+            "relationship_type": "기른다",
+            "description": 'every, day\twith "corn"',
+            "weight": 2.5,
+            "source_chunks": ["c2"],
+            "since": 1936,
+        },
+        {"source_entity_id": "1", "target_entity_id": "n2", "relationship_type": "FEEDS", "weight": 0.125},
+        {"source_entity_id": "n2", "target_entity_id": "3", "relationship_type": "a,b"},
+    ],
+}
+
+
+@pytest.mark.parametrize("second", FORMS)
+@pytest.mark.parametrize("first", FORMS)
+def test_from_every_form_into_every_form_nothing_is_lost_but_what_is_told(
+    first: str, second: str, tmp_path: Path, run_cli: Callable[..., Result]
+) -> None:
+    source = tmp_path / "source-KG.json"
+    source.write_text(json.dumps(EVERYTHING, ensure_ascii=False), encoding="utf-8")
+    before, path, lost = read_graph(source), source, []
+    for number, form in enumerate((first, second)):
+        (tmp_path / str(number)).mkdir()
+        told = run_cli("convert", path, tmp_path / str(number) / form)
+        assert told.exit_code == 0, told.output
+        path = tmp_path / str(number) / form
+        lost.append(told.stderr)
+    after = read_graph(path)
+    if "x.tsv" not in (first, second) and "x.csv" not in (first, second):
+        assert (content(after), lost) == (content(before), ["", ""])
+        return
+    for what in ("descriptions of entities", "aliases", "source chunks", "details"):
+        assert what in "".join(lost)
+    assert list(after.entities.names) == list(before.entities.names)
+    assert list(after.entities.types) == list(before.entities.types)
+    for ends in ("sources", "targets", "weights"):
+        assert getattr(after.relations, ends).tolist() == getattr(before.relations, ends).tolist()
+    assert list(after.relations.types) == list(before.relations.types)
+    assert [" ".join(each.split()) for each in after.relations.descriptions] == [
+        " ".join(each.split()) for each in before.relations.descriptions
+    ]
+
+
 def test_triples_say_what_they_cannot_hold(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
     told = run_cli("convert", GRAPHS / "lightrag", tmp_path / "x.tsv")
     assert "triples can't hold: 12 descriptions of entities" in told.stderr

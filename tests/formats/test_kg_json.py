@@ -85,7 +85,7 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
         ),
         (
             '{"entities": [], "relationships": []}',
-            "'entities' must be an object from id to entity, got a list",
+            "read as JSON lists, the file has no entities",
         ),
         ('{"entities": {}, "relationships": []}', "no entities"),
         ('{"entities": {"a": {}}, "relationships": []}', "entities['a']: 'name' is missing"),

@@ -209,7 +209,7 @@ GOOD = b'"relationships": []}'
             "missing: 'entities' and 'relationships' (it has 'vertices', 'arcs')",
         ),
         (b'{"entities": {}}', "missing: 'relationships' (it has 'entities')"),
-        (b'{"entities": [], ' + GOOD, "'entities' must be an object from id to entity, got a list"),
+        (b'{"entities": [], ' + GOOD, "read as JSON lists, the file has no entities"),
         (b'{"entities": {}, "relationships": null}', "'relationships' must be a list, got null"),
         (b'{"entities": {}, ' + GOOD, "the graph has no entities"),
         (b'{"entities": {"a": {"name": NaN}}, ' + GOOD, "'name' must be a string, got the number nan"),

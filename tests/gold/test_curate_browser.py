@@ -164,6 +164,41 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
     assert (second.reference_entities, second.tags) == ((), ("no-answer",))
 
 
+def test_what_the_graph_says_of_a_candidate_is_shown_by_a_key(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        page.keyboard.press("r")
+        page.wait_for_selector("#candidates .relations li")
+        shown = page.locator("#candidates .relations").inner_text()
+        first = page.locator("#candidates .name").first.inner_text()
+        assert first in shown
+        assert "→" in shown
+        page.keyboard.press("r")
+        until(page, "document.querySelector('#candidates .relations') === null")
+        assert complaints == []
+
+
+def test_another_annotators_grades_show_once_ones_own_question_is_done(browser, draft) -> None:
+    with (
+        serving(draft) as running,
+        window(browser, running.address, "anna") as (first, _),
+        window(browser, running.address, "bert") as (second, _),
+    ):
+        first.keyboard.press("2")
+        saved(first, 1)
+        second.reload()
+        second.wait_for_selector("main:not([aria-busy])")
+        second.keyboard.press("1")
+        saved(second, 2)
+        assert "anna" not in second.locator("#candidates").inner_text()
+        second.keyboard.press("Enter")
+        until(second, "document.getElementById('progress').value === 1")
+        second.keyboard.press("p")
+        second.select_option("#filter", "all")
+        second.locator("#list button").first.click()
+        second.wait_for_selector("#candidates .others")
+        assert "judged by anna: 2" in second.locator("#candidates").inner_text()
+
+
 def test_what_no_retriever_found_is_found_by_typing_it_and_added(browser, draft) -> None:
     with serving(draft) as running, window(browser, running.address, "anna") as (page, _):
         page.keyboard.press("/")
@@ -247,7 +282,7 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
             for key in keys:
                 page.keyboard.press(key)
             until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
-        anna.wait_for_selector(".others:has-text('ben: 2')", timeout=10_000)
+        until(anna, "document.getElementById('saved').textContent.includes('ben judged here too')")
         # Both change the question; the second is told, not overwritten.
         for page, text in ((anna, "Who killed Julia?"), (ben, "Who murdered Julia?")):
             page.keyboard.press("e")

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.retrieval import cluster
-from tiny_graph_rag.retrieval.cluster import ClusterClient, can_be_shared
+from tiny_graph_rag.retrieval.cluster import ClusterClient, Shared, can_be_shared
 from tiny_graph_rag.study.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
@@ -73,6 +74,29 @@ def bare(parts: Iterator[bytes]) -> list[str]:
     return [json.dumps(whole.pop("results")), *(f"{key}: {json.dumps(whole[key])}" for key in whole)]
 
 
+def main_job(*command: str, home: Path) -> None:
+    """A command as users run it, in a process of its own."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(home), "PYTHONHASHSEED": "random"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tiny_graph_rag", *command],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def untimed(path: Path) -> str:
+    """A file's text without what says when it was made, how fast and by which command."""
+    if path.suffix == ".jsonl":
+        return path.read_text()
+    whole = json.loads(path.read_text())
+    whole.pop("made")
+    whole["summary"].pop("latency", None)
+    whole["summary"].pop("questions_per_second", None)
+    for each in whole["results"]:
+        each.pop("latency_seconds")
+    return json.dumps(whole)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # Dask's own, of sockets that a killed worker leaves
 def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, monkeypatch):
@@ -98,12 +122,92 @@ def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, mon
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
+def test_score_and_generate_lose_a_worker_and_no_byte(tmp_path):
+    """The commands themselves; the first worker of two is killed as soon as it is up."""
+    run = tmp_path / "run.jsonl"
+    main_job("eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation", "--save-run", str(run),
+             "-o", str(tmp_path / "eval.json"), home=tmp_path / "driver")  # fmt: skip
+    jobs = {
+        "eval.json": ("eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation"),
+        "score-g.json": ("score", "--run", str(run), "--gold", str(GOLD), "-g", str(GRAPH)),
+        "score.json": ("score", "--run", str(run), "--gold", str(GOLD), "--match", "name"),
+        "made.jsonl": ("generate", "-g", str(GRAPH), "--n", "40"),
+    }
+    for name, job in jobs.items():
+        main_job(*job, "-o", str(tmp_path / f"one-{name}"), home=tmp_path / "driver")
+    for name, job in jobs.items():
+        with two_nodes(tmp_path) as (address, workers):
+            killer = threading.Timer(1.0, workers[0].kill)
+            killer.start()
+            main_job(
+                *job, "--cluster", address, "-o", str(tmp_path / f"two-{name}"), home=tmp_path / "driver"
+            )
+            killer.join()
+            workers[0].wait()
+        assert untimed(tmp_path / f"two-{name}") == untimed(tmp_path / f"one-{name}")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_graph_that_a_node_lacks_is_sent_to_it_once(tmp_path, monkeypatch):
+    """The graph lies where only the driver can see it: the workers' copies are removed before they look."""
+    monkeypatch.setattr(cluster, "PIECE_BYTES", 10_000)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "driver"))
+    away = tmp_path / "private" / GRAPH.name
+    away.parent.mkdir()
+    away.write_bytes(GRAPH.read_bytes())
+    graph, examples = read_graph(away), read_eval_set(GOLD)
+    config = Config().override(hops=2, latency_sample=0)
+    alone = bare(document_parts(evaluate(graph, examples, config, default_measures(5))))
+    hidden = Shared.of(graph, tmp_path / "nowhere" / GRAPH.name, config)  # as a worker elsewhere sees it
+    assert cluster._lies_at(hidden) is None
+    sent: list[str] = []
+    files_of = cluster._files_of
+
+    def counted_files(path: Path) -> list[tuple[str, Path]]:
+        sent.append(str(path))
+        return files_of(away)
+
+    monkeypatch.setattr(cluster, "_files_of", counted_files)
+    with two_nodes(tmp_path) as (address, _), ClusterClient.open(address) as client:
+        share = client.sharing(hidden.path)
+        found = evaluate(graph, examples, config, default_measures(5), retriever_for=share)
+        again = evaluate(graph, examples, config, default_measures(5), retriever_for=share)
+    assert len(sent) == 2  # once a node, for both
+    for home in ("one", "two"):
+        kept = tmp_path / home / "tiny-graph-rag" / cluster.RECEIVED / graph.sha256[:32] / GRAPH.name
+        assert kept.read_bytes() == GRAPH.read_bytes()
+    assert bare(document_parts(found)) == bare(document_parts(again)) == alone
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_killed_driver_leaves_no_half_file_and_the_cluster_goes_on(tmp_path):
+    target = tmp_path / "results.json"
+    job = [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", str(GOLD), "-g", str(GRAPH),
+           "--skip-generation", "-o", str(target)]  # fmt: skip
+    with two_nodes(tmp_path) as (address, _):
+        log = tmp_path / "driver.log"
+        with log.open("wb") as out:
+            driver = subprocess.Popen([*job, "--cluster", address], cwd=ROOT, stdout=out, stderr=out)
+        while driver.poll() is None and b"gold set" not in log.read_bytes():
+            time.sleep(0.01)
+        driver.kill()
+        driver.wait()
+        assert not target.exists() or json.loads(target.read_text())["results"]
+        assert not list(tmp_path.glob("*.tmp"))
+        main_job(*job[3:], "--cluster", address, home=tmp_path / "driver")
+    assert len(json.loads(target.read_text())["results"]) == len(read_eval_set(GOLD))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
 def test_what_a_worker_can_not_do_is_said(tmp_path, monkeypatch):
     graph, examples, config = read_graph(GRAPH), read_eval_set(GOLD), Config().override(latency_sample=0)
     with two_nodes(tmp_path) as (address, workers), ClusterClient.open(address) as client:
-        away = client.sharing(tmp_path / "no-KG.json")
-        with pytest.raises(UsageError, match="no such file there"):
-            evaluate(graph, examples, config, default_measures(5), retriever_for=away)
+        other = Shared(GRAPH, graph.sha256, {}, config, version="0.0.0")
+        with pytest.raises(UsageError, match=r"version .* runs there, 0\.0\.0 here"):
+            client.mapped(other, cluster.rank_shard, [[]])
         for each in workers:
             each.kill()
             each.wait()

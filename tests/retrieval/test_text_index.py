@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from pathlib import Path
@@ -10,7 +11,7 @@ import bm25s
 import numpy as np
 import pytest
 
-from tests.conftest import write_kg
+from tests.conftest import kg, write_kg
 from tests.retrieval.described import described_graph, questions_about
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.language.words import words_of_name
@@ -82,3 +83,26 @@ def test_names_that_are_nearly_one_are_joined(tmp_path: Path) -> None:
     assert beside("Tulsa") == {"Tulsa, Oklahoma"}
     assert beside("Tulsa, Oklahoma") == {"Tulsa", "Oklahoma"}
     assert beside("Reno") == set()
+
+
+def test_an_entity_whose_description_names_another_is_beside_it(tmp_path: Path) -> None:
+    document = kg(["Ada Marsh", "Gull Rock", "Port Vane"], [("Port Vane", "near", "Ada Marsh")])
+    document["entities"]["Ada Marsh"]["description"] = "She keeps the light on Gull Rock."
+    (tmp_path / "a-KG.json").write_text(json.dumps(document), encoding="utf-8")
+    graph = read_graph(tmp_path / "a-KG.json")
+    joins = TextIndex(graph).joins
+    assert list(graph.entities.names) == ["Ada Marsh", "Gull Rock", "Port Vane"]
+    assert np.diff(joins.indptr).tolist() == [1, 1, 0]
+    assert joins.neighbours.tolist() == [1, 0]
+    assert joins.weights.tolist() == [1000, 1000]  # as much as a relation
+
+
+@pytest.mark.parametrize("keywords", ["lodging, herring trade", ["lodging", "herring trade"]])
+def test_keywords_of_relations_are_text_too(tmp_path: Path, keywords: str | list[str]) -> None:
+    document = kg(["Ada Marsh", "Port Vane", "Gull Rock"], [("Ada Marsh", "RELATED", "Port Vane")])
+    document["relationships"][0]["keywords"] = keywords
+    (tmp_path / "a-KG.json").write_text(json.dumps(document), encoding="utf-8")
+    index = TextIndex(read_graph(tmp_path / "a-KG.json"))
+    (stem,) = content_stems("herrings")
+    assert index.bits(stem).entities.tolist() == [0, 1]
+    assert index.relations(stem).tolist() == [0]

@@ -79,3 +79,36 @@ def test_an_amount_of_one_is_said_in_the_singular() -> None:
         "1 entity",
         "1,200 entities",
     ]
+
+
+def test_what_its_text_alone_ranked_below_k_lies_beyond_the_hops_too(run_cli, tmp_path):
+    """Three entities share the question's word; the one that is asked for would be reached by a walk."""
+    names = ["Anna", "Bert", "Rex", "Carl", "Dora", "Emil"]
+    graph = {
+        "entities": {
+            name: {"name": name, "description": "a tanner of the old town" if name in "CarlDoraEmil" else ""}
+            for name in names
+        },
+        "relationships": [
+            {"source_entity_id": one, "relationship_type": kind, "target_entity_id": other}
+            for one, kind, other in (
+                ("Anna", "KNOWS", "Bert"),
+                ("Bert", "OWNS", "Rex"),
+                ("Rex", "BITES", "Emil"),
+            )
+        ],
+    }
+    (tmp_path / "data/kg").mkdir(parents=True)
+    (tmp_path / "data/kg/tale-KG.json").write_text(json.dumps(graph), encoding="utf-8")
+    question = {"query": "Which tanner does the dog of Anna's friend bite?", "reference_entities": ["Emil"]}
+    write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
+    command = ("eval", "--dataset", "tale-eval.jsonl", "--hops", "1", "--top-k", "1", "-o", "./r.json")
+    done = run_cli(*command)
+    assert done.exit_code == 0, done.stderr
+    document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    (reference,) = document["results"][0]["references"]
+    assert (reference["verdict"], reference["hop"]) == ("ranked_below_k", 3)
+    assert [step["to"] for step in reference["path"]] == ["Bert", "Rex", "Emil"]
+    assert rules(document)["more hops"]["evidence"] == {"loss": 1.0, "hops": 3, "share": 1.0}
+    assert "by its text alone; needs 3 hops" in done.stdout
+    assert "--hops 3" in rules(document)["tried"]["text"]

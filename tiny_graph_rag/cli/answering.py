@@ -90,21 +90,37 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
 def priced(session: Session, options: Generating) -> Session:
     """The session with the prices of --price-per-1k-input and -output, which count for --model alone.
 
-    Raises UsageError where one of them is missing: half a price is none.
+    One that is missing is the model's known one. Raises UsageError where none is known: half a price is none.
     """
     given = {"input": options.price_per_1k_input, "output": options.price_per_1k_output}
     if all(each is None for each in given.values()):
         return session
+    settings = session.config.openai
     prices: dict[str, float] = {}
     for name, each in given.items():
         if each is None:
-            raise UsageError(
-                f"--price-per-1k-{name} is missing: a cost needs the price of input and of output tokens"
-            )
+            continue
         if not math.isfinite(each):
             raise UsageError(f"--price-per-1k-{name} must be an amount of USD, got {each}")
         prices[name] = round(each * 1000, 9)  # a thousandth of a million; without the product's last bit
-    settings = session.config.openai
+    missing = [name for name in given if name not in prices]
+    if missing:
+        from tiny_graph_rag.llm.cost import find_price
+
+        try:
+            known = find_price(settings.model, settings.base_url, settings.prices)
+        except ImportError:  # without the extra no prices are known
+            known = None
+        if known is None:
+            raise UsageError(
+                f"--price-per-1k-{missing[0]} is missing, and {settings.model!r} has no known price: a cost "
+                "needs the price of input and of output tokens"
+            )
+        prices |= (
+            {"input": known.usd_per_million_input, "cached_input": known.usd_per_million_cached}
+            if missing == ["input"]
+            else {"output": known.usd_per_million_output}
+        )
     return replace(
         session, config=session.config.override(prices={**settings.prices, settings.model: prices})
     )

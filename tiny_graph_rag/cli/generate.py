@@ -13,8 +13,8 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Common, Folders, Graph, from_config
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
+from tiny_graph_rag.cli.session import Session, joined
 from tiny_graph_rag.errors import FoundProblems, UsageError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def generate_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the journal of a --rewrite that was cut off.")
     ] = False,
+    cluster_address: Cluster = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -94,7 +95,15 @@ def generate_command(
     knowledge = session.graph(graph)
     path = to.path(session, f"{knowledge.name}-generated.jsonl", read=(session.graph_path(graph),))
     names = NameIndex.of(knowledge)
-    found = generate(knowledge, names, wanted)
+    with joined(cluster_address) as cluster:
+        if cluster is None:
+            found = generate(knowledge, names, wanted)
+        else:
+            from tiny_graph_rag.gold.generate import generate_on
+            from tiny_graph_rag.retrieval.cluster import Shared
+
+            shared = Shared.of(knowledge, session.graph_path(graph), session.config)
+            (found,) = cluster.mapped(shared, generate_on, [wanted])
     if not found.questions:
         raise FoundProblems(
             f"{knowledge.name}: no question found in {len(knowledge.relations):,} relations; every one was "

@@ -245,7 +245,7 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Rank on the workers of a Dask cluster (tcp://HOST:8786), which see the graph at the same path.",
+        help="Share the work out to a Dask cluster (tcp://HOST:8786): the same bytes, on many machines.",
         rich_help_panel=RETRIEVAL + DETAIL,
     ),
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,6 +16,7 @@ from tiny_graph_rag.cli.gating import Floors
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     Chosen,
+    Cluster,
     Common,
     Folders,
     Graph,
@@ -30,7 +31,9 @@ from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
+    from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened
 
 ROUGE_THRESHOLD = 0.5
@@ -106,6 +109,7 @@ def score(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = ROUGE_THRESHOLD,
+    cluster_address: Cluster = None,
     ties: Annotated[
         str,
         typer.Option(
@@ -135,7 +139,7 @@ def score(
     )
     from tiny_graph_rag.measures import default_measures, parse_measures
     from tiny_graph_rag.report.json.numbers import head
-    from tiny_graph_rag.report.json.score import document_parts
+    from tiny_graph_rag.report.json.score import Wish, document_parts
     from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected, rising
@@ -178,17 +182,20 @@ def score(
     text_match = _text_match(match, rouge_threshold)
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
+    request_graph = session.graph_path(Graph(graph)) if graph is not None else None
     for opened in attempts(request, knowledge, text_match):
-        collected, listed = Collected(wanted, default_measures(cutoff)), Listed(cutoff)
+        wish = Wish(
+            wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match
+        )
+        collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
         scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, run_path.name, run_sum, gold_sum),
-            opened.stretches,
+            _written(session, opened, wish, knowledge, request_graph, cluster_address),
             collected,
             knowledge,
             cutoff=cutoff,
-            shown=config.evaluation.shown_ranks,
             usage=opened.usage,
             listed=listed,
         )
@@ -215,6 +222,42 @@ def score(
     seconds = np.array(collected.latencies, dtype=np.float64)
     outcomes = gates.hold(collected.found().overall.measures, seconds, None)
     gates.conclude(session, outcomes, "score")
+
+
+def _written(
+    session: Session,
+    opened: Opened,
+    wish: Wish,
+    graph: KnowledgeGraph | None,
+    path: Path | None,
+    address: str | None,
+) -> Iterator[Written]:
+    """What becomes of each stretch, here or on the workers of a cluster."""
+    from tiny_graph_rag.report.json.score import written, written_on
+
+    if address is None or opened.run is None:
+        if address is not None:
+            session.note(
+                "a large TREC run is scored while it is read, which no cluster makes quicker: done here"
+            )
+        yield from (written(stretch, wish) for stretch in opened.stretches)
+        return
+    from tiny_graph_rag.retrieval.cluster import ClusterClient, Shared
+    from tiny_graph_rag.scoring.judging import AT_ONCE, parts, with_its_run
+
+    questions = opened.questions
+    with ClusterClient.open(address) as cluster, session.progress("scoring", len(questions)) as progress:
+        size = cluster.parts_of(len(questions), AT_ONCE)[0].stop
+        shards = [(wish, *with_its_run(part, opened.run)) for part in parts(questions, opened.run, size)]
+        done = 0
+
+        def more(place: int) -> None:
+            nonlocal done
+            done += len(shards[place][1])
+            progress(done)
+
+        shared = Shared.of(graph, path, session.config)
+        yield from cluster.mapped(shared, written_on, shards, more)
 
 
 def _sources(

@@ -6,12 +6,31 @@ these are the same on plain integer arrays without it.
 
 from __future__ import annotations
 
+import mmap
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+TOUCHED_FROM_BYTES = 1 << 27  # below, huge pages are the quicker ones
+
 Integer = TypeVar("Integer", bound=np.integer[Any])
+
+
+def zeros_as_touched(length: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Zeros that take memory page by page as they are written.
+
+    numpy asks for huge pages: of a column as long as a large graph, each place written would take 2 MB.
+    """
+    size = length * np.dtype(kind).itemsize
+    if size < TOUCHED_FROM_BYTES:
+        return np.zeros(length, dtype=kind)
+    memory = mmap.mmap(-1, size)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with suppress(OSError):  # a kernel without huge pages
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(memory, dtype=kind)
 
 
 def distinct(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:

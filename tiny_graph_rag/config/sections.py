@@ -136,8 +136,8 @@ class RankingPrices:
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
     text_bit: float = setting(
-        0.005,
-        "each bit that texts tell less of an entity than of the best, where walks explain nothing; 0: none",
+        0.01,
+        "each bit that texts tell less of an entity than of the best, times what no walk explains; 0: none",
         low=0,
         high=10,
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
@@ -134,6 +135,11 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
         name for drawn in maker.drawn for name in relation_names(maker.sampler.index, drawn.formula.steps)
     )
     return Generated(tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()))
+
+
+def generate_on(graph: KnowledgeGraph, wanted: Wanted, config: Config) -> Generated:
+    """`generate` as work for a cluster: one shard, since each question depends on all drawn before it."""
+    return generate(graph, NameIndex.of(graph), wanted)
 
 
 def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:

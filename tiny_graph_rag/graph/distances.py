@@ -2,6 +2,9 @@
 
 Every entity holds one bit a question ("reached"). One step ORs the words of an entity's neighbours into its
 own, for all questions at once, and stops when every wanted entity that can be reached has been.
+
+A step looks at the whole graph. From 16 million slots on, one question after the other is searched from both
+ends at once, which in most graphs meet before either side has seen much; hops and walks are the same.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import distinct, found_in
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.graph.tables import Adjacency
+from tiny_graph_rag.graph.traversal import slots_of
 
 NOT_REACHED = -1
 WORD_BITS = 64
+BOTH_ENDS_FROM = 1 << 24  # slots
 BLOCK_BYTES = 1 << 21  # of reached-bits at once: what stays in a cache while neighbours are read (measured)
 
 
@@ -47,6 +52,15 @@ def hops_between(
     Returns (wanted,), 0 for a seed, NOT_REACHED where no walk leads.
     """
     hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
+    if passable is None and onward is None and len(adjacency.neighbours) > BOTH_ENDS_FROM:
+        search = BothEnds(adjacency)
+        for question in distinct(wanted[0])[0].tolist():
+            its, rows = (
+                slice(*np.searchsorted(each, [question, question + 1]).tolist())
+                for each in (seeds[0], wanted[0])
+            )
+            hops[rows] = search.hops(seeds[1][its], wanted[1][rows].tolist())
+        return hops
     steps = _steps(adjacency, passable, onward)
     for chosen, sources, words in _blocks(seeds, distinct(wanted[0])[0], len(adjacency.indptr) - 1):
         rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
@@ -170,6 +184,8 @@ def shortest_walks(
     Targets that no walk reaches are left out; a seed has the empty walk. Among equally short walks the one
     through the lowest entity row, then the lowest slot, is taken, so the answer is always the same.
     """
+    if len(adjacency.neighbours) > BOTH_ENDS_FROM:
+        return BothEnds(adjacency).walks(np.asarray(seeds), targets)
     before = np.full(len(adjacency.indptr) - 1, UNSEEN, dtype=np.int64)
     by = np.full(len(before), UNSEEN, dtype=np.int64)
     frontier = distinct(np.asarray(seeds, dtype=np.int64))[0]
@@ -198,3 +214,93 @@ def shortest_walks(
             at = int(before[at])
         walks[target] = walk[::-1]
     return walks
+
+
+class BothEnds:
+    """Searches from a question's seeds and from each target, always on the side with fewer slots to look at.
+
+    adjacency: each slot has one back. Each side holds its levels, level i what lies i steps away, ascending;
+    the seeds' are kept for the question's other targets.
+    """
+
+    def __init__(self, adjacency: Adjacency) -> None:
+        self.adjacency = adjacency
+        entities = len(adjacency.indptr) - 1
+        self._near_seeds, self._near_target = (np.zeros(entities, dtype=np.int32) for _ in range(2))
+
+    def hops(self, seeds: NDArray[np.int64], targets: Sequence[int]) -> list[int]:
+        """Of each target, from its nearest seed; NOT_REACHED where no walk leads."""
+        return [hops for hops, _, _ in self._met(seeds, targets)]
+
+    def walks(self, seeds: NDArray[np.int64], targets: Collection[int]) -> dict[int, list[int]]:
+        """What `shortest_walks` says."""
+        found = {}
+        for target, (hops, after, before) in zip(targets, self._met(seeds, list(targets)), strict=True):
+            if hops != NOT_REACHED:
+                found[target] = self._walk(target, hops, after, before)
+        return found
+
+    def _met(
+        self, seeds: NDArray[np.int64], targets: Sequence[int]
+    ) -> Iterator[tuple[int, list[NDArray[np.int32]], list[NDArray[np.int32]]]]:
+        """For each target its hops and both sides' levels; what is near to each side is marked until then."""
+        level, near = self._near_seeds, self._near_target
+        after = [distinct(seeds.astype(np.int32))[0]]
+        level[after[0]] = 1
+        for target in targets:
+            before = [np.array([target], dtype=np.int32)]
+            near[target] = 1
+            hops = int(level[target]) - 1
+            while hops < 0 and len(after[-1]) and len(before[-1]):
+                own, others, marks, other_marks = after, before, level, near
+                if self._slots(before[-1]) < self._slots(after[-1]):
+                    own, others, marks, other_marks = before, after, near, level
+                found = self.adjacency.neighbours[slots_of(self.adjacency, own[-1])]
+                own.append(distinct(found[marks[found] == 0])[0])
+                marks[own[-1]] = len(own)
+                if (other_marks[own[-1]] > 0).any():
+                    hops = len(own) + len(others) - 2
+            yield hops if hops >= 0 else NOT_REACHED, after, before
+            for each in before:
+                near[each] = 0
+        for each in after:
+            level[each] = 0
+
+    def _slots(self, entities: NDArray[np.int32]) -> int:
+        indptr = self.adjacency.indptr
+        return int((indptr[entities + 1] - indptr[entities]).sum())
+
+    def _walk(
+        self, target: int, hops: int, after: list[NDArray[np.int32]], before: list[NDArray[np.int32]]
+    ) -> list[int]:
+        """The relations of a walk: before each entity stands the lowest row of those one step nearer."""
+        level, at, walk = self._near_seeds, target, list[int]()
+        for nearer in self._on_a_walk(hops, after, before):
+            at = self._step_back(nearer, at, walk)
+        while level[at] > 1:
+            around = self.adjacency.neighbours[slots_of(self.adjacency, np.array([at]))]
+            at = self._step_back(around[level[around] == level[at] - 1], at, walk)
+        return walk[::-1]
+
+    def _on_a_walk(
+        self, hops: int, after: list[NDArray[np.int32]], before: list[NDArray[np.int32]]
+    ) -> list[NDArray[np.int32]]:
+        """What lies 1, 2, … steps from the target on a shortest walk, as far as the target's side went."""
+        steps = hops - (len(after) - 1)  # 0 or less where the seeds' side reached the target
+        if steps <= 0:
+            return []
+        met = before[steps]
+        sets = [met[self._near_seeds[met] > 0]]
+        for step in range(steps - 1, 0, -1):
+            around = self.adjacency.neighbours[slots_of(self.adjacency, sets[-1])]
+            sets.append(distinct(around[self._near_target[around] == step + 1])[0])
+        return sets[::-1]
+
+    def _step_back(self, nearer: NDArray[np.int32], at: int, walk: list[int]) -> int:
+        """From `at` to the lowest row of `nearer` beside it, by that one's first slot; -> the row."""
+        graph = self.adjacency
+        around = graph.neighbours[slots_of(graph, np.array([at]))]
+        row = int(around[found_in(np.sort(nearer), around)].min())
+        first, last = int(graph.indptr[row]), int(graph.indptr[row + 1])
+        walk.append(int(graph.relations[first + int(np.searchsorted(graph.neighbours[first:last], at))]))
+        return row

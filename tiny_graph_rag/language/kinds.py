@@ -6,6 +6,7 @@ antecedent, or a title belongs to a person, does it matter which of a few kinds 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 import numpy as np
@@ -52,10 +53,14 @@ def kind_of_type(entity_type: str) -> Kind:
     return Kind.UNKNOWN
 
 
+def kinds_of_types(names: Sequence[str]) -> NDArray[np.uint8]:
+    """The kind of each entity type; of no type, UNKNOWN."""
+    return np.array([kind_of_type(name) for name in names] or [Kind.UNKNOWN], dtype=np.uint8)
+
+
 def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
     """The kind of each entity, as a column."""
-    table = np.array([kind_of_type(name) for name in types.names] or [Kind.UNKNOWN], dtype=np.uint8)
-    return table[types.codes]
+    return kinds_of_types(types.names)[types.codes]
 
 
 # What a question word asks for, in words that types may bear.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
 from tiny_graph_rag.language.characters import CASED, HANGUL
 from tiny_graph_rag.language.folding import is_dropped, nfc
-from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.language.kinds import Kind, kinds_of_entities, kinds_of_types
 from tiny_graph_rag.language.particles import ParticleFit
 from tiny_graph_rag.language.words import likeness, words_of_name
 from tiny_graph_rag.linking.grades import COMMON, Grade, KnownWords, SpanEvidence, weigh
@@ -42,9 +43,14 @@ class MentionFinder:
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
-        self.kinds = kinds_of_entities(graph.entities.types)
+        self._is_tangible = TANGIBLE[kinds_of_types(graph.entities.types.names)]
         self.known = KnownWords.of(names, [*graph.relations.types.names, *graph.entities.types.names])
         self._relation_words = [words_of_name(name) for name in graph.relations.types.names]
+
+    @cached_property
+    def kinds(self) -> NDArray[np.uint8]:
+        """(entities,): only a question with turns before it asks for all of them."""
+        return kinds_of_entities(self.graph.entities.types)
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
@@ -75,7 +81,10 @@ class MentionFinder:
         entities = np.where(is_name, rows, 0)
         entities[~is_name] = self.names.owners[rows[~is_name] - len(self.names.names)]
         words: NDArray[np.bool_] = evidence.grade == Grade.WORD
-        return words & evidence.determined & TANGIBLE[self.kinds[entities]] if len(rows) else words
+        if not words.any():
+            return words
+        tangible: NDArray[np.bool_] = self._is_tangible[self.graph.entities.types.codes[entities]]
+        return words & evidence.determined & tangible
 
     def _meant(
         self, text: Text, found: Readings, evidence: SpanEvidence, row: int, start: int, end: int

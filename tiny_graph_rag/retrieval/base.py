@@ -84,6 +84,8 @@ class Retriever(ABC):
     """How the argument is shown where retrievers are listed; "" where it takes none."""
     batch: ClassVar[int] = 512
     """Questions that it is asked at once: as many as pass between two looks at the progress bar."""
+    one_by_one: ClassVar[bool] = True
+    """Whether a small set is asked one question at a time, so that each one's seconds are its own."""
     walks: ClassVar[bool] = True
     """Whether it starts from seeds and walks; one that doesn't needs no linking."""
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # loaded where it is asked for
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity
 UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
+WEIGHED_UP_TO = 5_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
@@ -52,8 +53,10 @@ class BfsRetriever(Retriever):
             self.reader = graph.shared(words, lambda: self._reads(None))
         else:
             self.reader = self._reads(meanings)
-        index = graph.shared(TextIndex, lambda: TextIndex(graph))
-        self.evidence = TextEvidence(index, Candidates(task).adjacency)
+        self.evidence: TextEvidence | None = None
+        if len(graph) <= WEIGHED_UP_TO:
+            index = graph.shared(TextIndex, lambda: TextIndex(graph))
+            self.evidence = TextEvidence(index, Candidates(task).adjacency)
         self._walkers: dict[bool, list[CheapestWalks]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
         self._last: tuple[LinkedQuestion, Weighed | None] | None = None
@@ -78,7 +81,9 @@ class BfsRetriever(Retriever):
         self.reader.prepare(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
-        threads, self.evidence.fast = self.threads, fast
+        threads = self.threads
+        if self.evidence is not None:
+            self.evidence.fast = fast
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
             walker = self._walker(0, fast)
             return self._run([self._ranked(walker, question) for question in questions])
@@ -118,9 +123,7 @@ class BfsRetriever(Retriever):
         if place >= 0:
             return (*reasons(self.graph, reading, self.ranking, entity, walk, before), *told)
         why = (
-            "no walk leads to it: as dear as the last"
-            if question.seeds
-            else "nothing in the question is linked"
+            "no walk leads to it: as dear as most" if question.seeds else "nothing in the question is linked"
         )
         return (Reason(why, (), before / 1000), *told)
 
@@ -130,7 +133,7 @@ class BfsRetriever(Retriever):
             mentions, reading = mentions_of(question), self.reader.read(question)
             walker = self._walker(0, bool(self._walkers[True]))
             ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-            self._last = question, self._weighed(question, reading, ranked)
+            self._last = question, self._weighed(question, mentions, reading, ranked)
         return self._last[1]
 
     def _walker(self, each: int, fast: bool) -> CheapestWalks:
@@ -156,15 +159,23 @@ class BfsRetriever(Retriever):
         """By explanations, then by what texts add to them."""
         mentions, reading = mentions_of(question), self.reader.read(question)
         ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-        found = self._weighed(question, reading, ranked)
+        found = self._weighed(question, mentions, reading, ranked)
         return ranked if found is None else self._in_order(ranked, found)
 
-    def _weighed(self, question: LinkedQuestion, reading: Reading, ranked: Ranked) -> Weighed | None:
+    def _weighed(
+        self,
+        question: LinkedQuestion,
+        mentions: Sequence[WeighedMention],
+        reading: Reading,
+        ranked: Ranked,
+    ) -> Weighed | None:
         prices = Prices.of(self.ranking)
         energies = ranked.keys >> kernel.TIE_BITS
-        if not prices.bit or (question.seeds and not prices.unexplained(energies, ranked.hops)):
+        if self.evidence is None or not prices.bit:
             return None
-        evidence, depth = self.evidence.of(question, reading), self.settings.depth
+        if question.seeds and not prices.unexplained(energies, ranked.hops):
+            return None
+        evidence, depth = self.evidence.of(question, reading, mentions), self.settings.depth
         may = (
             np.ones(len(self.graph), bool) if self.filters.returned is None else self.filters.returned.copy()
         )

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import kernel
@@ -156,16 +157,18 @@ class CheapestWalks:
             out, hops, self.depth, theta,
         )  # fmt: skip
         self._unmark(reading)
-        if rows != kernel.OVERFLOW and self._is_within(reading, hops):
+        if rows != kernel.OVERFLOW and self._is_within(question, reading, hops):
             prepared.ended(self._clock[kernel.THETA] - others)
         return int(rows)
 
-    def _is_within(self, reading: Reading, hops: int) -> bool:
-        """Whether no question of this reading can meet a limit, whatever bound it begins with: two walks a
-        state are followed, a state for each entity and slots filled, in each layer of each mention."""
-        states = MENTIONS * hops * self._entities << len(reading.slots)
-        steps = 2 * MENTIONS * hops * self._slots << len(reading.slots)
-        return states <= self.most_states and steps + self._slots <= self.most_steps
+    def _is_within(self, question: tuple[Any, Any, Any], reading: Reading, hops: int) -> bool:
+        """Whether no bound that the question might begin with can make it meet a limit: of each mention a
+        record for each entity, and for each step but the last a state for each entity and slots filled, from
+        where two walks go on; the first step leaves from seeds, where nothing is filled."""
+        mentions, seeds, filled = len(question[0]) - 1, len(question[1]), 1 << len(reading.slots)
+        states = seeds + mentions * self._entities * max(1, (hops - 1) * filled)
+        steps = self._slots + 2 * mentions * self._slots * (1 + (hops - 1) * filled)
+        return states <= self.most_states and steps <= self.most_steps
 
     def _prepared(self, reading: Reading, hops: int) -> Prepared:
         """The reading as the kernel takes it, kept while questions repeat it."""
@@ -224,7 +227,7 @@ class CheapestWalks:
         return array.tolist() if self.lists else self._readable(given)
 
     def _zeros(self, length: int, kind: type) -> Any:
-        return [0] * length if self.lists else self._readable(np.zeros(length, dtype=kind))
+        return [0] * length if self.lists else self._readable(zeros_as_touched(length, kind))
 
     def _row(self, values: Sequence[int]) -> Any:
         return np.array(values, dtype=np.int64) if self.fast else list(values)

@@ -1,27 +1,32 @@
-"""Retrieval on many machines: shards of linked questions go to the workers of a Dask cluster.
+"""Work on many machines: shards go to the workers of a Dask cluster, each beside its own copy of the graph.
 
     with ClusterClient.open("tcp://10.0.0.1:8786") as client:
         evaluate(graph, examples, config, measures, retriever_for=client.sharing(path))
 
-The driver links, judges and writes; a worker maps the graph from its own graph cache, made from the file at
-the same path, once a process, and only ranks. Which worker ranks a question changes nothing about its
-ranking, and shards are put together in question order, so the bytes are those of one machine. A worker that
-dies costs its shard, which another worker ranks again. What asks a service (`dense`,
-`--relation-similarity embeddings`, `--linker llm`, answers) stays on the driver, under its one cap.
+The driver reads, links, puts together and writes; a worker maps the graph from its own graph cache, once a
+process. It is made of the file at the same path where that has the same content, else of a copy that the
+driver sends, once a node. Which worker does a shard changes nothing about it, and shards are put together in
+question order, so the bytes are those of one machine. A worker that dies costs its shard, which another
+worker does again. What asks a service (`dense`, `--relation-similarity embeddings`, `--linker llm`, answers)
+stays on the driver, under its one cap.
 """
 
 from __future__ import annotations
 
+import shutil
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from tiny_graph_rag.config import Config, cache_folder
+from tiny_graph_rag.columns.stamps import known_sha256
+from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
+from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task
 from tiny_graph_rag.run import Run
@@ -37,19 +42,33 @@ CONNECT_SECONDS = 20
 ALONE_SECONDS = 60  # without any worker, before the driver gives up
 LOOKED_SECONDS = 1.0  # between two looks at what is done
 SHARD = 512  # questions; what a killed worker costs at the most. Fewer are not worth compiling for
+SHARDS_A_WORKER = 2  # at least, where there are so few questions
 AT_ONCE = 1 << 14  # questions on their way
 MOST_DEATHS = 20  # workers that may die over one shard
+MOST_SENT = 3  # times that a graph is sent for one shard
+PIECE_BYTES = 1 << 26  # of a graph that is sent
 KEPT_RETRIEVERS = 8  # a worker's, for a sweep's settings; they share one graph
 SHARED = ("bfs", "bfs-plain", "bm25", "pagerank")  # need the graph and settings alone, and no service
+RECEIVED = "received"  # under the cache folder: graphs that a driver sent
 
 Progress = Callable[[int], None]
+T = TypeVar("T")
+Work = Callable[[Any, Any, Config], T]
+"""Of the graph (None where there is none), a part and the settings; a function of a module."""
+
+
+class CannotHelpError(InputError):
+    """A worker that runs another version."""
+
+
+class GraphMissingError(InputError):
+    """A worker that does not have the graph: another one, or none, lies at its path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What a worker needs to make the same retriever. path, sha256: of the graph's file.
-
-    config: without the key to any service.
+    """What a worker needs to do the driver's work. path, sha256: of the graph, a file or a folder; ""
+    where the work needs none. config: without the key to any service.
     """
 
     path: Path
@@ -57,6 +76,18 @@ class Shared:
     vocabulary: dict[str, tuple[str, ...]]
     config: Config
     version: str = __version__
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph | None, path: Path | None, config: Config) -> Self:
+        bare = replace(config, api_key=Secret(""), file=None)
+        if graph is None or path is None:
+            return cls(Path(), "", {}, bare)
+        return cls(path.resolve(), graph.sha256, dict(graph.vocabulary), bare)
+
+    @property
+    def received(self) -> Path:
+        """Where a node keeps what it was sent."""
+        return cache_folder() / RECEIVED / self.sha256[:32] / self.path.name
 
 
 def can_be_shared(config: Config) -> bool:
@@ -66,40 +97,86 @@ def can_be_shared(config: Config) -> bool:
     return all(each in SHARED for each in parts) and config.retrieval.relation_similarity == "words"
 
 
-_graphs: dict[tuple[Path, str], Any] = {}
-_retrievers: dict[tuple[Path, str, str], Retriever] = {}
+_graphs: dict[tuple[Path, str], KnowledgeGraph] = {}
+_retrievers: dict[tuple[str, str, str], Retriever] = {}
 _one_at_a_time = Lock()
 
 
-def rank_shard(shared: Shared, questions: Sequence[LinkedQuestion]) -> Run:
-    """On a worker: the ranking of some questions. Raises InputError where it has another graph or version."""
-    with _one_at_a_time:  # a worker with several threads gives them to the retriever, not to shards
-        return _retriever(shared).retrieve(questions)
+def do_shard(shared: Shared, work: Work[T], part: Any) -> T:
+    """On a worker: some of the work. Raises CannotHelpError and GraphMissingError."""
+    with _one_at_a_time:  # a worker with several threads gives them to the work, not to shards
+        if shared.version != __version__:
+            raise CannotHelpError(
+                f"version {__version__} runs there, {shared.version} here; install the same on both"
+            )
+        return work(_graph(shared) if shared.sha256 else None, part, shared.config)
 
 
-def _retriever(shared: Shared) -> Retriever:
-    from tiny_graph_rag.formats.graphs import read_graph
-    from tiny_graph_rag.retrieval import make_retriever
+def _graph(shared: Shared) -> KnowledgeGraph:
+    key = shared.path, shared.sha256
+    if key not in _graphs:
+        from tiny_graph_rag.formats.graphs import read_graph
 
-    if shared.version != __version__:
-        raise InputError(f"version {__version__} runs there, {shared.version} here; install the same on both")
-    of_graph = shared.path, shared.sha256
-    if of_graph not in _graphs:
-        if not shared.path.exists():
-            raise InputError(f"{shared.path}: no such file there; every node wants it at the same path")
-        graph = read_graph(shared.path, cache_folder())
-        if graph.sha256 != shared.sha256:
-            raise InputError(f"{shared.path}: another graph lies there than here; copy it again")
+        path = _lies_at(shared)
+        if path is None:
+            raise GraphMissingError(f"{shared.path}: not there, or another graph than here")
+        graph = read_graph(path, cache_folder())
         _graphs.clear()
         _retrievers.clear()
-        _graphs[of_graph] = replace(graph, vocabulary=shared.vocabulary)
-    key = (*of_graph, repr(shared.config))
+        _graphs[key] = replace(graph, vocabulary=shared.vocabulary)
+    return _graphs[key]
+
+
+def _lies_at(shared: Shared) -> Path | None:
+    """Where this node has the graph: at the driver's path, or where a driver's copy was put."""
+    from tiny_graph_rag.formats.graphs import found_at
+
+    for path in (shared.path, shared.received):
+        try:
+            _, files = found_at(path)
+            sums = [known_sha256(each, cache_folder() / "sources") for each in files]
+        except (OSError, InputError):
+            continue
+        if combined_sha256(sums) == shared.sha256:
+            return path
+    return None
+
+
+def has_graph(shared: Shared) -> tuple[str, bool]:
+    """On a worker: which node it is on, by name and cache folder, and whether the graph is there."""
+    return f"{socket.gethostname()} {cache_folder()}", _lies_at(shared) is not None
+
+
+def take_piece(shared: Shared, name: str, offset: int, piece: bytes) -> None:
+    """On a worker: a piece of one of the graph's files. name: "" of a graph that is one file."""
+    if cache_folder() == NO_CACHE:
+        raise CannotHelpError("it has no cache folder of its own to keep a graph in")
+    parts = shared.received.with_name(shared.received.name + ".part")
+    path = parts / name if name else parts
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("r+b" if offset else "wb") as out:
+        out.seek(offset)
+        out.write(piece)
+
+
+def keep_pieces(shared: Shared) -> None:
+    """On a worker: all pieces have come."""
+    received = shared.received
+    if received.is_dir():
+        shutil.rmtree(received)
+    received.with_name(received.name + ".part").replace(received)
+
+
+def rank_shard(graph: KnowledgeGraph, questions: Sequence[LinkedQuestion], config: Config) -> Run:
+    """On a worker: the ranking of some questions."""
+    from tiny_graph_rag.retrieval import make_retriever
+
+    key = (graph.sha256, repr(config), repr(graph.vocabulary))
     if key not in _retrievers:
         if len(_retrievers) >= KEPT_RETRIEVERS:
             _retrievers.clear()
-        config = shared.config.override(threads=_threads_here())
-        _retrievers[key] = make_retriever(_graphs[of_graph], config)
-    return _retrievers[key]
+        _retrievers[key] = make_retriever(graph, config.override(threads=_threads_here()))
+    return _retrievers[key].retrieve(questions)
 
 
 def _threads_here() -> int:
@@ -141,7 +218,7 @@ class ClusterClient:
     def sharing(
         self, path: Path, progress: Progress = lambda done: None
     ) -> Callable[[KnowledgeGraph, Config, EvalSet | None, Judgments | None], Retriever]:
-        """A maker of retrievers for `evaluate` and `sweep`. path: of the graph's file, on every node."""
+        """A maker of retrievers for `evaluate` and `sweep`. path: of the graph."""
         from tiny_graph_rag.retrieval import make_retriever
 
         def make(
@@ -153,22 +230,38 @@ class ClusterClient:
             local = make_retriever(graph, config, examples, judgments)
             if not can_be_shared(config):
                 return local
-            bare = replace(config, api_key=Secret(""), file=None)
-            shared = Shared(path.resolve(), graph.sha256, dict(graph.vocabulary), bare)
-            return ClusterRetriever(local, self, shared, progress)
+            return ClusterRetriever(local, self, Shared.of(graph, path, config), progress)
 
         return make
 
-    def ranked(self, shared: Shared, shards: Sequence[Sequence[LinkedQuestion]], done: Progress) -> list[Run]:
-        """The runs of shards, in their order; done: told how many questions have been ranked."""
+    def parts_of(self, questions: int, most: int = SHARD) -> list[slice]:
+        """Shards of so many questions, such that every worker has some to do."""
+        workers = max(1, len(self.client.nthreads()))
+        size = max(1, min(most, -(-questions // (SHARDS_A_WORKER * workers))))
+        return [slice(start, start + size) for start in range(0, questions, size)]
+
+    def mapped(
+        self,
+        shared: Shared,
+        work: Work[T],
+        parts: Sequence[Any],
+        done: Callable[[int], None] = lambda place: None,
+    ) -> list[T]:
+        """What `work`, a function of a module, makes of each part beside the graph, in their order.
+
+        done: told the place of each part that has been done. Raises what `work` raises, UsageError where a
+        worker can't help and ServiceError where the cluster is gone or its workers die of the same part.
+        """
         from distributed import KilledWorker, wait
 
         def submit(place: int) -> Any:
-            return self.client.submit(rank_shard, shared, shards[place], pure=False)
+            return self.client.submit(do_shard, shared, work, parts[place], pure=False)
 
-        waiting = {submit(place): place for place in range(len(shards))}
-        runs: dict[int, Run] = {}
-        deaths = [0] * len(shards)
+        if shared.sha256:
+            self._bring(shared)
+        waiting = {submit(place): place for place in range(len(parts))}
+        found: dict[int, T] = {}
+        deaths, sent = [0] * len(parts), [0] * len(parts)
         seen = time.monotonic()
         try:
             while waiting:
@@ -181,7 +274,7 @@ class ClusterClient:
                 for future in finished:
                     place = waiting.pop(future)
                     try:
-                        runs[place] = future.result()
+                        found[place] = future.result()
                     except KilledWorker as error:
                         deaths[place] += 1
                         if deaths[place] >= MOST_DEATHS:
@@ -191,18 +284,49 @@ class ClusterClient:
                             ) from error
                         waiting[submit(place)] = place
                         continue
-                    except InputError as error:
+                    except GraphMissingError as error:  # of a worker that came later
+                        sent[place] += 1
+                        if sent[place] > MOST_SENT:
+                            raise UsageError(
+                                f"--cluster {self.address}: a worker can't help: {error}"
+                            ) from error
+                        self._bring(shared)
+                        waiting[submit(place)] = place
+                        continue
+                    except CannotHelpError as error:
                         raise UsageError(f"--cluster {self.address}: a worker can't help: {error}") from error
-                    done(len(shards[place]))
+                    done(place)
         finally:
             self.client.cancel(list(waiting))
-        return [runs[place] for place in range(len(shards))]
+        return [found[place] for place in range(len(parts))]
+
+    def _bring(self, shared: Shared) -> None:
+        """Send the graph to one worker of each node that lacks it. A worker that dies meanwhile is asked no
+        more; one that comes instead says what it lacks."""
+        answers = self.client.run(has_graph, shared, on_error="ignore")
+        lacking = {node: worker for worker, (node, has) in answers.items() if not has}
+        for worker in lacking.values():
+            for name, path in _files_of(shared.path):
+                with path.open("rb") as stream:
+                    offset = 0
+                    while (piece := stream.read(PIECE_BYTES)) or not offset:
+                        self._run_on(worker, take_piece, shared, name, offset, piece)
+                        offset += max(len(piece), 1)
+            self._run_on(worker, keep_pieces, shared)
+
+    def _run_on(self, worker: str, work: Callable[..., None], *given: Any) -> None:
+        try:
+            self.client.run(work, *given, workers=[worker])
+        except CannotHelpError as error:
+            raise UsageError(f"--cluster {self.address}: a worker can't help: {error}") from error
+        except (OSError, ValueError):  # it died; its shards go elsewhere
+            return
 
     def _still_there(self, seen: float) -> float:
         """When a worker was last there. Raises ServiceError where none has been for long."""
         if self.client.status != "running":
             raise ServiceError(f"--cluster {self.address}: the connection to the scheduler was lost")
-        if self.client.scheduler_info()["workers"]:
+        if self.client.nthreads():
             return time.monotonic()
         if time.monotonic() - seen > ALONE_SECONDS:
             raise ServiceError(
@@ -212,11 +336,22 @@ class ClusterClient:
         return seen
 
 
+def _files_of(path: Path) -> list[tuple[str, Path]]:
+    """The files of a graph with their places in its folder, "" of a graph that is one file."""
+    if path.is_file():
+        from tiny_graph_rag.formats.graphs import found_at
+
+        _, files = found_at(path)
+        return [("", path)] if len(files) == 1 else [(each.name, each) for each in files]
+    return [(str(each.relative_to(path)), each) for each in sorted(path.rglob("*")) if each.is_file()]
+
+
 class ClusterRetriever(Retriever):
     """`local` on many machines."""
 
     name: ClassVar[str] = ""
     batch: ClassVar[int] = AT_ONCE
+    one_by_one: ClassVar[bool] = False
 
     def __init__(self, local: Retriever, cluster: ClusterClient, shared: Shared, progress: Progress) -> None:
         self.local, self.cluster, self.shared, self.progress = local, cluster, shared, progress
@@ -230,12 +365,13 @@ class ClusterRetriever(Retriever):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own
             return self.local.retrieve(questions)
-        shards = [questions[start : start + SHARD] for start in range(0, len(questions), SHARD)]
-        return Run.concatenated(self.cluster.ranked(self.shared, shards, self._more))
+        shards = [questions[part] for part in self.cluster.parts_of(len(questions))]
 
-    def _more(self, questions: int) -> None:
-        self._done += questions
-        self.progress(self._done)
+        def more(place: int) -> None:
+            self._done += len(shards[place])
+            self.progress(self._done)
+
+        return Run.concatenated(self.cluster.mapped(self.shared, rank_shard, shards, more))
 
     def notes(self) -> list[str]:
         return self.local.notes()

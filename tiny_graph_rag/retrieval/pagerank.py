@@ -176,8 +176,13 @@ class Steps:
         for entity, share in home:
             start[entity] = share
         mass = np.rint(start * MASS_UNITS)
+        passed = np.empty(
+            len(self.share)
+        )  # used again: of a large graph new memory costs as much as the sums
         for _ in range(MOST_STEPS if len(home) else 0):
-            passed = np.rint(mass[self.owner] * self.share)
+            np.take(mass, self.owner, out=passed)
+            passed *= self.share
+            np.rint(passed, out=passed)
             moved = np.bincount(self.neighbours, passed, entities).astype(np.float64)
             stranded = float(np.add.reduce(mass[self.stuck]))
             back = (1 - DAMPING) * MASS_UNITS + DAMPING * stranded

@@ -1,9 +1,11 @@
 """What texts say of an entity, in bits, beside what its cheapest explanation costs.
 
-Three sources, in thousandths of bits, so that threads and compilation change nothing:
-told, the words of the question outside its mentions that no relation type claims, by BM25F; named, each
-mention as one unit, by the rarity of the entities whose texts hold all its words; visited, walkers from the
-seeds, who prefer relations that the question speaks of and step over between entities of nearly one name.
+Five sources of equal weight, in thousandths of bits, so that threads and compilation change nothing:
+told, the words of the question outside its mentions, by BM25F; beside, the most that a neighbour is told;
+drawn, walkers from those told most; named, each mention as one unit, by the rarity of the entities whose
+texts hold all its words; visited, walkers from each mention's seeds. Walkers prefer relations that the
+question speaks of, and step over between entities of nearly one name or of which one's description names the
+other.
 The more of the question the best explanation leaves unexplained, the more bits count:
 E' = E + price × U × (most bits − bits).
 """
@@ -21,13 +23,17 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.tables import Adjacency
+from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
+from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
-from tiny_graph_rag.retrieval.walkers import Guide, Walkers
+from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Walkers
 
-STEPS = 4  # of the walkers, whatever --hops: what they visit orders, it decides nothing
+STEPS = 4  # of the walkers from seeds, whatever --hops: what they visit orders, it decides nothing
+DRAWN_STEPS = 2  # of those from the entities told most: their neighbours, and who shares those
+TOLD_MOST = 50  # entities that they start from
 WALKERS = 1 << 30  # in all, whole numbers; a step divides them by whole weights
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
@@ -38,9 +44,12 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """One question's. told, named, visited: int64 (entities,), thousandths of bits. words: each one's."""
+    """One question's, each source int64 (entities,), thousandths of bits. words: each one's, of which what
+    relation types claim counts half, for their walks explain it as well."""
 
     told: Column
+    beside: Column
+    drawn: Column
     named: Column
     visited: Column
     words: dict[str, Bits]
@@ -48,7 +57,7 @@ class Evidence:
 
     @property
     def total(self) -> Column:
-        return self.told + self.named + self.visited
+        return self.told + self.beside + self.drawn + self.named + self.visited
 
 
 class TextEvidence:
@@ -59,20 +68,34 @@ class TextEvidence:
         self.walkers = Walkers(adjacency, index.joins)
         self.fast = False  # whether walkers are compiled
 
-    def of(self, question: LinkedQuestion, reading: Reading) -> Evidence:
+    def of(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Evidence:
         size = len(self.graph)
         claimed = {content_stem(word) for slot in reading.slots if slot.types for word in slot.words}
-        written = {stem: word for stem, word in _outside(question).items() if stem not in claimed}
-        words = {written[stem]: self.index.bits(stem) for stem in sorted(written)}
+        written = _outside(question)
+        stems = sorted(written)
+        found = {stem: self.index.bits(stem) for stem in stems}
+        words = {written[stem]: found[stem].halved() if stem in claimed else found[stem] for stem in stems}
         told = np.zeros(size, dtype=np.int64)
         for each in words.values():
             told[each.entities] += each.bits
         named = np.zeros(size, dtype=np.int64)
-        for mention in _mentions(question):
-            bearers = self._bearers(mention)
+        for unit in _mentioned(question):
+            bearers = self._bearers(unit)
             named[bearers] += round(self.index.rarity(len(bearers)) * MILLI)
+        guide = self._guide(stems)
+        visited = np.zeros(size, dtype=np.int64)
+        for mention in mentions:
+            visited += self._visited(mention, guide)
         asked = sum(int(each.bits.max(initial=0)) or self._unknown for each in words.values())
-        return Evidence(told, named, self._visited(question, sorted(written)), words, asked)
+        return Evidence(
+            told,
+            self._beside(told),
+            self._drawn(told, guide, seedless=not mentions),
+            named,
+            visited,
+            words,
+            asked,
+        )
 
     @cached_property
     def _unknown(self) -> int:
@@ -87,22 +110,44 @@ class TextEvidence:
             found = entities if found is None else found[found_in(entities, found)]
         return np.zeros(0, dtype=np.int32) if found is None else found
 
-    def _visited(self, question: LinkedQuestion, stems: Sequence[str]) -> Column:
-        """log2 of the share of walkers that come by, relative to none at all; seeds as the most visited."""
-        size = len(self.graph)
-        visits = np.zeros(size, dtype=np.int64)
-        starts: dict[int, float] = {}
-        for seed in question.seeds:
-            starts[seed.entity] = starts.get(seed.entity, 0.0) + seed.weight
-        if not starts:
-            return visits
-        seeds = np.array(sorted(starts), dtype=np.int32)
-        total = sum(starts[each] for each in sorted(starts))
-        at, mass = seeds, np.array([int(WALKERS * starts[each] / total) for each in seeds.tolist()])
-        guide = self._guide(stems)
-        visits = self.walkers.visits(at, mass, guide, STEPS, fast=self.fast)
-        visits[seeds] = visits.max()
-        least = UNSEEN / size
+    def _beside(self, told: Column) -> Column:
+        """The most that a neighbour is told, of neighbours told so much that looking at them is cheap."""
+        beside, adjacency = np.zeros(len(told), dtype=np.int64), self.walkers.adjacency
+        rows = np.flatnonzero(told > 0).astype(np.int32)
+        rows = rows[np.argsort(-told[rows], kind="stable")]
+        seen = int(np.searchsorted(np.cumsum(adjacency.degrees[rows]), MOST_SLOTS, side="right"))
+        if seen < len(rows):  # a tie is looked at as a whole or not at all
+            rows = rows[told[rows] > told[rows[seen]]]
+        neighbours = adjacency.neighbours[slots_of(adjacency, rows)]
+        np.maximum.at(beside, neighbours, np.repeat(told[rows], adjacency.degrees[rows]))
+        return beside
+
+    def _drawn(self, told: Column, guide: Guide, *, seedless: bool) -> Column:
+        """Bits of walkers from the entities told most, by what they are told, squared.
+
+        These stand for seeds where there are none: then the start counts as well.
+        """
+        rows = np.flatnonzero(told > 0)
+        if len(rows) > TOLD_MOST:  # ties with the next are left out
+            rows = rows[told[rows] > np.partition(told[rows], -TOLD_MOST - 1)[-TOLD_MOST - 1]]
+        weights = [each * each for each in told[rows].tolist()]  # Python's: they outgrow 64 bits
+        mass = np.array([WALKERS * each // sum(weights) for each in weights], dtype=np.int64)
+        visits = self.walkers.visits(rows.astype(np.int32), mass, guide, DRAWN_STEPS, fast=self.fast)
+        if seedless:
+            visits[rows] += mass
+        return self._in_bits(visits)
+
+    def _visited(self, mention: WeighedMention, guide: Guide) -> Column:
+        """Bits of walkers from a mention's seeds; seeds as the most visited."""
+        seeds = np.array(mention.seeds, dtype=np.int32)
+        mass = np.array([int(WALKERS * each) for each in mention.shares])
+        visits = self.walkers.visits(seeds, mass, guide, STEPS, fast=self.fast)
+        visits[seeds] = max(1, int(visits.max(initial=0)))
+        return self._in_bits(visits)
+
+    def _in_bits(self, visits: Column) -> Column:
+        """log2 of the share of walkers, relative to none at all."""
+        least = UNSEEN / max(1, len(visits))
         seen = np.flatnonzero(visits > 0)
         share = np.log2(visits[seen] / WALKERS + least) - math.log2(least)
         visits[seen] = np.rint(MILLI * share).astype(np.int64)
@@ -149,7 +194,7 @@ def _outside(question: LinkedQuestion) -> dict[str, str]:
     return {stem: word for word in words.values() if (stem := content_stem(word)) is not None}
 
 
-def _mentions(question: LinkedQuestion) -> list[list[str]]:
+def _mentioned(question: LinkedQuestion) -> list[list[str]]:
     """The stems of each mention, once a mention."""
     spans = {(seed.start, seed.end) for seed in question.seeds}
     texts = [
@@ -179,11 +224,11 @@ class Prices:
         )
 
     def unexplained(self, energies: Column, hops: NDArray[np.int32]) -> int:
-        """U: what the best explanation leaves unexplained, in thousandths, at most 1; 0 for little."""
+        """U: what the best explanation leaves unexplained, in thousandths; 0 for little."""
         if not len(energies):
             return MILLI
         best = int((energies - self.step * np.maximum(hops, 0)).min())
-        return 0 if best <= self.kept else min(best, MILLI)
+        return 0 if best <= self.kept else best
 
     def added(self, unexplained: int, missing: Column) -> Column:
         """Energy, in thousandths, for so many thousandths of bits less than the best has."""
@@ -196,7 +241,7 @@ class Weighed:
     """Candidates with what texts make of their energies, in thousandths, in no order.
 
     rows: of the ranking by explanations, -1 for those that texts alone bring. before: energy as explained, or
-    that of the last one ranked. most: bits of the best. unexplained: U.
+    that three quarters down the ranking. most: bits of the best. unexplained: U.
     """
 
     entities: NDArray[np.int32]
@@ -214,6 +259,8 @@ class Weighed:
         parts = []
         for what, words, bits in (
             ("told of it", tuple(told), int(self.evidence.told[entity])),
+            ("told of a neighbour", (), int(self.evidence.beside[entity])),
+            ("near what is told most", (), int(self.evidence.drawn[entity])),
             ("named with it", (), int(self.evidence.named[entity])),
             ("walkers come by", (), int(self.evidence.visited[entity])),
         ):
@@ -246,9 +293,9 @@ def weighed(
     open_ = may_return & (total > 0)
     open_[entities] = False
     more = _best(np.where(open_, total, 0), depth)
-    worst = int(energies.max(initial=0)) if len(energies) else MILLI
+    usual = int(np.sort(energies)[3 * len(energies) // 4]) if len(energies) else MILLI
     every = np.concatenate([entities, more])
-    before = np.concatenate([energies, np.full(len(more), worst)])
+    before = np.concatenate([energies, np.full(len(more), usual)])
     most = int(total[every].max(initial=0))
     return Weighed(
         every,
@@ -264,15 +311,16 @@ def weighed(
 def told_alone(
     evidence: Evidence, prices: Prices, may_return: NDArray[np.bool_], depth: int
 ) -> Weighed | None:
-    """The candidates where nothing is linked: those told most of; None where that is too little."""
-    told = np.where(may_return, evidence.told, 0)
-    most = int(told.max(initial=0))
-    if most * MILLI < prices.least * evidence.asked or not most:
+    """The candidates where nothing is linked: those that texts speak for most. None where too little is."""
+    told = int(np.where(may_return, evidence.told, 0).max(initial=0))
+    if told * MILLI < prices.least * evidence.asked or not told:
         return None
-    entities = _best(told, depth)
+    total = np.where(may_return, evidence.total, 0)
+    entities = _best(total, depth)
+    most = int(total.max()) + evidence.asked - told
     before = np.full(len(entities), MILLI)
-    energies = before + prices.added(MILLI, evidence.asked - told[entities])
-    return Weighed(entities, np.full(len(entities), -1), before, energies, evidence.asked, MILLI, evidence)
+    energies = before + prices.added(MILLI, most - total[entities])
+    return Weighed(entities, np.full(len(entities), -1), before, energies, most, MILLI, evidence)
 
 
 def _best(bits: Column, depth: int) -> NDArray[np.int32]:

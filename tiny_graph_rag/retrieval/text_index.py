@@ -8,9 +8,10 @@ words not at all.
 
 from __future__ import annotations
 
+import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import counted
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
@@ -33,15 +35,18 @@ from tiny_graph_rag.language.words import (
     keys,
     words_of_name,
 )
+from tiny_graph_rag.linking.mentions import MentionFinder
 
 K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations has more to be told
 # Weights of the fields, multiples of a half, so that sums are the same in any order. Equal ones did best over
 # our sets: own texts at two gain where they are all there is and lose where names are.
 OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
+KEYWORDS = "keywords"  # a detail of relations that says what they are about
 LONGEST_NAME = 10  # stems; what is longer is a sentence
 MOST_BEARERS = 10  # of one name; more of them are no one thing
 JOINED_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
+TEXTS_AT_ONCE = 1 << 12  # searched for names together: it bounds the memory
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
@@ -82,6 +87,9 @@ class Bits:
     entities: NDArray[np.int32]
     bits: Counts
 
+    def halved(self) -> Bits:
+        return Bits(self.entities, self.bits // 2)
+
     def of(self, entity: int) -> int:
         place = int(np.searchsorted(self.entities, entity))
         return int(self.bits[place]) if entity in self.entities[place : place + 1] else 0
@@ -89,8 +97,11 @@ class Bits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joins:
-    """Entities whose names are nearly one: from indptr[i] to indptr[i + 1] those beside entity i, and how
-    much of the longer name's bits is the shorter one's, in thousandths."""
+    """Entities that belong together without a relation: indptr[i] to indptr[i + 1] those beside entity i.
+
+    Their names are nearly one (weight: how much of the longer name's bits is the shorter one's, in
+    thousandths), or one's description names the other (1000, as much as a relation).
+    """
 
     indptr: Counts
     neighbours: NDArray[np.int32]
@@ -221,7 +232,8 @@ class _Numbers:
 def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     known, relations = graph.entities, graph.relations
     numbers = _Numbers()
-    told_rows = np.flatnonzero(np.diff(relations.descriptions.offsets))
+    said = _said_of_relations(graph) if read else {}
+    told_rows = np.array(list(said), dtype=np.int64)
     names: list[list[int]] = []
     own: list[list[int]] = []
     kinds = [numbers.of(" ".join(words_of_name(name))) for name in known.types.names] if read else []
@@ -230,7 +242,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         names.append(numbers.of(known.names[row]))
         more = ". ".join((*known.aliases[row], known.descriptions[row]))
         own.append(names[-1] + kinds[codes[row]] + numbers.of(more))
-    told = [numbers.of(relations.descriptions[row]) for row in (told_rows.tolist() if read else ())]
+    told = [numbers.of(text) for text in said.values()]
     words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names] if read else []
     order = sorted(numbers.stems)
     place = np.zeros(len(order), dtype=np.int64)  # from the order of appearance to that of the stems
@@ -249,11 +261,28 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         "stems.data": stems.data,
         "stems.offsets": stems.offsets,
         "lengths": lengths,
-        **_joins(names, len(graph)),
+        **_joins(names, _named_in(graph) if read else (), len(graph)),
         **_postings("own", own, range(len(own)), place),
         **_postings("told", told, told_rows, place),
         **_postings("named", names, range(len(names)), place),
     }
+
+
+def _said_of_relations(graph: KnowledgeGraph) -> dict[int, str]:
+    """By row, ascending: the descriptions of relations and, as LightRAG keeps them, their `keywords`."""
+    relations = graph.relations
+    described = np.diff(relations.descriptions.offsets) > 0
+    detailed = np.diff(relations.details.offsets) > 0
+    said = {}
+    for row in np.flatnonzero(described | detailed).tolist():
+        details, keywords = relations.details[row], ""
+        if f'"{KEYWORDS}"' in details:
+            found = json.loads(details).get(KEYWORDS, "")
+            keywords = " ".join(map(str, found)) if isinstance(found, list) else str(found)
+        text = f"{relations.descriptions[row]} {keywords}".strip()
+        if text:
+            said[row] = text
+    return said
 
 
 def _postings(
@@ -272,9 +301,26 @@ def _postings(
     }
 
 
-def _joins(names: Sequence[Sequence[int]], entities: int) -> dict[str, NDArray[Any]]:
-    """Columns of Joins: `Tulsa` and `Tulsa, Oklahoma`, where the shorter name's stems stand together in the
-    longer one and hold a good part of its bits."""
+def _named_in(graph: KnowledgeGraph) -> Iterator[tuple[int, int]]:
+    """Pairs of entities, the lower row first, of which one's description names the other and few others."""
+    descriptions = graph.entities.descriptions
+    rows = np.flatnonzero(np.diff(descriptions.offsets)).tolist()
+    if not rows:
+        return
+    finder = MentionFinder(graph, NameIndex.of(graph))
+    for start in range(0, len(rows), TEXTS_AT_ONCE):
+        part = rows[start : start + TEXTS_AT_ONCE]
+        for row, mentions in zip(part, finder.find([descriptions[each] for each in part]), strict=True):
+            for mention in mentions:
+                if len(mention.entities) <= MOST_BEARERS:
+                    yield from ((min(row, each), max(row, each)) for each in mention.entities if each != row)
+
+
+def _joins(
+    names: Sequence[Sequence[int]], named_in: Iterable[tuple[int, int]], entities: int
+) -> dict[str, NDArray[Any]]:
+    """Columns of Joins. Nearly one are `Tulsa` and `Tulsa, Oklahoma`: the shorter name's stems stand together
+    in the longer one and hold a good part of its bits."""
     bearers: dict[tuple[int, ...], list[int]] = {}
     often: dict[int, int] = {}
     for row, stems in enumerate(names):
@@ -283,7 +329,7 @@ def _joins(names: Sequence[Sequence[int]], entities: int) -> dict[str, NDArray[A
         for stem in set(stems):
             often[stem] = often.get(stem, 0) + 1
     bits = {stem: math.log2(1 + len(names) / count) for stem, count in often.items()}
-    shares: dict[tuple[int, int], int] = {}
+    shares: dict[tuple[int, int], int] = dict.fromkeys(named_in, MILLI)
     for row, stems in enumerate(names):
         if not 0 < len(stems) <= LONGEST_NAME:
             continue

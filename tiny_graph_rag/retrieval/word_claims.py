@@ -148,7 +148,9 @@ class Texts:
                 if not is_function_word(word):
                     self._types.setdefault(word, set()).add(place)
         self._type_keys: dict[bool, dict[str, set[int]]] = {}
-        self._bearers = np.bincount(types.codes, minlength=len(types.names)).tolist()
+        self._bearers = [len(graph)]
+        if len(types.names) != 1:
+            self._bearers = np.bincount(types.codes, minlength=len(types.names)).tolist()
         self._postings: tuple[dict[str, set[int]], dict[str, set[int]]] | None = None
         self._known: dict[str, Found] = {}
 

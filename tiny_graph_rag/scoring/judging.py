@@ -55,16 +55,35 @@ def stretches(
     graph: names (or ids) become entities, aliases count; without one, ids and names are plain strings.
     match: how a retrieved text is held to be a reference instead.
     """
-    index = NameIndex.of(graph) if graph is not None else None
-    rows = {key: row for row, key in enumerate(graph.entities.ids)} if graph is not None else {}
-    for part in _parts(questions, run, at_once):
-        if graph is not None and index is not None:
-            yield _on_graph(part, run, graph, index, rows)
-        else:
-            yield _as_strings(part, run, match)
+    for part in parts(questions, run, at_once):
+        yield judged(part, run, graph, match)
 
 
-def _parts(
+def judged(
+    questions: Sequence[GoldQuestion],
+    run: WrittenRun,
+    graph: KnowledgeGraph | None = None,
+    match: TextMatch | None = None,
+) -> Stretch:
+    """All these questions at once."""
+    if graph is None:
+        return _as_strings(questions, run, match)
+    ids = graph.entities.ids
+    rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
+    return _on_graph(questions, run, graph, NameIndex.of(graph), rows)
+
+
+def with_its_run(
+    questions: Sequence[GoldQuestion], run: WrittenRun
+) -> tuple[Sequence[GoldQuestion], WrittenRun]:
+    """Some questions and what the run has for them."""
+    ids = [each.id for each in questions]
+    rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
+    seconds = {id: run.latency_seconds[id] for id in ids if id in run.latency_seconds}
+    return questions, replace(run, rankings=rankings, latency_seconds=seconds, usage={}, queries={})
+
+
+def parts(
     questions: Sequence[GoldQuestion], run: WrittenRun, at_once: int
 ) -> Iterator[Sequence[GoldQuestion]]:
     """In order; judging takes a table of questions times the longest list, so one with a very long list gets

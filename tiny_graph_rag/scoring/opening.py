@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -60,7 +60,8 @@ class Request:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """stretches: to be taken once. notes: warnings, known once they were."""
+    """stretches: to be taken once. notes: warnings, known once they were. questions, run: what they are made
+    of, where that is in memory."""
 
     stretches: Iterable[Stretch]
     gold_name: str
@@ -69,6 +70,8 @@ class Opened:
     selection: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
+    questions: Sequence[GoldQuestion] = ()
+    run: WrittenRun | None = None
 
 
 def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Iterator[Opened]:
@@ -141,6 +144,8 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         selection,
         _usage(run),
         lambda: notes(run, questions, selected=selection is not None),
+        questions,
+        run,
     )
 
 

@@ -52,6 +52,9 @@ class Stretch:
     borne: NDArray[np.bool_] | None = None
 
 
+_PARTS = ("_also", "_scores", "_weights", "_ceilings", "_relevant", "_retrieved", "_order")
+
+
 class Collected:
     """Columns of scores, gathered while stretches pass by."""
 
@@ -87,6 +90,12 @@ class Collected:
         self.missing += int((~stretch.judged.answered).sum())
         self.latencies.extend(stretch.latency_seconds.values())
         return columns
+
+    def take(self, other: Collected) -> None:
+        """What was collected of later stretches, for the same measures."""
+        for name in ("tags", "latencies", "groups", *_PARTS):
+            getattr(self, name).extend(getattr(other, name))
+        self.missing += other.missing
 
     def mean(self, measure: Measure) -> float:
         """Of a measure in `also`."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
-from tiny_graph_rag.study.verdicts import Verdict
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -159,11 +158,14 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
 
 def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
     """(hops, share, loss): the hop count that reaches nine tenths of what lies beyond the hops, the share of
-    it that they reach, the recall that is lost there. None where too little is lost."""
+    it that they reach, the recall that is lost there. None where too little is lost. What text alone ranked
+    below k is lost there too: a walk would have spoken for it."""
     diagnosis = found.diagnosis
-    loss = next((step.loss for step in found.waterfall if step.name == "within hops"), 0.0)
-    hops = np.sort(diagnosis.hops[diagnosis.verdicts == Verdict.BEYOND_HOPS])
-    if not loss >= WORTH_SAYING or not len(hops):
+    lost = diagnosis.beyond_hops
+    relevant = np.bincount(diagnosis.questions)
+    loss = float((1 / relevant[diagnosis.questions[lost]]).sum() / max((relevant > 0).sum(), 1))
+    hops = np.sort(diagnosis.hops[lost])
+    if not loss >= WORTH_SAYING:
         return None
     wanted = int(hops[math.ceil(WITHIN * len(hops)) - 1])
     return wanted, float((hops <= wanted).mean()), loss

@@ -203,8 +203,8 @@ def _reasons(
 def _retrieved(
     linker: Linker, retriever: Retriever, examples: EvalSet, timed: int, progress: Progress
 ) -> tuple[tuple[LinkedQuestion, ...], Run, Latency]:
-    """All in batches, and a sample of `timed` questions alone; a set no larger is run alone only."""
-    alone = len(examples) <= timed
+    """All in batches, and a sample of `timed` questions alone; a set no larger is mostly run alone only."""
+    alone = retriever.one_by_one and len(examples) <= timed
     if alone:
         retriever.retrieve(linker.link(examples.examples[:1]))  # what is made at first use is no latency
     size = 1 if alone else retriever.batch
@@ -231,6 +231,7 @@ def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
 def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: int) -> NDArray[np.float64]:
     """Seconds of single questions, for a sample spread evenly over the set."""
     seconds = np.full(len(examples), np.nan)
+    timed = min(timed, len(examples))
     for row in (np.arange(timed) * len(examples) // max(timed, 1)).tolist():
         started = time.perf_counter()
         retriever.retrieve(linker.link([examples.examples[row]]))

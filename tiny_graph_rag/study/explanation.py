@@ -160,7 +160,6 @@ def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Nea
 
 
 QUESTIONS_WALKED = 200  # a search over a large graph takes milliseconds; nobody looks at more pictures
-SHOWN = (Verdict.BEYOND_HOPS, Verdict.BELOW_DEPTH)
 
 
 def missed_walks(
@@ -171,7 +170,7 @@ def missed_walks(
     Of the first 200 questions that miss something within reach. A walk that filters lengthen is left out:
     the shortest one isn't the one that was closed to retrieval.
     """
-    missed = np.flatnonzero(np.isin(found.verdicts, SHOWN))
+    missed = np.flatnonzero(found.beyond_hops | (found.verdicts == Verdict.BELOW_DEPTH))
     walks: dict[int, list[int]] = {}
     for question in distinct(found.questions[missed])[0][:QUESTIONS_WALKED].tolist():
         items = missed[found.questions[missed] == question].tolist()

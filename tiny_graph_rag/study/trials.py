@@ -90,7 +90,8 @@ def _seeds_stand_first(evaluation: Evaluation) -> bool:
 
 def _trial(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any]) -> Trial:
     diagnosis = evaluation.explanation.diagnosis
-    losers = distinct(diagnosis.questions[diagnosis.verdicts == verdict])[0]
+    lost = diagnosis.beyond_hops if verdict is Verdict.BEYOND_HOPS else diagnosis.verdicts == verdict
+    losers = distinct(diagnosis.questions[lost])[0]
     size = len(evaluation.examples)
     everything = size <= MOST_QUESTIONS
     rows = np.arange(size) if everything else _spread(losers, MOST_QUESTIONS)

@@ -92,6 +92,14 @@ class Diagnosis:
         found = np.bincount(self.verdicts, minlength=len(Verdict)).tolist()
         return {str(each): found[each] for each in (Verdict.HIT, *list(Verdict)[:-1])}
 
+    @property
+    def beyond_hops(self) -> NDArray[np.bool_]:
+        """(items,) missed and farther than the hops: not returned, or ranked below k by their text alone."""
+        lost = self.verdicts == Verdict.BEYOND_HOPS
+        if self.limits.hops is not None:
+            lost |= (self.verdicts == Verdict.RANKED_BELOW_K) & (self.hops > self.limits.hops)
+        return np.asarray(lost, dtype=np.bool_)
+
 
 def diagnose(
     graph: KnowledgeGraph,
@@ -154,6 +162,11 @@ class Listed:
         self._relevant.append(judged.relevant)
         return self._parts[-1]
 
+    def take(self, other: Listed) -> None:
+        """What was found of later questions."""
+        self._parts.extend(other._parts)
+        self._relevant.extend(other._relevant)
+
     def counts(self) -> dict[str, int]:
         """Verdict → items, those that occur, found first, then in the order of loss."""
         return {name: count for name, count in self._whole().counts().items() if count}
@@ -211,13 +224,15 @@ class _Places:
         rows = _rows_in_run(run, judgments)
         listed = rows >= 0
         verdicts = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)
-        hops = np.where(listed, np.append(run.hops, NOT_REACHED)[rows], NOT_REACHED).astype(np.int32)
+        hops = np.append(run.hops, NOT_REACHED)[rows].astype(np.int32)
         missing = np.flatnonzero(~listed)
         length = np.diff(run.offsets)
         if limits.walks:
-            verdicts[missing], hops[missing] = _where_walks_end(
-                graph, linked, question[missing], entity[missing], limits, free, run
+            apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed for its text alone
+            ends, hops[apart] = _where_walks_end(
+                graph, linked, question[apart], entity[apart], limits, free, run
             )
+            verdicts[apart] = np.where(listed[apart], Verdict.RANKED_BELOW_K, ends)
         else:
             at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
             is_cut = length[question[missing]] >= at_most

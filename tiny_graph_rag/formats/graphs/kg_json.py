@@ -30,11 +30,14 @@ IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than i
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
 
-_FIRST_KEY = re.compile(r'\s*\{\s*"(entities|relationships)"\s*:')
+_ENTITIES_FIRST = re.compile(r'\s*\{\s*"entities"\s*:\s*([^\s\[]|$)')
 
 
 def _is_kg_json(head: Head) -> bool:
-    return bool(_FIRST_KEY.match(head.text)) or {"entities", "relationships"} <= head.keys.keys()
+    """A list of entities is some script's; see json_lists."""
+    if _ENTITIES_FIRST.match(head.text):
+        return True
+    return "relationships" in head.keys and head.keys.get("entities", "{") != "[" and "nodes" not in head.keys
 
 
 @graph_format(

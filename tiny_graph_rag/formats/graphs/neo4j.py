@@ -1,4 +1,4 @@
-"""Neo4j: APOC's JSON lines (`apoc.export.json.all`), and neo4j-graphrag's folder of Parquet files.
+"""Neo4j: APOC's JSON (`apoc.export.json.all`, lines or one document), and neo4j-graphrag's Parquet files.
 
 Labels say what an entity is; those with underscores around are the tools' own. Documents and chunks are
 dropped and counted, as is every node that lacks `__Entity__` where others have it.
@@ -6,6 +6,7 @@ dropped and counted, as is every node that lacks `__Entity__` where others have 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
+_WHOLE = re.compile(r'\s*(\[|\{\s*"(nodes|rels)")')
+_KIND = re.compile(r'"type"\s*:\s*"(node|relationship)"')
+
 
 def _is_apoc(head: Head) -> bool:
-    return ('"labels"' in head.text and head.keys.get("type") == '"') or (
-        '"relationship"' in head.text and (head.keys.get("start") == "{")
-    )
+    return bool(_KIND.search(head.text)) and ('"labels"' in head.text or '"start"' in head.text)
 
 
 @graph_format("Neo4j (APOC JSON lines)", "what Neo4j's apoc.export.json writes", _is_apoc)
@@ -55,11 +57,15 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
 
 def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
     text = decode_utf8(read_bytes(path), path)
-    if text.lstrip()[:1] == "[":  # apoc.export.json with jsonFormat ARRAY_JSON
+    whole = _WHOLE.match(text)
+    if whole is not None:  # jsonFormat ARRAY_JSON: a list; JSON: an object of two lists
+        kind: Any = list[dict[str, Any]]
         try:
-            yield from enumerate(msgspec.json.decode(text, type=list[dict[str, Any]]), start=1)
+            found = msgspec.json.decode(text, type=kind if whole[0][-1] == "[" else dict[str, kind])
         except msgspec.DecodeError as error:
             raise GraphError(f"{path}: not JSON: {error}") from error
+        parts = [*found.get("nodes", []), *found.get("rels", [])] if isinstance(found, dict) else found
+        yield from enumerate(parts, start=1)
         return
     decoder = msgspec.json.Decoder(dict[str, Any])
     lines = text.split("\n")

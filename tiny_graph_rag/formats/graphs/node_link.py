@@ -61,6 +61,7 @@ EDGE_ROLES = {
     "source_chunks": CHUNKS,
     "source_id": CHUNKS,
 }
+EDGE_LISTS = ("links", "edges", "relationships", "relations")
 GRAPHIFY_NODES = {
     "id": ID,
     "label": NAME,
@@ -83,7 +84,11 @@ GRAPHIFY_EDGES = {
 
 
 def _is_node_link(head: Head) -> bool:
-    return head.keys.get("nodes") == "[" or ("multigraph" in head.keys and "directed" in head.keys)
+    return (
+        head.keys.get("nodes") == "["
+        or head.keys.get("elements") == "{"
+        or ("multigraph" in head.keys and "directed" in head.keys)
+    )
 
 
 def _is_graphify(head: Head) -> bool:
@@ -111,11 +116,23 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
 def read_node_link(paths: Sequence[Path]) -> KnowledgeGraph:
     """networkx: `node_link_data`, multigraph or not."""
     rows = Rows(paths[0], "node-link JSON")
-    document = json_of(paths[0])
+    document = _of_cytoscape(json_of(paths[0]))
     nodes = _records(document, ("nodes",), paths[0])
-    _fill(rows, nodes, _records(document, ("links", "edges"), paths[0]), NODE_ROLES, EDGE_ROLES)
+    _fill(rows, nodes, _records(document, EDGE_LISTS, paths[0]), NODE_ROLES, EDGE_ROLES)
     _count_hyperedges(rows, document)
     return rows.graph()
+
+
+def _of_cytoscape(document: Any) -> Any:
+    """Cytoscape's `elements`, whose records stand under `data`, as nodes and edges."""
+    elements = document.get("elements") if isinstance(document, dict) else None
+    if not isinstance(elements, dict):
+        return document
+    parts = {key: elements[key] for key in ("nodes", "edges") if isinstance(elements.get(key), list)}
+    return {
+        key: [each["data"] if isinstance(each, dict) and "data" in each else each for each in part]
+        for key, part in parts.items()
+    }
 
 
 def _count_hyperedges(rows: Rows, document: dict[str, Any]) -> None:
@@ -179,6 +196,9 @@ def _fill(
             rows.problem(f"links[{number}]", f"wanted an object with 'source' and 'target', got {came}")
             continue
         seen.update(dict.fromkeys(edge))
+        for end in (SOURCE, TARGET):  # LangChain writes the node itself there
+            if isinstance(found[end], dict):
+                found[end] = found[end].get("id")
         for end in ("source", "target"):
             if rest is not None and edge_roles.get("_src"):
                 rest.pop(end, None)

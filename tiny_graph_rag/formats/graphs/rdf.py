@@ -1,4 +1,4 @@
-"""RDF: N-Triples and Turtle (with rdfs:label, skos:altLabel and the like), read by pyoxigraph.
+"""RDF (with rdfs:label, skos:altLabel and the like), read by pyoxigraph, in whatever form it is written.
 
 Resources are entities; literals are no nodes. A resource without a label is named by the last part of its
 IRI; a relation's type is its predicate's label, else the last part of its IRI.
@@ -15,6 +15,7 @@ from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, NAME, TYPE, Rows
+from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
@@ -35,10 +36,25 @@ ROLES = {
     "rdfs:comment, skos:definition, dc:description, schema:description": DESCRIPTION,
     "other literals": DETAIL,
 }
+# By the file's ending; without one it is Turtle or N-Triples.
+FORMS = {
+    ".nt": ("N-Triples", "N_TRIPLES"),
+    ".ttl": ("Turtle", "TURTLE"),
+    ".turtle": ("Turtle", "TURTLE"),
+    ".nq": ("N-Quads", "N_QUADS"),
+    ".trig": ("TriG", "TRIG"),
+    ".rdf": ("RDF/XML", "RDF_XML"),
+    ".owl": ("RDF/XML", "RDF_XML"),
+    ".jsonld": ("JSON-LD", "JSON_LD"),
+}
 TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 
 
 def _is_rdf(head: Head) -> bool:
+    if "<rdf:RDF" in head.text or {"@context", "@graph"} & head.keys.keys():
+        return True
+    if head.text.lstrip()[:1] == "[":
+        return '"@id"' in head.text
     lines = (line.strip() for line in head.text.split("\n")[:50])
     first = next((line for line in lines if line and not line.startswith("#")), "")
     return first.startswith((*TURTLE_MARKS, "_:")) or _is_iri(first)
@@ -48,7 +64,12 @@ def _is_iri(line: str) -> bool:
     return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith(("<?", "<!"))
 
 
-@graph_format("RDF", "N-Triples and Turtle", _is_rdf, suffixes=(".nt", ".ttl", ".turtle"))
+@graph_format(
+    "RDF",
+    "N-Triples, Turtle, N-Quads, TriG, RDF/XML and JSON-LD",
+    _is_rdf,
+    suffixes=(".nt", ".ttl", ".turtle", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
+)
 def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "RDF")
@@ -107,11 +128,11 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     except ImportError as error:
         raise MissingExtraError("reading RDF", "pyoxigraph", "rdf") from error
     buffer = mapped(path)
-    name = path.name.removesuffix(".gz")
-    is_turtle = name.endswith((".ttl", ".turtle")) or b"@prefix" in buffer[: 1 << 16]
-    format = pyoxigraph.RdfFormat.TURTLE if is_turtle else pyoxigraph.RdfFormat.N_TRIPLES
+    said, form = _form(path, bytes(buffer[: 1 << 16]))
+    if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
+        raise GraphError(f"{path}: {DOCTYPE_REFUSED}")
     try:
-        for quad in pyoxigraph.parse(bytes(buffer), format=format):
+        for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form)):
             if isinstance(quad.object, pyoxigraph.Literal):
                 yield _key(quad.subject), quad.predicate.value, quad.object.value, quad.object.language or ""
             else:
@@ -119,7 +140,19 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"{path}:{line}:{column}" if line else str(path)
-        raise GraphError(f"{place}: not {'Turtle' if is_turtle else 'N-Triples'}: {error.args[0]}") from error
+        raise GraphError(f"{place}: not {said}: {error.args[0]}") from error
+
+
+def _form(path: Path, head: bytes) -> tuple[str, str]:
+    """What the file is written in: in words, and pyoxigraph's name of it."""
+    ending = Path(path.name.removesuffix(".gz")).suffix.lower()
+    if b"<rdf:RDF" in head:
+        return FORMS[".rdf"]
+    if head.lstrip()[:1] in (b"{", b"["):
+        return FORMS[".jsonld"]
+    if ending in FORMS:
+        return FORMS[ending]
+    return FORMS[".ttl" if b"@prefix" in head else ".nt"]
 
 
 def _key(resource: Any) -> str:

@@ -15,6 +15,7 @@ from xml.parsers import expat
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
 
+DOCTYPE_REFUSED = "a document type declaration (<!DOCTYPE>) can hold an entity bomb; remove it"
 LONGEST_VALUE = 1 << 24  # characters of one attribute or value; no description is longer
 FED_BYTES = 1 << 20
 TOO_LONG = f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
@@ -190,7 +191,7 @@ def _parse(
         texts.append(text)
 
     def doctype(*_: object) -> None:
-        raise _UnusableError("a document type declaration (<!DOCTYPE>) can hold an entity bomb; remove it")
+        raise _UnusableError(DOCTYPE_REFUSED)
 
     parser.StartElementHandler = start_element
     parser.EndElementHandler = end_element

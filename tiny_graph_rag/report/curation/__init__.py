@@ -12,6 +12,7 @@ import secrets
 import signal
 import socket
 import threading
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -40,6 +42,9 @@ from tiny_graph_rag.messages import catalogue, spoken
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
 MOST_FOUND = 20
+MOST_RELATIONS = (
+    60  # of an entity, those of the fewest kind first: a hub's hundreds alike would hide the rest
+)
 LARGEST_BODY = 1 << 16
 LONGEST_TEXT = 400  # characters of a description in the list
 _FILES = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -83,6 +88,7 @@ class CurationServer:
             ("/api/questions", "GET", self._questions, True),
             ("/api/question", "GET", self._question, True),
             ("/api/search", "GET", self._search, True),
+            ("/api/relations", "GET", self._relations, True),
             ("/api/changes", "GET", self._changes, True),
             ("/api/agreement", "GET", self._agreement, True),
             ("/api/event", "POST", self._event, True),
@@ -216,6 +222,30 @@ class CurationServer:
         with self._lock:
             search = self.search
         return search.find(typed, MOST_FOUND)
+
+    async def _relations(self, request: Request) -> Response:
+        row = self.rows.get(request.query_params.get("id", ""))
+        if row is None:
+            return _error("not in the graph any more", 404)
+        return _json(await run_in_threadpool(self._relations_of, row))
+
+    def _relations_of(self, row: int) -> dict[str, Any]:
+        """What the graph says of an entity: for checking a candidate that no walk led to."""
+        relations, names = self.graph.relations, self.graph.entities.names
+        places = np.flatnonzero((relations.sources == row) | (relations.targets == row)).tolist()
+        kinds = Counter(str(relations.types[place]) for place in places)
+        places.sort(key=lambda place: kinds[str(relations.types[place])])  # a stable sort: else in file order
+        shown = [
+            {
+                "from": str(names[int(relations.sources[place])]),
+                "relation": str(relations.types[place]),
+                "to": str(names[int(relations.targets[place])]),
+                "forward": True,
+                "description": str(relations.descriptions[place])[:LONGEST_TEXT],
+            }
+            for place in places[:MOST_RELATIONS]
+        ]
+        return {"relations": shown, "left": len(places) - len(shown)}
 
     async def _changes(self, request: Request) -> Response:
         since = request.query_params.get("since", "0")

@@ -7,7 +7,7 @@ const $ = (id) => document.getElementById(id);
 const POLL = 2000;
 const GRADES = [2, 1, 0];
 
-const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, found: [], picked: 0 };
+const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, found: [], picked: 0, relations: new Map() };
 let queue = [];
 let sending = false;
 
@@ -119,7 +119,7 @@ function shown() {
   const filter = $("filter").value, tag = $("tag").value;
   const rows = now.questions.filter((row) => (!tag || row.tags.includes(tag)) && (
     filter === "all" || (filter === "open" && !isDone(row)) || (filter === "done" && isDone(row)) ||
-    (filter === "differs" && row.differs) || (filter === "first" && row.first !== null) || row.id === now.id));
+    (filter === "differs" && row.differs && isDone(row)) || (filter === "first" && row.first !== null) || row.id === now.id));
   return filter === "first" ? rows.sort((one, other) => (one.first ?? 1e9) - (other.first ?? 1e9)) : rows;
 }
 function drawList() {
@@ -130,8 +130,8 @@ function drawList() {
   $("list").replaceChildren(...shown().map((row) => el("li", {}, el("button", {
     type: "button", "aria-current": String(row.id === now.id), onclick: () => open(row.id),
   }, name(row.query), el("span", { class: "state" }, [
-    isDone(row) ? t("done") : row.judged[now.by] ? t("{n} judged", { n: row.judged[now.by] }) : t("open"),
-    row.differs ? t("differs") : "", row.like.length ? t("like {ids}", { ids: row.like.join(", ") }) : "", row.seedless ? t("names no entity") : "",
+    isDone(row) ? t("done") : row.judged[now.by] ? t("{n} judged", { n: row.judged[now.by] }) : "",
+    row.differs && isDone(row) ? t("annotators differ") : "", row.like.length ? t("like {ids}", { ids: row.like.join(", ") }) : "", row.seedless ? t("names no entity") : "",
   ].filter(Boolean).join(" · "))))));
   $("list").querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
 }
@@ -188,7 +188,8 @@ function drawQuestion() {
 }
 function candidate(each, place) {
   const grades = now.view.grades, mine = grades[now.by]?.[each.id] ?? null;
-  const others = Object.entries(grades).filter(([by, row]) => by !== now.by && Object.hasOwn(row, each.id)).map(([by, row]) => `${by}: ${row[each.id]}`);
+  // Judged without seeing another's grades: they show once one's own question is done.
+  const others = !Object.hasOwn(now.view.done, now.by) ? [] : Object.entries(grades).filter(([by, row]) => by !== now.by && Object.hasOwn(row, each.id)).map(([by, row]) => `${by}: ${row[each.id]}`);
   const given = now.view.given[each.name];
   const ranks = Object.entries(each.by ?? {}).map(([by, rank]) => `${by} ${rank}`).join(", ");
   return el("li", {
@@ -206,7 +207,22 @@ function candidate(each, place) {
     each.aliases?.length ? el("div", {}, `${t("also")}: ${each.aliases.join(", ")}`) : null,
     ranks ? el("div", {}, t("ranked by {ranks}", { ranks })) : null,
     given !== undefined ? el("div", {}, t("came judged {grade}", { grade: given })) : null,
-    others.length ? el("div", { class: "others" }, t("judged by {names}", { names: others.join(", ") })) : null));
+    others.length ? el("div", { class: "others" }, t("judged by {names}", { names: others.join(", ") })) : null,
+    now.relations.has(each.id) ? said(now.relations.get(each.id)) : null));
+}
+function said({ relations, left }) {
+  if (!relations.length) return el("p", { class: "soft" }, t("The graph has no relation of it."));
+  return el("ul", { class: "relations" }, relations.map((one) => el("li", {}, walk([one]), one.description ? el("span", { class: "soft" }, ` ${one.description}`) : null)),
+    left ? el("li", { class: "soft" }, t("… and {n} more", { n: left })) : null);
+}
+async function relations() {
+  const each = now.view.candidates[now.place];
+  if (!each) return;
+  if (!now.relations.delete(each.id)) {
+    try { now.relations.set(each.id, await ask(`/api/relations?id=${encodeURIComponent(each.id)}`)); } catch (error) { say(failed(error)); return; }
+  }
+  drawQuestion();
+  focusCandidate();
 }
 function walk(steps) {
   return [name(steps[0].from), ...steps.flatMap((one) => [one.forward ? ` —${one.relation}→ ` : ` ←${one.relation}— `, name(one.to)])];
@@ -347,7 +363,7 @@ async function agreement() {
 const KEYS = {
   KeyS: () => move(1), KeyJ: () => move(1), ArrowDown: () => move(1), KeyK: () => move(-1), ArrowUp: () => move(-1),
   Enter: () => done(), NumpadEnter: () => done(), KeyX: () => done(true), KeyN: () => step(1), KeyP: () => step(-1),
-  KeyE: () => edit("query"), KeyT: () => edit("tags"), KeyM: () => edit("note"), KeyU: () => decide({ what: "undo" }),
+  KeyE: () => edit("query"), KeyT: () => edit("tags"), KeyM: () => edit("note"), KeyR: () => relations(), ArrowRight: () => step(1), ArrowLeft: () => step(-1), KeyU: () => decide({ what: "undo" }),
   Slash: () => $("search").focus(),
 };
 document.addEventListener("keydown", (event) => {
@@ -365,7 +381,7 @@ $("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); save(); }
 });
 $("editor").addEventListener("submit", (event) => { event.preventDefault(); save(); });
-const DO = { edit: () => edit("query"), tags: () => edit("tags"), note: () => edit("note"), undo: () => decide({ what: "undo" }), cancel: () => { cancel(); focusCandidate(); }, done: () => done(), none: () => done(true), next: () => step(1), previous: () => step(-1) };
+const DO = { relations, edit: () => edit("query"), tags: () => edit("tags"), note: () => edit("note"), undo: () => decide({ what: "undo" }), cancel: () => { cancel(); focusCandidate(); }, done: () => done(), none: () => done(true), next: () => step(1), previous: () => step(-1) };
 for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", () => DO[button.dataset.do]());
 $("filter").addEventListener("change", () => { drawList(); const first = shown()[0]; if (first && !shown().some((row) => row.id === now.id)) open(first.id); });
 $("tag").addEventListener("change", drawList);

@@ -15,7 +15,7 @@ from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json
 from tiny_graph_rag.report.json.spelled import Spelled, plain_json
-from tiny_graph_rag.run import NO_STEP
+from tiny_graph_rag.run import NO_HOP, NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
@@ -93,7 +93,8 @@ def references_json(
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
     first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
     listed, hops = np.flatnonzero(found.rows >= 0), found.hops.copy()
-    hops[listed] = evaluation.run.steps(found.rows[listed])
+    steps = evaluation.run.steps(found.rows[listed])
+    hops[listed] = np.where(steps == NO_HOP, hops[listed], steps)
     columns = (found.verdicts, found.ranks, hops, found.entities)
     items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
     compact = evaluation.config.running.results == COMPACT

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,11 @@ from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
 from tiny_graph_rag.study.verdicts import NO_RANK, Diagnosis, Listed, Verdict
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config
+    from tiny_graph_rag.formats.gold import GoldQuestion
+    from tiny_graph_rag.formats.runs import WrittenRun
     from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.measures.textual import TextMatch
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -38,36 +43,26 @@ _ENCODER = msgspec.json.Encoder()
 def document_parts(
     head: dict[str, Any],
     sources: Callable[[], dict[str, Any]],
-    passing: Iterable[Stretch],
+    passing: Iterable[Written],
     collected: Collected,
     graph: KnowledgeGraph | None,
     *,
     cutoff: int,
-    shown: int,
     usage: dict[str, int],
     listed: Listed,
 ) -> Iterator[bytes]:
     """The file, piece by piece; `collected` and `listed` are filled on the way. sources: more of the head,
-    that is known when all has passed by. cutoff: of tp, fp and fn.
+    that is known when all has passed by.
     """
     yield _ENCODER.encode(head).removesuffix(b"}") + b',\n"results": ['
     mentioned: dict[str, None] = {}
     first = True
-    for stretch in passing:
-        columns = collected.add(stretch)
-        if stretch.names is not None:
-            lines = brief_lines(stretch, stretch.names, columns, cutoff)
-        else:
-            lines = []
-            found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
-            for each in question_rows(stretch, columns, cutoff, shown, found_why):
-                if graph is not None:
-                    mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
-                    for reference in each["references"]:
-                        mentioned.update(dict.fromkeys(reference["entity_ids"]))
-                lines.append(_ENCODER.encode(each))
-        if lines:
-            yield (b"\n" if first else b",\n") + b",\n".join(lines)
+    for part in passing:
+        collected.take(part.collected)
+        listed.take(part.listed)
+        mentioned.update(dict.fromkeys(part.mentioned))
+        if part.lines:
+            yield (b"\n" if first else b",\n") + b",\n".join(part.lines)
             first = False
     known: dict[str, dict[str, str]] = {}
     if graph is not None:
@@ -80,6 +75,54 @@ def document_parts(
         "entities": known,
     }
     yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wish:
+    """What is wanted of each stretch. also: measures of which the mean alone is; cutoff: of tp, fp and fn;
+    shown: ranks that are written; match: how texts are compared where there is no graph."""
+
+    measures: tuple[Measure, ...]
+    also: tuple[Measure, ...]
+    cutoff: int
+    shown: int
+    match: TextMatch | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Written:
+    """What becomes of a stretch. lines: one JSON object a question; mentioned: ids of entities in them."""
+
+    lines: list[bytes]
+    mentioned: list[str]
+    collected: Collected
+    listed: Listed
+
+
+def written(stretch: Stretch, wish: Wish) -> Written:
+    collected, listed = Collected(wish.measures, wish.also), Listed(wish.cutoff)
+    columns = collected.add(stretch)
+    if stretch.names is not None:
+        return Written(brief_lines(stretch, stretch.names, columns, wish.cutoff), [], collected, listed)
+    lines, mentioned = [], dict[str, None]()
+    found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
+    for each in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
+        if stretch.borne is not None:
+            mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
+            for reference in each["references"]:
+                mentioned.update(dict.fromkeys(reference["entity_ids"]))
+        lines.append(_ENCODER.encode(each))
+    return Written(lines, list(mentioned), collected, listed)
+
+
+def written_on(
+    graph: KnowledgeGraph | None, part: tuple[Wish, Sequence[GoldQuestion], WrittenRun], config: Config
+) -> Written:
+    """`written` of some questions as work for a cluster."""
+    from tiny_graph_rag.scoring.judging import judged  # the quick way loads none of it
+
+    wish, questions, run = part
+    return written(judged(questions, run, graph, wish.match), wish)
 
 
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:

@@ -181,7 +181,7 @@ def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable
         found = question(evaluation, row)
         head = f" {shown(float(values[row]))}  {one_line(found['id'], 60)}  "
         console.print(f"{escape(head)}{escape(cut(one_line(found['query']), console.width - len(head)))}")
-        for line in _ends(found):
+        for line in _ends(found, evaluation.explanation.diagnosis.limits.hops):
             console.print(f"        {escape(cut(line, console.width - 8))}")
         told = command_for(found["id"])
         if told:
@@ -205,11 +205,11 @@ def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
     return [rows[turn] for turn in turns for rows in groups if turn < len(rows)]
 
 
-def _ends(found: dict[str, Any]) -> Iterator[str]:
+def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:
     """A line a reference that was missed: what stood in its way, with its figure."""
     missed = [each for each in found["references"] if each["verdict"] != "hit"]
     for each in missed[:REFERENCES_SHOWN]:
-        yield f"{one_line(each['name'], 40)}: {end_words(each)}"
+        yield f"{one_line(each['name'], 40)}: {end_words(each, hops)}"
     if len(missed) > REFERENCES_SHOWN:
         yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
     if not missed:
@@ -217,11 +217,13 @@ def _ends(found: dict[str, Any]) -> Iterator[str]:
         yield t("every reference is found: rank {ranks}", ranks=", ".join(map(str, ranks)))
 
 
-def end_words(reference: dict[str, Any]) -> str:
-    """What became of a reference, with the figure that tells how far off it is."""
+def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
+    """What became of a reference, with the figure that tells how far off it is. hops: that were walked."""
     verdict, rank, hop = reference["verdict"], reference.get("rank"), reference.get("hop")
     if verdict == "beyond_hops" and hop:
         return t("needs {n} hops", n=hop)
+    if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
+        return t("stands at rank {n} by its text alone; needs {hops} hops", n=rank, hops=hop)
     if verdict == "ranked_below_k" and rank:
         return t("stands at rank {n}", n=rank)
     if verdict == "no_seed":
