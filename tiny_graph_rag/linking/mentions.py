@@ -16,7 +16,7 @@ from tiny_graph_rag.language.characters import CASED, HANGUL
 from tiny_graph_rag.language.folding import is_dropped, nfc
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities, kinds_of_types
 from tiny_graph_rag.language.particles import ParticleFit
-from tiny_graph_rag.language.words import likeness, words_of_name
+from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
 from tiny_graph_rag.linking.grades import COMMON, Grade, KnownWords, SpanEvidence, weigh
 from tiny_graph_rag.linking.spans import Readings, Text, readings
 
@@ -174,12 +174,13 @@ class MentionFinder:
         return [each for each in best if letters[each]] or best
 
     def _is_related(self, entity: int, words: set[str]) -> bool:
-        """Whether a word is like one in the name of a relation at the entity."""
+        """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
         adjacency = self.graph.adjacency
         slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
         codes = distinct(self.graph.relations.types.codes[adjacency.relations[slots]])[0]
         names = {word for code in codes.tolist() for word in self._relation_words[code]}
-        return any(likeness(one, other) for one in words for other in names)
+        told = [word for word in names if not is_function_word(word)]
+        return any(likeness(one, other) for one in words for other in told)
 
 
 def _stands_at(name: str, whole: str, start: int) -> bool:
