@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import Path, Step, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.language.kinds import Kind
@@ -35,7 +35,7 @@ def final_of(text: str) -> int | None:
     As `final_consonant` numbers them. Marks and a bracket at the end are not read, digits as Sino-Korean
     numbers (3 is 삼, 10 is 십), Latin letters as a word, capitals one by one.
     """
-    read = re.search(r"([^\W_]+)[\W_]*$", re.sub(r"(?<=\w)\s*\([^()]*\)$", "", text))
+    read = re.search(r"(?<![^\W_])([^\W_]++)[\W_]*+$", re.sub(r"(?<=\w)\s*+\([^()]*+\)$", "", text))
     if read is None:
         return _NEITHER
     word = read[1]
@@ -49,7 +49,7 @@ def final_of(text: str) -> int | None:
         return _DIGITS[int(last)]
     if not last.isascii():
         return _NEITHER
-    letters = re.search(r"[A-Za-z]+$", word)
+    letters = re.search(r"(?<![A-Za-z])[A-Za-z]++$", word)
     spelled = letters[0] if letters else last
     if len(spelled) == 1 or spelled.isupper():
         return _LETTERS.get(last.lower(), 0)
@@ -246,7 +246,7 @@ class Korean(Wording):
             phrase = self._seen(step, phrase, kind if place == len(path.steps) else self.kind(step), other)
         return phrase
 
-    def _seen(self, step: Step, of: str, kind: Kind, other: bool) -> str:
+    def _seen(self, step: RelationStep, of: str, kind: Kind, other: bool) -> str:
         """What one step leads to from `of`, as a noun phrase."""
         if self.index.undirected[step.type]:
             template = f"~과 ‘{step.word}’ 일로 얽힌 {{것}}" if step.word else "~과 이어진 {것}"
