@@ -79,7 +79,8 @@ class TextEvidence:
         size = len(self.graph)
         claimed = {content_stem(word) for slot in reading.slots if slot.types for word in slot.words}
         written = _outside(question)
-        stems = sorted(written)
+        # With nothing to walk from, a relation's word alone says no more than its type does.
+        stems = sorted(written) if mentions else sorted(written.keys() - claimed)
         found = {stem: self.index.bits(stem) for stem in stems}
         words = {written[stem]: found[stem].halved() if stem in claimed else found[stem] for stem in stems}
         told = np.zeros(size, dtype=np.int64)
