@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.tools.kills import interrupts, kills
 
 pytestmark = pytest.mark.slow
 
@@ -58,3 +59,13 @@ def test_an_interruption_is_one_line_at_any_moment(tmp_path: Path) -> None:
         if code == 130 and (out / "r.json").exists():
             assert (out / "r.json").read_text("utf-8").endswith("}\n")
     assert codes[0] == 130
+
+
+def test_a_few_kills_of_every_kind_leave_nothing_half_written() -> None:
+    """tests/tools/kills.py runs any number."""
+    assert [found for found in kills(8, 3) if found[2]] == []
+
+
+def test_ctrl_c_soon_after_the_start_of_any_command_is_one_line() -> None:
+    well = ("130", "done", "in Python's own start")
+    assert [found for found in interrupts(10, 3) if found[2] not in well] == []

@@ -87,7 +87,7 @@ def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
 
 
 def test_two_groups_can_not_fill_three_parts() -> None:
-    with pytest.raises(UsageError, match="2 groups can't be parted into 3"):
+    with pytest.raises(UsageError, match="2 groups of questions can't be parted into 3"):
         split([question("a"), question("b")], (1, 1, 1), seed=0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -131,6 +132,50 @@ def test_a_cut_off_foreign_or_missing_cache_is_rebuilt(source: Path, tmp_path: P
     elif damage != "gone":
         path.write_bytes({"cut": data[:-100], "empty": b"", "foreign": b"x" * len(data)}[damage])
     assert content(read_graph(source, tmp_path / "c")) == wanted
+
+
+CRAFTED = [
+    ("relations.sources", 10**9), ("relations.targets", -1), ("relations.types.codes", 99),
+    ("entities.types.codes", -7), ("adjacency.neighbours", 2**31 - 1), ("adjacency.relations", -(2**31)),
+    ("adjacency.indptr", 2**62), ("entities.names.offsets", 10**12), ("entities.aliases.offsets", -5),
+    ("entities.ids.data", 0xFF), ("relations.weights", -1.0), ("name_rank", 4),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), CRAFTED)
+def test_a_file_whose_numbers_point_nowhere_is_rebuilt_though_its_checksums_hold(
+    source: Path, tmp_path: Path, name: str, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Made on purpose, with this program's own code: checksums and stamp are right, only nobody vouches."""
+    wanted = content(read_graph(source, tmp_path / "c"))
+    path = the_file(tmp_path / "c")
+    arrays, note = read_arrays(path)
+    crafted = {each: np.array(array) for each, array in arrays.items()}
+    crafted[name][1 if len(crafted[name]) > 2 else 0] = value
+    write_arrays(path, crafted, note)
+    read = loads(monkeypatch)
+    assert content(read_graph(source, tmp_path / "c")) == wanted
+    assert len(read) == 1
+
+
+def test_derived_columns_that_nobody_vouches_for_are_built_anew(source: Path, tmp_path: Path) -> None:
+    graph = read_graph(source, tmp_path / "c")
+    graph.derived("numbers", lambda: {"numbers": np.arange(3)})
+    (kept,) = tmp_path.glob("c/graphs/*/numbers.arrays")
+    arrays, note = read_arrays(kept)
+    write_arrays(kept, {"numbers": arrays["numbers"] + 10**9}, note)
+    found = read_graph(source, tmp_path / "c").derived("numbers", lambda: {"numbers": np.arange(3)})
+    assert found["numbers"].tolist() == [0, 1, 2]
+
+
+def test_a_copied_cache_is_checked_and_used(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = content(read_graph(source, tmp_path / "c"))
+    shutil.copytree(tmp_path / "c", tmp_path / "d")
+    read = loads(monkeypatch)
+    assert content(read_graph(source, tmp_path / "d")) == wanted
+    assert read == []
 
 
 def test_a_damaged_note_or_seal_costs_time_and_nothing_else(source: Path, tmp_path: Path) -> None:

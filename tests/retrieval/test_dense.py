@@ -258,3 +258,49 @@ def test_eval_says_what_was_paid(server: Server, run_cli: Callable[..., Result],
     assert found.exit_code == 0, found.output
     assert "embeddings: 2 calls for 2 texts, 6 tokens" in found.stdout
     assert KEY not in (tmp_path / "r.json").read_text(encoding="utf-8")
+
+
+LAMP = "Whose job is illumination?"  # shares no word with the graph
+
+
+def bits_by_hand(call: int, texts: list[str]) -> Any:
+    """The question points where Ada Marsh does, away from all others."""
+    vectors = [[1.0, 0.0] if text == LAMP or text.startswith("Ada") else [0.0, 1.0] for text in texts]
+    rows = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+    return 200, {"data": rows, "usage": {"prompt_tokens": len(texts)}}, {}
+
+
+def test_bfs_takes_meaning_as_one_more_source_of_bits(server: Server, tmp_path: Path) -> None:
+    server.answers = bits_by_hand
+    names = ["Port Vane", "Ada Marsh", "Gull Rock", "Ben Holt"]
+    walks = [("Ada Marsh", "KEEPS", "Gull Rock"), ("Ben Holt", "LIVES_IN", "Port Vane")]
+    path = write_kg(tmp_path / "a-KG.json", names, walks)
+
+    def run(**flags: Any) -> tuple[list[str], list[str], list[str]]:
+        graph, question = read_graph(path), LinkedQuestion(LAMP)
+        retriever = make_retriever(graph, load_config().override(**flags))
+        found = retriever.retrieve([question])
+        first = retriever.reasons(question, found, 0) if len(found.entities) else ()
+        ranked = [graph.entities.names[each] for each in found.entities.tolist()]
+        return ranked, [each.what for each in first], retriever.notes()
+
+    assert run() == ([], [], [])
+    assert not server.batches
+    ranked, why, notes = run(text_similarity="embeddings")
+    assert ranked[:2] == ["Ada Marsh", "Gull Rock"]  # what it keeps is near what the question means
+    assert "like the question in meaning: 2.0 bits" in why  # first of four: log2(4 / 1)
+    assert notes == ["embeddings: 2 calls for 5 texts, 5 tokens, cost unknown: set " + PRICE]
+    again = run(text_similarity="embeddings")
+    assert again[:2] == (ranked, why)
+    assert again[2] == ["embeddings: 0 calls for 0 texts, 0 tokens, 0.0000 USD"]
+
+
+def test_meaning_asked_for_without_a_service_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    write_kg(tmp_path / "a-KG.json", ["A"])
+    found = run_cli("query", "A?", "-g", tmp_path / "a-KG.json", "--text-similarity", "embeddings")
+    assert found.exit_code == 2
+    assert "--text-similarity embeddings needs a service: set OPENAI_API_KEY" in found.stderr

@@ -16,7 +16,7 @@ from tests.conftest import write_gold, write_kg
 from tests.retrieval.test_bfs import FILMS, ask, graph_of
 from tests.retrieval.test_dense import Server, server
 from tiny_graph_rag.config import Config, load_config
-from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.errors import ConfigError, ServiceError
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.bfs import BfsRetriever
 
@@ -135,9 +135,8 @@ def test_a_missing_service_is_an_error_before_any_work(
 
 
 def test_an_unknown_choice_is_told_the_nearest() -> None:
-    config = Config().override(relation_similarity="embedings")
-    with pytest.raises(UsageError, match="must be words or embeddings, got 'embedings'; did you mean 'embe"):
-        BfsRetriever(Task(graph_of(FILMS), config))
+    with pytest.raises(ConfigError, match="must be words or embeddings, got 'embedings'; did you mean 'embe"):
+        Config().override(relation_similarity="embedings")
 
 
 @pytest.mark.parametrize(

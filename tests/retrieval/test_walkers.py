@@ -42,9 +42,9 @@ def test_compiled_walkers_are_the_same_on_a_large_graph_with_joins_and_stop_at_h
     size = len(graph)
     beside = np.sort(random.integers(0, size, 2000))
     joins = Joins(
-        np.searchsorted(beside, np.arange(size + 1)).astype(np.int64),
+        np.searchsorted(beside, np.arange(size + 1)).astype(np.int32),
         random.integers(0, size, 2000).astype(np.int32),
-        random.integers(1, 1000, 2000),
+        random.integers(1, 1000, 2000).astype(np.uint16),
     )
     prefers = guide(
         graph, {int(row): int(row) % 900 for row in random.integers(0, len(graph.relations), 400)}

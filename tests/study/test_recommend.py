@@ -46,14 +46,14 @@ def test_a_draft_is_no_gold_set(run_cli, tmp_path: Path) -> None:
     drafted(run_cli, tmp_path, "q.txt", "Who killed Julia Stoner?\n", "--retrievers", "bfs")
     found = run_cli("eval", "--dataset", tmp_path / "draft.jsonl", "-g", GRAPH, "--skip-generation")
     assert found.exit_code == 2
-    assert "this is a draft, which nobody has judged" in found.stderr
+    assert found.stderr.count("this is a draft, which nobody has judged") == 1
 
 
 def test_doubles_the_seedless_and_what_to_judge_first_are_said(run_cli, tmp_path: Path) -> None:
     text = "Where does Helen Stoner live?\nWhere does Helen Stoner live\nWhat does it all mean?\n"
     found, drafts = drafted(run_cli, tmp_path, "q.txt", text, "--retrievers", "bfs,pagerank")
-    assert "1 look like an earlier question: q002" in found.stdout
-    assert "1 name no entity that the graph knows: q003" in found.stdout
+    assert "1 looks like an earlier question: q002" in found.stdout
+    assert "1 names no entity that the graph knows: q003" in found.stdout
     assert [each.like for each in drafts] == [(), ("q001",), ()]
     assert [each.seedless for each in drafts] == [False, False, True]
     assert {each.first for each in drafts} == {1, 2, None}

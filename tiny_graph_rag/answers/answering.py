@@ -127,7 +127,7 @@ def cited_facts(text: str) -> tuple[int, ...]:
 
 def without_citations(text: str) -> str:
     """The answer's own words, for comparing with the ground truth."""
-    return re.sub(r"\s+([.,;:!?])", r"\1", _CITATION.sub("", text)).strip()
+    return re.sub(r"(?<!\s)\s++([.,;:!?])", r"\1", _CITATION.sub("", text)).strip()
 
 
 def abstains(text: str) -> bool:

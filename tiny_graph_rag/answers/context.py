@@ -17,7 +17,7 @@ NO_FACTS = "(no facts were found)"
 CACHED = 1 << 15  # facts kept as text: some 10 MB
 HUB = 256  # relations of an entity from which numpy is quicker than a loop
 # A description that holds the fence's own words would end it; broken ones end nothing.
-_FENCE = re.compile(r"<(?=\s*/?\s*graph\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?graph\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session, joined
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -106,8 +106,8 @@ def generate_command(
             (found,) = cluster.mapped(shared, generate_on, [wanted])
     if not found.questions:
         raise FoundProblems(
-            f"{knowledge.name}: no question found in {len(knowledge.relations):,} relations; every one was "
-            "trivial, ambiguous or beyond --hops"
+            f"{knowledge.name}: no question found in {amount(len(knowledge.relations), 'relation')}; every "
+            "one was trivial, ambiguous or beyond --hops"
         )
     print_generated(found, wanted.n, session.console)
     if rewriting is not None:

@@ -157,6 +157,7 @@ class Retrieving:
     min_score: Annotated[float | None, from_config("--min-score")] = None
     vocabulary: Annotated[str | None, from_config("--vocabulary")] = None
     relation_similarity: Annotated[str | None, from_config("--relation-similarity")] = None
+    text_similarity: Annotated[str | None, from_config("--text-similarity")] = None
     threads: Annotated[int | None, from_config("--threads")] = None
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
@@ -88,20 +88,30 @@ def recommend_command(
         f"{amount(len(drafts), 'question')}, {sum(len(each.candidates) for each in drafts):,} candidates "
         f"from {', '.join(chosen)}"
     )
-    _listed(session, "look like an earlier question", [d.example.id for d in drafts if d.like])
-    _listed(session, "name no entity that the graph knows", [d.example.id for d in drafts if d.seedless])
-    _listed(session, "have no candidate", [d.example.id for d in drafts if not d.candidates])
+    _listed(
+        session,
+        "looks like an earlier question",
+        "look like an earlier question",
+        [d.example.id for d in drafts if d.like],
+    )
+    seedless = [d.example.id for d in drafts if d.seedless]
+    _listed(session, "names no entity that the graph knows", "name no entity that the graph knows", seedless)
+    _listed(
+        session, "has no candidate", "have no candidate", [d.example.id for d in drafts if not d.candidates]
+    )
     first = sorted((each for each in drafts if each.first is not None), key=lambda each: each.first or 0)
-    _listed(session, "to judge first, for the retrievers differ most", [each.example.id for each in first])
+    to_judge = "to judge first, for the retrievers differ most"
+    _listed(session, to_judge, to_judge, [each.example.id for each in first])
     if not to_stdout:
-        session.say(f"draft: {path}; `curate --dataset {path.name}` makes it a gold set")
+        judges = shell_command("curate", dataset=path.name, graph=graph.graph)
+        session.say(f"draft: {path}; to make it a gold set: {judges}")
 
 
 def flags_of(retrieving: Retrieving) -> dict[str, object]:
     return {name: value for name, value in flags(retrieving).items() if name != "depth"}
 
 
-def _listed(session: Session, what: str, ids: list[str]) -> None:
+def _listed(session: Session, one: str, many: str, ids: list[str]) -> None:
     if ids:
         shown = ", ".join(ids[:30]) + (" …" if len(ids) > 30 else "")
-        session.say(f"{len(ids):,} {what}: {shown}")
+        session.say(f"{len(ids):,} {one if len(ids) == 1 else many}: {shown}")

@@ -6,7 +6,9 @@ rows), then the arrays, each aligned to 64 bytes.
 
 A file is trusted when all checksums hold. That was found out when it was written, and is remembered in a
 seal beside it together with the file's size, inode and times; where any of these differ, all content is
-checked again.
+checked again. Checksums say nothing of a file that somebody made on purpose: a seal says, too, whether this
+program made or checked what the numbers point to. It can't be brought along with a file, since nobody can
+choose a file's inode and change time.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from __future__ import annotations
 import json
 import mmap
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -90,10 +92,16 @@ def repeated(value: Any, rows: int) -> NDArray[Any]:
     return np.broadcast_to(value, (rows,))
 
 
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any] | OnDisk], note: Mapping[str, Any]) -> None:
+def write_arrays(
+    path: Path,
+    arrays: Mapping[str, NDArray[Any] | OnDisk],
+    note: Mapping[str, Any],
+    *,
+    sound: bool = False,
+) -> None:
     """Write and seal the file, whole or not at all. note: JSON to give back. Raises OSError.
 
-    An array that has two names is written once.
+    An array that has two names is written once. sound: all that its numbers point to exists.
     """
     table: dict[str, Any] = {}
     blocks: list[tuple[int, Iterable[bytes | memoryview]]] = []
@@ -130,7 +138,7 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any] | OnDisk], note: 
 
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, parts())
-    _seal(path, stamp_of(path))
+    _seal(path, stamp_of(path), sound)
 
 
 def _pieces(raw: memoryview) -> Iterator[memoryview]:
@@ -138,10 +146,13 @@ def _pieces(raw: memoryview) -> Iterator[memoryview]:
         yield raw[start : start + WRITTEN_BYTES]
 
 
-def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
+def read_arrays(
+    path: Path, sound: Callable[[Arrays, dict[str, Any]], bool] | None = None
+) -> tuple[Arrays, dict[str, Any]]:
     """The arrays, memory-mapped and read-only, and the note. Raises BadArraysError.
 
-    Everything is taken from the file as it was opened: another may be moved into its place meanwhile.
+    sound: asked of a file that no seal vouches for, whether what its numbers point to exists. Everything is
+    taken from the file as it was opened: another may be moved into its place meanwhile.
     """
     try:
         with path.open("rb") as stream:
@@ -150,9 +161,9 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
             if stamp.size != start + total:
                 raise BadArraysError(f"{path}: cut off")
             sealed = read_note(_seal_path(path))
-            if sealed is None or sealed.get("stamp") != stamp.as_list():
+            known = sealed is not None and sealed.get("stamp") == stamp.as_list()
+            if not known:
                 _check(stream, path, start, table)
-                _seal(path, stamp)
             mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise BadArraysError(str(error)) from error
@@ -164,6 +175,11 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, Any]]:
         raw = whole[start + place : start + place + _stored_bytes(kind, shape, one_value)]
         found = raw.view(kind)
         arrays[name] = repeated(found[0], shape[0]) if one_value else found.reshape(shape)
+    vouched = known and sealed is not None and sealed.get("sound") is True
+    if sound is not None and not vouched and not sound(arrays, note):
+        raise BadArraysError(f"{path}: not what this program writes")
+    if not known or (sound is not None and not vouched):
+        _seal(path, stamp, sound is not None)
     return arrays, note
 
 
@@ -201,7 +217,7 @@ def _seal_path(path: Path) -> Path:
     return path.with_name(path.name + ".seal")
 
 
-def _seal(path: Path, checked: FileStamp) -> None:
-    """Remember that the file with this stamp is sound."""
+def _seal(path: Path, checked: FileStamp, sound: bool) -> None:
+    """Remember that the file with this stamp is undamaged, and whether it is sound."""
     if settled_stamp(path) == checked:
-        write_note(_seal_path(path), {"stamp": checked.as_list()})
+        write_note(_seal_path(path), {"stamp": checked.as_list(), "sound": sound})

@@ -96,6 +96,16 @@ class Retrieval:
         "how words find relations: words, or embeddings too (asks the API for unlike words)",
         choices=("words", "embeddings"),
     )
+    text_similarity: str = setting(
+        "words",
+        "what texts say of an entity: words, or embeddings too (asks the API for entities and questions)",
+        choices=("words", "embeddings"),
+    )
+
+    @property
+    def embeds(self) -> bool:
+        """Whether ranking asks the service for embeddings."""
+        return "embeddings" in (self.relation_similarity, self.text_similarity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +177,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """How `--retriever dense` and `--relation-similarity embeddings` ask the service of `openai`."""
+    """How `--retriever dense`, `--relation-similarity`, `--text-similarity` ask the service of `openai`."""
 
     dense_model: str = setting("text-embedding-3-small", "model of the embeddings")
     embeddings_batch: int = setting(128, "texts a call", low=1, high=2048)

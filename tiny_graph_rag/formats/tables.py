@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 
 PARQUET_MAGIC = b"PAR1"
 QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "id")
@@ -141,13 +141,14 @@ def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tupl
     So they do in the quick way of large files (columns/fields.py); ids may hold any other sign.
     Raises `failure` for a NUL, InputError for what is not UTF-8.
     """
-    lines = decode_utf8(read_bytes(path), path).split("\n")
-    for number, line in enumerate(lines, start=1):
+    text = decode_utf8(read_bytes(path), path)
+    last = text.count("\n") + 1
+    for number, line in enumerate(lines_of(text), start=1):
         if "\0" in line:
             raise failure(f"{path.name}:{number}: holds a NUL, which no TREC file does")
         fields = _TREC_FIELD.findall(line)
         if fields:
-            yield number, fields, number == len(lines)
+            yield number, fields, number == last
 
 
 def is_trec(line: str, fields: int) -> bool:

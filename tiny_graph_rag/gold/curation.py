@@ -25,7 +25,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import read_bytes
+from tiny_graph_rag.files import lines_of, read_bytes
 from tiny_graph_rag.gold.agreement import GRADES, Agreement, agreement
 from tiny_graph_rag.gold.examples import Example
 
@@ -89,7 +89,7 @@ def read_journal(path: Path) -> list[Event]:
     """
     if not path.exists():
         return []
-    lines = read_bytes(path).decode("utf-8", "replace").split("\n")  # a cut may go through a character
+    lines = lines_of(read_bytes(path).decode("utf-8", "replace"))  # a cut may go through a character
     events: list[Event] = []
     for number, line in enumerate(lines, start=1):
         if not line.strip():

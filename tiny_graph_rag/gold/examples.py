@@ -12,7 +12,9 @@ from typing import Any
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.shown import short_repr
 
-_LAST_PART = re.compile(r"[\W_]*(?:[0-9]+|[A-Za-z])$")  # of an id: `-a`, `_02`
+_LAST_PART = re.compile(
+    r"(?:(?<![\W_])[\W_]++|(?<![\W_]))(?:(?<![0-9])[0-9]++|[A-Za-z])$"
+)  # of an id: `-a`, `_02`
 FEWER_GROUPS = 0.8  # of the questions: from here on they look like variants
 LONGEST_LIST = 40  # characters of tags or ids in a file's name
 _NO_FILE_NAME = re.compile(r"[^\w.,-]")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
-from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.errors import DatasetError, UsageError, amount
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import fold
 
@@ -199,7 +199,10 @@ def split(
     for example in examples:
         groups[key(example)].append(example)
     if len(groups) < len(shares):
-        raise UsageError(f"{len(groups):,} groups can't be parted into {len(shares)} parts that hold any")
+        raise UsageError(
+            f"{amount(len(groups), 'group')} of questions can't be parted into {len(shares)} parts that each "
+            "hold one"
+        )
     total = sum(shares)
     counts = {name: Counter(tag for each in rows for tag in each.tags) for name, rows in groups.items()}
     tags = sum(counts.values(), Counter[str]())

@@ -35,7 +35,7 @@ def final_of(text: str) -> int | None:
     As `final_consonant` numbers them. Marks and a bracket at the end are not read, digits as Sino-Korean
     numbers (3 is 삼, 10 is 십), Latin letters as a word, capitals one by one.
     """
-    read = re.search(r"([^\W_]+)[\W_]*$", re.sub(r"(?<=\w)\s*\([^()]*\)$", "", text))
+    read = re.search(r"(?<![^\W_])([^\W_]++)[\W_]*+$", re.sub(r"(?<=\w)\s*+\([^()]*+\)$", "", text))
     if read is None:
         return _NEITHER
     word = read[1]
@@ -49,7 +49,7 @@ def final_of(text: str) -> int | None:
         return _DIGITS[int(last)]
     if not last.isascii():
         return _NEITHER
-    letters = re.search(r"[A-Za-z]+$", word)
+    letters = re.search(r"(?<![A-Za-z])[A-Za-z]++$", word)
     spelled = letters[0] if letters else last
     if len(spelled) == 1 or spelled.isupper():
         return _LETTERS.get(last.lower(), 0)

@@ -3,18 +3,20 @@
 One folder a graph, named by the SHA-256 of the file it was made from and by a digest of the code that made
 it: content or code that differs is another folder, never a mistaken one. Files are moved into place whole,
 so that two processes at once each find either nothing or a whole cache. A cache that is damaged, cut off or
-foreign is rebuilt, and one that can't be written is done without.
+foreign is rebuilt, and one that can't be written is done without. Of a graph's columns that no seal vouches
+for, such as a copy, every number is held to what it points to; derived columns are then built anew.
 """
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import hashlib
 import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -50,6 +52,7 @@ WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enoug
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language")
 GRAPH_FILE = "graph.arrays"
+CHECKED_ROWS = 1 << 22  # of a column that is checked, at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,7 @@ class GraphCache:
         home = self.folder / "graphs" / f"{sha256[:32]}-{_code_digest()[:16]}"
         derived = StoredDerived(home=home)
         try:
-            return replace(_graph_of(*read_arrays(home / GRAPH_FILE), sha256), derivations=derived)
+            return replace(_graph_of(*read_arrays(home / GRAPH_FILE, is_sound), sha256), derivations=derived)
         except (BadArraysError, KeyError, IndexError, TypeError, ValueError):
             pass
         triples = large()
@@ -99,7 +102,7 @@ class GraphCache:
         """A cache that can't be written is done without."""
         with contextlib.suppress(OSError):
             self._remove_older(graph.sha256)
-            write_arrays(home / GRAPH_FILE, _arrays_of(graph), _note_of(graph))
+            write_arrays(home / GRAPH_FILE, _arrays_of(graph), _note_of(graph), sound=True)
 
     def _remove_older(self, sha256: str) -> None:
         for older in (self.folder / "graphs").glob(f"{sha256[:32]}-*"):
@@ -121,7 +124,7 @@ class StoredDerived(Derived):
         path = self.home / f"{name}.arrays"
         code = _module_digest(build)
         try:
-            kept, note = read_arrays(path)
+            kept, note = read_arrays(path, lambda *_: False)
             if note.get("code") == code:
                 return kept
         except BadArraysError:
@@ -129,7 +132,7 @@ class StoredDerived(Derived):
         arrays: dict[str, Any] = dict(build())
         on_disk = [each for each in arrays.values() if isinstance(each, OnDisk)]
         try:
-            write_arrays(path, arrays, {"code": code})
+            write_arrays(path, arrays, {"code": code}, sound=True)
         except OSError:
             if on_disk:
                 raise
@@ -211,6 +214,72 @@ def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> Knowledge
     )
     rank = arrays["name_rank"]
     return KnowledgeGraph(entities, relations, adjacency, rank, sha256=sha256, notes=flaws, origin=origin)
+
+
+def is_sound(arrays: Arrays, note: Mapping[str, Any]) -> bool:
+    """Whether every number of a graph's columns points to what exists. Raises what `_graph_of` raises."""
+    graph = _graph_of(arrays, note, "")
+    entities, relations, adjacency = graph.entities, graph.relations, graph.adjacency
+    count, rows, slots = len(entities.ids), len(relations.sources), len(adjacency.neighbours)
+    texts = [entities.ids, entities.names, entities.descriptions, entities.details]
+    texts += [relations.descriptions, relations.details]
+    texts += [] if isinstance(relations.ids, Numbered) else [relations.ids]
+    lists = (entities.aliases, entities.source_chunks, relations.source_chunks)
+    of_entities: tuple[Sized, ...] = (*texts[1:4], entities.types, *lists[:2], graph.name_rank)
+    of_relations: tuple[Sized, ...] = (*texts[4:], relations.ids, relations.types, lists[2])
+    of_relations += (relations.targets, relations.weights)
+    return (
+        all(len(each) == count for each in of_entities)
+        and all(len(each) == rows for each in of_relations)
+        and len(adjacency.relations) == len(adjacency.forward) == slots
+        and len(adjacency.indptr) == count + 1
+        and all(_are_texts(each) for each in texts)
+        and all(_are_texts(each.items) and _ascend(each.offsets, len(each.items)) for each in lists)
+        and _ascend(adjacency.indptr, slots)
+        and all(
+            _lie_below(each, count) for each in (relations.sources, relations.targets, adjacency.neighbours)
+        )
+        and _lie_below(graph.name_rank, count)
+        and _lie_below(adjacency.relations, rows)
+        and all(_lie_below(each.codes, len(each.names)) for each in (entities.types, relations.types))
+        and adjacency.forward.dtype == np.bool_
+        and bool(np.all(relations.weights >= 0))
+    )
+
+
+def _pieces(column: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Overlapping by one row, so that neighbours can be compared."""
+    for first in range(0, len(column), CHECKED_ROWS):
+        yield column[first : first + CHECKED_ROWS + 1]
+
+
+def _lie_below(column: NDArray[Any], limit: int) -> bool:
+    """Whole numbers from 0 to below the limit."""
+    return column.dtype.kind in "iu" and all(
+        part.min() >= 0 and part.max() < limit for part in _pieces(column)
+    )
+
+
+def _ascend(offsets: NDArray[Any], end: int) -> bool:
+    if offsets.dtype.kind not in "iu" or not len(offsets) or offsets[0] != 0 or offsets[-1] != end:
+        return False
+    return all(bool(np.all(part[1:] >= part[:-1])) for part in _pieces(offsets))
+
+
+def _are_texts(strings: Strings) -> bool:
+    """UTF-8, of which no character lies across two rows."""
+    data, offsets = strings.data, strings.offsets
+    if data.dtype != np.uint8 or not _ascend(offsets, len(data)):
+        return False
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for first in range(0, len(data), CHECKED_ROWS):
+            decoder.decode(data[first : first + CHECKED_ROWS].tobytes())
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    starts = (part[part < len(data)] for part in _pieces(offsets))
+    return all(not np.any(data[part] & 0xC0 == 0x80) for part in starts)
 
 
 @cache

@@ -85,7 +85,7 @@ def build(triples: Triples, home: Path, target: Path, note: Mapping[str, Any], s
         work = _Building(triples, building, say)
         arrays, found = work.columns()
         say("writing the graph's file")
-        write_arrays(target, arrays, {**note, **found})
+        write_arrays(target, arrays, {**note, **found}, sound=True)
     shutil.rmtree(building, ignore_errors=True)
 
 

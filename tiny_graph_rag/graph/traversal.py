@@ -253,7 +253,7 @@ class HasSlots(Protocol):
     """An adjacency of any kind: from indptr[i] to indptr[i + 1] the slots of entity i."""
 
     @property
-    def indptr(self) -> NDArray[np.int64]: ...
+    def indptr(self) -> NDArray[np.signedinteger[Any]]: ...
 
 
 def slots_of(adjacency: HasSlots, entities: NDArray[np.int32]) -> NDArray[np.int64]:

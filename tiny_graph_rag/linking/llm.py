@@ -24,7 +24,7 @@ SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
 RULES = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
 _PLACE = re.compile(r"\{(earlier|question)\}")
 # A question that holds the fence's own words would end it; broken ones end nothing.
-_FENCE = re.compile(r"<(?=\s*/?\s*(?:question|earlier)\b)", re.IGNORECASE)
+_FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 
 
 @linker("llm", "asks the model which names the question holds")

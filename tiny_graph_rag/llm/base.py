@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -184,7 +183,7 @@ class Outcome:
 # Structured output: the JSON schema that a reply must follow, and reading the reply.
 
 Json = dict[str, Any]
-_FENCED = re.compile(r"\A```(?:json)?\s*(.*?)\s*```\Z", re.DOTALL)
+FENCE = "```"
 
 
 def strict_object(**properties: Json) -> Json:
@@ -199,9 +198,11 @@ def strict_object(**properties: Json) -> Json:
 
 def read_object(text: str) -> Json:
     """A reply as an object, out of its code fence if it has one. Raises ValueError in words."""
-    fenced = _FENCED.match(text.strip())
+    bare = text.strip()
+    if len(bare) >= 2 * len(FENCE) and bare.startswith(FENCE) and bare.endswith(FENCE):
+        text = bare[len(FENCE) : -len(FENCE)].removeprefix("json")
     try:
-        reply = json.loads(fenced[1] if fenced else text, parse_constant=_no_number)
+        reply = json.loads(text, parse_constant=_no_number)
     except RecursionError:
         raise ValueError("wanted JSON, got it in too many levels") from None
     except ValueError:

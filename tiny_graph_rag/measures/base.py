@@ -226,7 +226,9 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
     )
 
 
-_SEVERAL_CUTOFFS = re.compile(r"([^,@{}()]+(?:\([^()]*\))?)@\{([^{}]*)\}")
+# Each run of letters is looked at once: a text of 30,000 is no measure, and no reason to stand still.
+_SEVERAL_CUTOFFS = re.compile(r"(?<![^,@{}()])([^,@{}()]++(?:\([^()]*+\))?)@\{([^{}]*+)\}")
+_PART = re.compile(r"(?:[^,()]++|\([^()]*+\)|[()])++")
 
 
 def parse_measures(text: str) -> tuple[Measure, ...]:
@@ -234,7 +236,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     expanded = _SEVERAL_CUTOFFS.sub(
         lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")), text.lower()
     )
-    names = [name for name in re.split(r",(?![^(]*\))", expanded) if name.strip()]
+    names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
         raise UsageError("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr")
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))

@@ -8,7 +8,8 @@ locale. To add a language, write its file; a test tells which texts it lacks.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 from importlib import resources
@@ -22,6 +23,15 @@ _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
 def speak(language: str) -> None:
     """Show everything from here on in one of LANGUAGES."""
     _language.set(language)
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    before = _language.set(language)
+    try:
+        yield
+    finally:
+        _language.reset(before)
 
 
 def spoken() -> str:

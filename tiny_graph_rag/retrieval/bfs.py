@@ -27,9 +27,10 @@ from tiny_graph_rag.retrieval.word_claims import Texts, TypeNames, milli
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
+    from tiny_graph_rag.retrieval.dense import Nearness
     from tiny_graph_rag.retrieval.meaning import Meanings
 
-WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity
+WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
 UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 WEIGHED_UP_TO = 5_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
@@ -56,7 +57,7 @@ class BfsRetriever(Retriever):
         self.evidence: TextEvidence | None = None
         if len(graph) <= WEIGHED_UP_TO:
             index = graph.shared(TextIndex, lambda: TextIndex(graph))
-            self.evidence = TextEvidence(index, Candidates(task).adjacency)
+            self.evidence = TextEvidence(index, Candidates(task).adjacency, _near(task))
         self._walkers: dict[bool, list[CheapestWalks]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
         self._last: tuple[LinkedQuestion, Weighed | None] | None = None
@@ -71,14 +72,23 @@ class BfsRetriever(Retriever):
         return Reader(types, Texts(graph, vocabulary, self.ranking), self.ranking, meanings)
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
-        if self.reader.meanings is not None:
-            self.reader.prepare(linked())
+        if self.settings.embeds:
+            self._learn(linked())
+
+    def _learn(self, questions: Sequence[LinkedQuestion]) -> None:
+        self.reader.prepare(questions)
+        if self.near is not None:
+            self.near.learn(questions)
+
+    @property
+    def near(self) -> Nearness | None:
+        return None if self.evidence is None else self.evidence.near
 
     def notes(self) -> list[str]:
-        return [] if self.reader.meanings is None else [self.reader.meanings.note()]
+        return [each.note() for each in (self.reader.meanings, self.near) if each is not None]
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        self.reader.prepare(questions)
+        self._learn(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
         fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
         threads = self.threads
@@ -226,6 +236,16 @@ def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
 
     embedder = make_embedder(config, f"--relation-similarity {EMBEDDINGS}")
     return Meanings(types, embedder, config.ranking, config.embeddings.usd_per_million_embedded)
+
+
+def _near(task: Task) -> Nearness | None:
+    """What --text-similarity asks for. Raises UsageError for a missing service."""
+    if task.config.retrieval.text_similarity == WORDS:
+        return None
+    from tiny_graph_rag.llm.embeddings import make_embedder
+    from tiny_graph_rag.retrieval.dense import Nearness
+
+    return Nearness(task, make_embedder(task.config, f"--text-similarity {EMBEDDINGS}"))
 
 
 def prices(ranking: RankingPrices) -> list[int]:

@@ -94,7 +94,7 @@ def can_be_shared(config: Config) -> bool:
     """Whether a retriever needs no more than a worker has."""
     names = config.retrieval.retriever.partition(":")
     parts = names[2].split("+") if names[0] == "hybrid" else [config.retrieval.retriever]
-    return all(each in SHARED for each in parts) and config.retrieval.relation_similarity == "words"
+    return all(each in SHARED for each in parts) and not config.retrieval.embeds
 
 
 _graphs: dict[tuple[Path, str], KnowledgeGraph] = {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -14,6 +15,7 @@ from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.retrieval.text_index import MILLI
 from tiny_graph_rag.run import Run
 
 TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every embedding model's limit
@@ -31,31 +33,58 @@ class DenseRetriever(Retriever):
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task, embedder: Embedder) -> None:
-        self.candidates, self.embedder = Candidates(task), embedder
-        self.price = task.config.embeddings.usd_per_million_embedded
-        texts = [_text(task.graph, entity) for entity in range(len(task.graph))]
-        self.vectors = embedder.vectors(texts)
+        self.candidates = Candidates(task)
+        self.near = Nearness(task, embedder)
 
     @classmethod
     def of(cls, task: Task) -> Self:
         return cls(task, make_embedder(task.config, "--retriever dense"))
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        asked = self.embedder.vectors([question.text for question in questions])
-        if len(questions) and asked.shape[1] != self.vectors.shape[1]:
-            raise UsageError(
-                f"the graph's vectors have {self.vectors.shape[1]} dimensions, "
-                f"the questions' {asked.shape[1]}"
-            )
-        entities = np.arange(len(self.vectors), dtype=np.int32)
-        parts = []
-        for question, vector in zip(questions, asked, strict=True):
-            scores = np.round((self.vectors @ vector).astype(np.float64), DIGITS)
-            parts.append(self.candidates.ranked(question, entities, scores))
-        return Run.concatenated(parts)
+        self.near.learn(questions)
+        entities = np.arange(len(self.candidates.graph), dtype=np.int32)
+        return Run.concatenated(
+            [self.candidates.ranked(each, entities, self.near.cosines(each)) for each in questions]
+        )
 
     def notes(self) -> list[str]:
-        return [self.embedder.spent.note(self.price)]
+        return [self.near.note()]
+
+
+class Nearness:
+    """The entities of a graph by the embeddings of their texts, beside those of questions."""
+
+    def __init__(self, task: Task, embedder: Embedder) -> None:
+        self._embedder, self._price = embedder, task.config.embeddings.usd_per_million_embedded
+        self._entities = embedder.vectors([_text(task.graph, each) for each in range(len(task.graph))])
+        self._questions: dict[str, NDArray[np.float32]] = {}
+
+    def learn(self, questions: Sequence[LinkedQuestion]) -> None:
+        """Embed new questions in as few calls as there are batches. Raises ServiceError where that fails."""
+        new = [each for each in dict.fromkeys(q.text for q in questions) if each not in self._questions]
+        asked = self._embedder.vectors(new)
+        if len(new) and asked.shape[1] != self._entities.shape[1]:
+            raise UsageError(
+                f"the graph's vectors have {self._entities.shape[1]} dimensions, "
+                f"the questions' {asked.shape[1]}"
+            )
+        self._questions.update(zip(new, asked, strict=True))
+
+    def cosines(self, question: LinkedQuestion) -> NDArray[np.float64]:
+        """(entities,), of a question that was learned."""
+        products = (self._entities @ self._questions[question.text]).astype(np.float64)
+        rounded: NDArray[np.float64] = np.round(products, DIGITS)
+        return rounded
+
+    def bits(self, question: LinkedQuestion) -> NDArray[np.int64]:
+        """(entities,) thousandths of log2(entities / rank), ties of the better rank: 0 for the farthest."""
+        away = -self.cosines(question)
+        rank = 1 + np.searchsorted(np.sort(away), away)
+        found: NDArray[np.int64] = np.rint(MILLI * np.log2(len(away) / rank)).astype(np.int64)
+        return found
+
+    def note(self) -> str:
+        return self._embedder.spent.note(self._price)
 
 
 def _text(graph: KnowledgeGraph, entity: int) -> str:

@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,9 @@ from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
 from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
 from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Walkers
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.retrieval.dense import Nearness
 
 STEPS = 4  # of the walkers from seeds, whatever --hops: what they visit orders, it decides nothing
 DRAWN_STEPS = 2  # of those from the entities told most: their neighbours, and who shares those
@@ -52,19 +56,21 @@ class Evidence:
     drawn: Column
     named: Column
     visited: Column
+    alike: Column
     words: dict[str, Bits]
     asked: int  # bits of all words of content, those that no text knows too
 
     @property
     def total(self) -> Column:
-        return self.told + self.beside + self.drawn + self.named + self.visited
+        return self.told + self.beside + self.drawn + self.named + self.visited + self.alike
 
 
 class TextEvidence:
     """Weighs texts for the questions of one graph. adjacency: the relations that may be walked."""
 
-    def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
-        self.index, self.graph = index, index.graph
+    def __init__(self, index: TextIndex, adjacency: Adjacency, near: Nearness | None = None) -> None:
+        """near: entities and questions by meaning; without, texts are compared by words alone."""
+        self.index, self.graph, self.near = index, index.graph, near
         self.walkers = Walkers(adjacency, index.joins)
         self.fast = False  # whether walkers are compiled
 
@@ -87,15 +93,9 @@ class TextEvidence:
         for mention in mentions:
             visited += self._visited(mention, guide)
         asked = sum(int(each.bits.max(initial=0)) or self._unknown for each in words.values())
-        return Evidence(
-            told,
-            self._beside(told),
-            self._drawn(told, guide, seedless=not mentions),
-            named,
-            visited,
-            words,
-            asked,
-        )
+        alike = np.zeros(size, dtype=np.int64) if self.near is None else self.near.bits(question)
+        drawn = self._drawn(told + alike, guide, seedless=not mentions)
+        return Evidence(told, self._beside(told), drawn, named, visited, alike, words, asked)
 
     @cached_property
     def _unknown(self) -> int:
@@ -261,6 +261,7 @@ class Weighed:
             ("told of it", tuple(told), int(self.evidence.told[entity])),
             ("told of a neighbour", (), int(self.evidence.beside[entity])),
             ("near what is told most", (), int(self.evidence.drawn[entity])),
+            ("like the question in meaning", (), int(self.evidence.alike[entity])),
             ("named with it", (), int(self.evidence.named[entity])),
             ("walkers come by", (), int(self.evidence.visited[entity])),
         ):
@@ -313,7 +314,8 @@ def told_alone(
 ) -> Weighed | None:
     """The candidates where nothing is linked: those that texts speak for most. None where too little is."""
     told = int(np.where(may_return, evidence.told, 0).max(initial=0))
-    if told * MILLI < prices.least * evidence.asked or not told:
+    by_words = not evidence.alike.any()  # else words alone can't tell that nothing answers
+    if by_words and (told * MILLI < prices.least * evidence.asked or not told):
         return None
     total = np.where(may_return, evidence.total, 0)
     entities = _best(total, depth)

@@ -71,13 +71,13 @@ def content_stems(text: str) -> list[str]:
 class Postings:
     """Where stems stand: from offsets[i] to offsets[i + 1] the rows of stem i, each once, and how often."""
 
-    offsets: Counts
-    rows: NDArray[np.int32]
-    counts: NDArray[np.uint16]
+    offsets: NDArray[np.unsignedinteger[Any]]
+    rows: NDArray[np.unsignedinteger[Any]]
+    counts: NDArray[np.unsignedinteger[Any]]
 
     def of(self, stem: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         place = slice(int(self.offsets[stem]), int(self.offsets[stem + 1]))
-        return self.rows[place], self.counts[place].astype(np.float64)
+        return self.rows[place].astype(np.int32), self.counts[place].astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,9 +103,9 @@ class Joins:
     thousandths), or one's description names the other (1000, as much as a relation).
     """
 
-    indptr: Counts
+    indptr: NDArray[np.int32]
     neighbours: NDArray[np.int32]
-    weights: Counts
+    weights: NDArray[np.uint16]
 
 
 NOTHING = Bits(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
@@ -121,12 +121,13 @@ class TextIndex:
         read = every_text or len(graph) + told <= TEXTS_READ
         kept = graph.derived("texts" if read else "no-texts", lambda: _columns(graph, read=read))
         self.stems = Strings(kept["stems.data"], kept["stems.offsets"])
-        self.own, self.told, self.named = (
+        self.own, self.told, self.named, of_types = (
             Postings(kept[f"{name}.offsets"], kept[f"{name}.rows"], kept[f"{name}.counts"])
-            for name in ("own", "told", "named")
+            for name in ("own", "told", "named", "types")
         )
+        self._of_types = of_types if read else None
         self.joins = Joins(kept["joins.indptr"], kept["joins.neighbours"], kept["joins.weights"])
-        lengths = kept["lengths"]
+        lengths = kept["lengths"].astype(np.float64)
         average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
         self._norm = 1 - B + B * lengths / (average or 1.0)
         self._known: dict[str, Bits] = {}
@@ -161,7 +162,10 @@ class TextIndex:
 
     def types(self, stem: str) -> Sequence[int]:
         """Relation types whose name holds the stem."""
-        return self._types.get(stem, ())
+        if self._of_types is None:
+            return self._types.get(stem, ())
+        number = self.number(stem)
+        return self._of_types.of(number)[0].tolist() if number is not None else ()
 
     def _bits(self, stem: str) -> Bits:
         rows, weights = zip(*self._fields(stem), strict=True)
@@ -189,9 +193,10 @@ class TextIndex:
             rows, counts = self.named.of(number)
             slots = slots_of(adjacency, rows)
             yield adjacency.neighbours[slots], np.repeat(counts, adjacency.degrees[rows]) * NEAR
-        for type_ in self.types(stem):
+        types = self.types(stem)
+        if types:
             order, starts = self._by_type
-            bearers = order[starts[type_] : starts[type_ + 1]]
+            bearers = np.concatenate([order[starts[each] : starts[each + 1]] for each in types])
             weight = np.full(len(bearers), KIND)
             yield from ((ends[bearers], weight) for ends in (relations.sources, relations.targets))
 
@@ -259,13 +264,20 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
             lengths += np.bincount(ends, per_relation + name_length[others], len(graph))
     return {
         "stems.data": stems.data,
-        "stems.offsets": stems.offsets,
-        "lengths": lengths,
+        "stems.offsets": stems.offsets.astype(np.int32),
+        "lengths": narrow(lengths.astype(np.int64)),
         **_joins(names, _named_in(graph) if read else (), len(graph)),
         **_postings("own", own, range(len(own)), place),
         **_postings("told", told, told_rows, place),
         **_postings("named", names, range(len(names)), place),
+        **_postings("types", words, range(len(words)), place),
     }
+
+
+def narrow(values: NDArray[np.signedinteger[Any]]) -> NDArray[np.unsignedinteger[Any]]:
+    """In the fewest bytes that hold them; values: from 0 to below 2^32."""
+    most = int(values.max(initial=0))
+    return values.astype(np.min_scalar_type(most))
 
 
 def _said_of_relations(graph: KnowledgeGraph) -> dict[int, str]:
@@ -295,9 +307,9 @@ def _postings(
     width = int(row.max(initial=0)) + 1
     pairs, counts = counted(stem * width + row)
     return {
-        f"{name}.offsets": np.searchsorted(pairs // width, np.arange(len(place) + 1)).astype(np.int32),
-        f"{name}.rows": (pairs % width).astype(np.int32),
-        f"{name}.counts": np.minimum(counts, np.iinfo(np.uint16).max).astype(np.uint16),
+        f"{name}.offsets": narrow(np.searchsorted(pairs // width, np.arange(len(place) + 1))),
+        f"{name}.rows": narrow(pairs % width),
+        f"{name}.counts": narrow(np.minimum(counts, np.iinfo(np.uint16).max)),
     }
 
 
@@ -350,7 +362,7 @@ def _joins(
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     return {
-        "joins.indptr": np.searchsorted(ends[order, 0], np.arange(entities + 1)),
+        "joins.indptr": np.searchsorted(ends[order, 0], np.arange(entities + 1)).astype(np.int32),
         "joins.neighbours": ends[order, 1].astype(np.int32),
-        "joins.weights": np.concatenate([weights, weights])[order],
+        "joins.weights": np.concatenate([weights, weights])[order].astype(np.uint16),
     }

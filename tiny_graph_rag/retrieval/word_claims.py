@@ -7,30 +7,35 @@ entities by their descriptions, for entities also by their type, name and aliase
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.alike import Alike
 from tiny_graph_rag.language.kinds import asked_kind, singular
 from tiny_graph_rag.language.words import (
+    POSSESSIVE,
     RELATED,
     SAME,
     SAME_STEM,
+    WORD,
     folded_word,
     is_function_word,
     is_korean,
     keys,
     stem,
-    words_of,
     words_of_name,
 )
 
 DESCRIPTIONS_READ = 200_000  # texts; an index over more would cost more memory than the graph
+DESCRIBED = ("relations", "entities")
 NO_PLACE = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
 
@@ -151,7 +156,7 @@ class Texts:
         self._bearers = [len(graph)]
         if len(types.names) != 1:
             self._bearers = np.bincount(types.codes, minlength=len(types.names)).tolist()
-        self._postings: tuple[dict[str, set[int]], dict[str, set[int]]] | None = None
+        self._postings: _Postings | None = None
         self._known: dict[str, Found] = {}
 
     def find(self, word: str) -> Found:
@@ -168,13 +173,14 @@ class Texts:
         return Found(weight if types else 0, entity_types=types)
 
     def _find(self, word: str) -> Found:
-        told, known = self._read()
+        if self._postings is None:  # filled, then shown: other threads may ask meanwhile
+            self._postings = _Postings(self.graph.derived("described-words", lambda: _described(self.graph)))
         relations: set[int] = set()
         entities: set[int] = set()
         types: set[int] = set()
         for key in keys(word):
-            relations |= told.get(key, set())
-            entities |= known.get(key, set())
+            for rows, found in zip((relations, entities), self._postings.of(key), strict=True):
+                rows.update(found)
             types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
         codes = self.graph.entities.types.codes
         bearers = self._count(types) + sum(int(codes[row]) not in types for row in entities)
@@ -205,36 +211,62 @@ class Texts:
             return 0
         return int(price * (1 - math.log(1 + bearers) / math.log(1 + total)))
 
-    def _read(self) -> tuple[dict[str, set[int]], dict[str, set[int]]]:
-        """Rows by key, of relations and of entities; filled before other threads can see them."""
-        if self._postings is None:
-            graph = self.graph
-            relations: dict[str, set[int]] = {}
-            entities: dict[str, set[int]] = {}
-            told, known = graph.relations.descriptions, graph.entities.descriptions
-            rows = graph.derived("described", lambda: _described(graph))
-            for row in rows["relations"].tolist():
-                _index(relations, told[row], row)
-            for row in rows["entities"].tolist():
-                names = (graph.entities.names[row], *graph.entities.aliases[row])
-                _index(entities, " ".join((known[row], *names)), row)
-            self._postings = relations, entities
-        return self._postings
+
+class _Postings:
+    """Rows of relations and of entities by key of a word that their texts hold."""
+
+    def __init__(self, kept: Mapping[str, NDArray[Any]]) -> None:
+        self._kept, self._keys = kept, Strings(kept["keys.data"], kept["keys.offsets"])
+
+    def of(self, key: str) -> tuple[list[int], list[int]]:
+        place = bisect_left(self._keys, key)
+        if place == len(self._keys) or self._keys[place] != key:
+            return [], []
+        offsets = (self._kept[f"{name}.offsets"] for name in DESCRIBED)
+        relations, entities = (slice(int(each[place]), int(each[place + 1])) for each in offsets)
+        return self._kept["relations.rows"][relations].tolist(), self._kept["entities.rows"][
+            entities
+        ].tolist()
 
 
-def _described(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
-    """The relations and entities with a description; none of either where they are too many to read."""
-    rows = {
-        "relations": np.flatnonzero(np.diff(graph.relations.descriptions.offsets)),
-        "entities": np.flatnonzero(np.diff(graph.entities.descriptions.offsets)),
-    }
+def _described(graph: KnowledgeGraph) -> dict[str, NDArray[Any]]:
+    """What `_Postings` keeps; nothing where the relations and entities with a description are too many."""
+    rows = {name: np.flatnonzero(np.diff(getattr(graph, name).descriptions.offsets)) for name in DESCRIBED}
     if sum(map(len, rows.values())) > DESCRIPTIONS_READ:
-        return dict.fromkeys(rows, np.zeros(0, dtype=np.int64))
-    return rows
+        rows = dict.fromkeys(rows, np.zeros(0, dtype=np.int64))
+    numbers: dict[str, int] = {}
+    known: dict[str, tuple[int, ...]] = {}
+    found: dict[str, tuple[list[int], list[int]]] = {name: ([], []) for name in DESCRIBED}  # keys, and rows
+    entities = graph.entities
+    for name in DESCRIBED:
+        texts, (places, bearers) = getattr(graph, name).descriptions, found[name]
+        for row in rows[name].tolist():
+            text = texts[row]
+            if name == "entities":
+                text = " ".join((text, entities.names[row], *entities.aliases[row]))
+            mine = _numbers(text, numbers, known)
+            places += mine
+            bearers += [row] * len(mine)
+    keys = sorted(numbers)
+    order = np.zeros(len(keys), dtype=np.int64)  # from the order of appearance to that of the keys
+    order[[numbers[key] for key in keys]] = np.arange(len(keys))
+    words = Strings.of(keys)
+    columns: dict[str, NDArray[Any]] = {"keys.data": words.data, "keys.offsets": words.offsets}
+    for name, (places, bearers) in found.items():
+        at = order[np.array(places, dtype=np.int64)]
+        by_key = np.argsort(at, kind="stable")
+        columns[f"{name}.offsets"] = np.searchsorted(at[by_key], np.arange(len(keys) + 1)).astype(np.int32)
+        columns[f"{name}.rows"] = np.array(bearers, dtype=np.int32)[by_key]
+    return columns
 
 
-def _index(postings: dict[str, set[int]], text: str, row: int) -> None:
-    for word in {each.text for each in words_of(text)}:
-        if not is_function_word(word):
-            for key in keys(word):
-                postings.setdefault(key, set()).add(row)
+def _numbers(text: str, numbers: dict[str, int], known: dict[str, tuple[int, ...]]) -> set[int]:
+    """Of the keys of a text's words; numbers: of each key; known: of each word as it is written."""
+    mine: set[int] = set()
+    for written in WORD.findall(text):
+        if written not in known:
+            word = POSSESSIVE.sub("", folded_word(written))
+            of_word = () if is_function_word(word) else keys(word)
+            known[written] = tuple(numbers.setdefault(key, len(numbers)) for key in of_word)
+        mine.update(known[written])
+    return mine

@@ -43,7 +43,8 @@ RANKED_BY_ITSELF = (
 )
 UNWALKED = {"recall@k": RANKED_BY_ITSELF}
 MORE_HOPS = (
-    "{points} points lie beyond --hops {hops}; --hops {wanted} would reach {share} % of those references. "
+    "{points} points are lost with references beyond --hops {hops}, those that text alone lists below k "
+    "among them; --hops {wanted} would reach {share} % of them. "
     "More hops also bring more that is wrong: see what they cost with `sweep` before choosing."
 )
 BETTER_LINKING = (

@@ -41,7 +41,7 @@ def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
     config = evaluation.config.retrieval
     name = config.retriever
     asks = asks_model(evaluation.config) or name.partition(":")[0] in PAYING or "dense" in name
-    if asks or is_own(name) or config.relation_similarity != "words" or len(evaluation.graph) > MOST_ENTITIES:
+    if asks or is_own(name) or config.embeds or len(evaluation.graph) > MOST_ENTITIES:
         return ()
     found: dict[str, Trial] = {}
     for verdict, settings in _candidates(evaluation):

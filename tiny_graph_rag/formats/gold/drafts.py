@@ -14,7 +14,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
-from tiny_graph_rag.files import decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
 from tiny_graph_rag.formats.gold.exchange import read_any_gold, row_of
 from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
 from tiny_graph_rag.formats.tables import QUESTION_NAMES
@@ -87,7 +87,7 @@ def read_questions(path: Path) -> list[Example]:
     else:
         numbered = [
             (number, _object(line, number, path))
-            for number, line in enumerate(text.split("\n"), start=1)
+            for number, line in enumerate(lines_of(text), start=1)
             if line.strip()
         ]
     judged = [
@@ -219,7 +219,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
     rows: dict[str, dict[str, Any]] = {}
     text = decode_utf8(read_bytes(path), path)
     if text.lstrip()[:1] == "{":
-        for number, line in enumerate(text.split("\n"), start=1):
+        for number, line in enumerate(lines_of(text), start=1):
             if line.strip():
                 row = _object(line, number, path)
                 rows[str(row.get("id", f"q{number:03d}"))] = row if row.get("draft") is True else {}

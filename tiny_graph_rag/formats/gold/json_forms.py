@@ -8,7 +8,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format, looks_like_a_run
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
@@ -172,7 +172,7 @@ def _rows(path: Path) -> list[Any]:
     try:
         document = parse_json(text)
     except NotJsonError:
-        return [_line(line, number, path) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+        return [_line(line, number, path) for number, line in enumerate(lines_of(text), 1) if line.strip()]
     if isinstance(document, dict) and "query_id" not in document:
         lists = [each for each in document.values() if isinstance(each, list)]
         document = lists[0] if lists else []

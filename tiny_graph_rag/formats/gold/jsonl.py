@@ -22,6 +22,7 @@ _STRING_LISTS = (
     "seed_entities",
     "context",
 )
+DRAFT = "this is a draft, which nobody has judged; `curate` makes it a gold set"
 _ID_KEYS = ("eval_id", "example_id", "question_id")  # of other makers, where there is no `id`
 _KNOWN = {
     "id",
@@ -76,6 +77,8 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         problems.extend(f"{place}: {each}" for each in wrong)
         if not wrong:
             examples.append(_example(row, number))
+    if problems and not examples and all(each.endswith(DRAFT) for each in problems):
+        problems = [f"{path.name}: {DRAFT}"]
     problems.extend(_duplicate_ids(examples, path))
     if not examples and not problems:
         problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
@@ -182,7 +185,7 @@ def _wrong_fields(row: object) -> list[str]:
     if not isinstance(row, dict):
         return [f"wanted an object with 'query' and 'reference_entities', got {json_kind(row)}"]
     if row.get("draft") is True and "reference_entities" not in row:
-        return ["this is a draft, which nobody has judged; `curate` makes it a gold set"]
+        return [DRAFT]
     wrong = [f"{name!r} is missing" for name in ("query", "reference_entities") if name not in row]
     query = row.get("query")
     if "query" in row and (not isinstance(query, str) or not query.strip()):

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, labels_of, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
@@ -62,20 +62,19 @@ def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
         kind: Any = list[dict[str, Any]]
         try:
             found = msgspec.json.decode(text, type=kind if whole[0][-1] == "[" else dict[str, kind])
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise GraphError(f"{path}: not JSON: {error}") from error
         parts = [*found.get("nodes", []), *found.get("rels", [])] if isinstance(found, dict) else found
         yield from enumerate(parts, start=1)
         return
     decoder = msgspec.json.Decoder(dict[str, Any])
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
             continue
         try:
             yield number, decoder.decode(line)
-        except msgspec.DecodeError as error:
-            cut = "; the file seems cut off" if number == len(lines) else ""
+        except (msgspec.DecodeError, RecursionError) as error:
+            cut = "; the file seems cut off" if number == text.count("\n") + 1 else ""
             rows.problem(number, f"not a JSON object: {error}{cut}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import json_document
@@ -216,8 +216,7 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]
 
 def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     text = decode_utf8(read_bytes(path), path)
-    lines = text.split("\n")
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
             continue
         check_few(problems, RunError)
@@ -225,7 +224,7 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
         try:
             row = parse_json(line)
         except NotJsonError as error:
-            cut = "; the file seems cut off" if error.column and number == len(lines) else ""
+            cut = "; the file seems cut off" if error.column and number == text.count("\n") + 1 else ""
             problems.append(f"{error.at(path, number)}{cut}")
             continue
         if isinstance(row, dict):

@@ -275,7 +275,7 @@ class CurationServer:
             return _error("too long", 413)
         try:
             event = msgspec.json.decode(body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             return _error(f"not JSON: {error}", 400)
         if not isinstance(event, dict) or not isinstance(event.get("seen", 0), int):
             return _error("wanted an event", 400)

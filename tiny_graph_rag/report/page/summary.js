@@ -153,9 +153,9 @@ function adviceWords({ text, said, values }) {
   return t(said, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, t(value)])));
 }
 
-// `words in ticks` are commands.
+// `words in ticks` and flags are commands.
 function ticked(text) {
-  return text.split("`").map((part, at) => (at % 2 ? el("code", {}, part) : part)).filter((part) => part !== "");
+  return text.split(/`([^`]+)`|(--[a-z][a-z-]*[a-z])/).map((part, at) => (at % 3 && part ? el("code", {}, part) : part)).filter(Boolean);
 }
 
 // What the waterfall does not show: walks that a limit ended, linking apart from expansion, hop tags that are not true, ties at rank k.

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.errors import MissingExtraError
+from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.messages import ENGLISH, speaking, spoken, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.reports import Files, report
 
@@ -55,13 +56,19 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
         import matplotlib
     except ImportError as error:
         raise MissingExtraError(f"--report {form}", "matplotlib", "plots") from error
-    from tiny_graph_rag.report.plots.figures import figures
+    from tiny_graph_rag.report.plots.figures import WORDS, figures
     from tiny_graph_rag.report.plots.fonts import families_for
 
-    families = families_for(_letters([each.content for each in documents]))
+    letters, language = _letters([each.content for each in documents]), spoken()
+    try:
+        families = families_for(letters | set("".join(map(t, WORDS))))
+    except UsageError:  # only the data's own letters are worth refusing
+        families, language = families_for(letters), ENGLISH
     style: Any = STYLE | {"font.family": families}
     with matplotlib.rc_context(style):
-        for name, figure in figures(documents):
+        with speaking(language):
+            made = list(figures(documents))
+        for name, figure in made:
             yield f"{name}.{form}", _drawn(figure, form)
 
 

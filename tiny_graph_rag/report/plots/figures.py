@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plots.fonts import drawable
 
@@ -16,6 +18,14 @@ Json = dict[str, Any]
 INK, SOFT, ACCENT, LOST, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#d9897f", "#e3e0d8"
 LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00")
 TAGS_SHOWN, CURVES_SHOWN, ACROSS = 24, 9, 4
+NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
+# What a picture says of its own, shown by `t`: the fonts must have its letters too.
+WORDS = (
+    *("all", "all questions", "no gold", "hops", "{n} hops", "oracle recall", "other systems", "baseline"),
+    *("Where recall is lost", "in graph", "reachable", "past filters", "within hops", "within depth"),
+    *("room in k", "in run", "{measure} by hops"),
+    "{system} against {baseline}: difference, 95 % interval",
+)
 LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look large
 
 
@@ -48,7 +58,9 @@ def _titled(content: Json) -> str:
     asked = {} if content.get("kind") == "sweep" else (content.get("config") or {}).get("retrieval") or {}
     name = (content.get("run") or {}).get("name") if content.get("kind") == "score" else None
     system = name or (
-        f"{asked['retriever']}, {asked['hops']} hops" if {"retriever", "hops"} <= set(asked) else ""
+        f"{asked['retriever']}, {counted(asked['hops'], '{n} hop', '{n} hops')}"
+        if {"retriever", "hops"} <= set(asked)
+        else ""
     )
     dataset = drawable((content.get("dataset") or {}).get("name") or "", 60)
     return " · ".join(each for each in (dataset, drawable(system, 40)) if each)
@@ -68,7 +80,7 @@ def _tags(content: Json) -> Figure:
         (tag, part) for tag, part in tags if any(m["mean"] is not None for m in part["measures"].values())
     ]
     measures = [each for each, mean in summary["measures"].items() if mean["mean"] is not None]
-    slices = [("all", summary), *valued[:TAGS_SHOWN]] if measures else []
+    slices = [(t("all"), summary), *valued[:TAGS_SHOWN]] if measures else []
     across, down = min(ACROSS, max(1, len(measures))), max(1, math.ceil(len(measures) / ACROSS))
     figure = Figure(figsize=(2 + 2.1 * across, 0.5 + down * (0.8 + 0.3 * max(1, len(slices)))))
     figure.suptitle(_titled(content), x=0.01, ha="left", fontsize=11)
@@ -78,7 +90,7 @@ def _tags(content: Json) -> Figure:
         for place, (_, part) in zip(places, slices, strict=True):
             mean = part["measures"].get(measure) or {"mean": None}
             if mean["mean"] is None:
-                panel.text(0.01, place, "no gold", color=SOFT, va="center", size=8)
+                panel.text(0.01, place, t("no gold"), color=SOFT, va="center", size=8)
                 continue
             panel.barh(place, mean["mean"], color=ACCENT, alpha=0.9 if place == 0 else 0.6, height=0.62)
             if mean.get("low") is not None:
@@ -104,11 +116,16 @@ def _waterfall(content: Json) -> Figure:
         panel.barh(place, step["loss"], left=step["recall"], color=LOST, height=0.6)
         lost = f"  −{100 * step['loss']:.1f}" if step["loss"] else ""
         panel.text(1.02, place, f"{step['recall']:.3f}{lost}", va="center", color=INK)
-    names = [each["step"].replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}") for each in steps]
+    names = [_at(t(each["step"]), cutoff) for each in steps]
     panel.set_yticks(range(len(steps)), names)
-    panel.set(xlim=(0, 1), title=f"Where recall is lost: {_titled(content)}")
+    panel.set(xlim=(0, 1), title=f"{t('Where recall is lost')}: {_titled(content)}")
     panel.invert_yaxis()
     return figure
+
+
+def _at(step: str, cutoff: object) -> str:
+    """A step's words with the k of the results in place of the letter."""
+    return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), step)
 
 
 def _cutoffs(measures: Json) -> list[int]:
@@ -170,7 +187,8 @@ def _hops(content: Json, measure: str) -> Figure:
     across = min(3, len(slices))
     down = math.ceil(len(slices) / across)
     figure = Figure(figsize=(3.1 * across, 0.4 + 2.5 * down))
-    figure.suptitle(f"{measure} by hops · {_titled(content)}".rstrip(" ·"), x=0.01, ha="left", fontsize=11)
+    heading = t("{measure} by hops", measure=measure)
+    figure.suptitle(f"{heading} · {_titled(content)}".rstrip(" ·"), x=0.01, ha="left", fontsize=11)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
     for panel, tag in zip(panels, slices, strict=False):
         parts = [(each, each["by_tag"].get(tag) if tag else each) for each in used]
@@ -196,9 +214,9 @@ def _hops(content: Json, measure: str) -> Figure:
                 panel.annotate(
                     f"{top['mean']:.3f}",
                     (at, top["mean"]),
-                    xytext=(0, 5),
+                    xytext=(0, 5 if top["mean"] < NEAR_THE_TITLE else -11),
                     textcoords="offset points",
-                    ha="center",
+                    ha="left" if at == min(hops) < max(hops) else "center",
                     color=colour,
                     size=8,
                 )
@@ -224,11 +242,13 @@ def _hops(content: Json, measure: str) -> Figure:
             color=SOFT,
             linestyle="--",
             linewidth=1,
-            label="oracle recall",
+            label=t("oracle recall"),
         )
         n = valued(tag) if tag else max((each["measures"][measure]["n"] for each in used), default=0)
         panel.set(
-            title=f"{drawable(tag, 30) if tag else 'all questions'}  (n {n})", ylim=(0, 1.02), xlabel="hops"
+            title=f"{drawable(tag, 30) if tag else t('all questions')}  (n {n})",
+            ylim=(0, 1.02),
+            xlabel=t("hops"),
         )
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.tick_params(labelbottom=True)
@@ -252,14 +272,24 @@ def _differences(content: Json) -> Figure:
             panel.plot([row["low"], row["high"]], [place, place], color=ACCENT, linewidth=2, alpha=0.5)
         panel.plot(row["difference"], place, "o", color=ACCENT, markersize=5)
         panel.text(
-            1.02, place, f"{row['difference']:+.3f}", va="center", transform=panel.get_yaxis_transform()
+            1.02,
+            place,
+            f"{row['difference']:+.3f}".replace("-", "−"),
+            va="center",
+            transform=panel.get_yaxis_transform(),
         )
     several = len(content["systems"]) > 2
-    labels = [f"{measure}  {drawable(row['system'], 30)}" if several else measure for measure, row in rows]
+    labels = [
+        (f"{measure}  {drawable(row['system'], 30)}" if several else measure)
+        + (f"  (n {row['n']})" if "n" in row else "")
+        for measure, row in rows
+    ]
     names = [drawable(row["system"], 40) for row in next(iter(content["measures"].values()), [])]
-    against = "other systems" if several else "".join(names[1:2])
+    against = t("other systems") if several else "".join(names[1:2])
+    baseline = names[0] if names else t("baseline")
+    title = t("{system} against {baseline}: difference, 95 % interval", system=against, baseline=baseline)
     panel.set_yticks(range(len(rows)), labels)
-    panel.set(title=f"{against} against {names[0] if names else 'the baseline'}: difference, 95 % interval")
+    panel.set(title=title)
     panel.grid(axis="x", color=GRID, linewidth=0.6)
     panel.set_ylim(len(rows) - 0.4, -0.6)
     ends = [abs(row[key] or 0.0) for _, row in rows for key in ("difference", "low", "high")]

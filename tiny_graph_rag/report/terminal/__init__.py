@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 120  # columns that a pipe is taken to have, for those who show less where there is less room
 LONGEST = 5000  # characters of a cell or line; what is longer is not read but scrolled past
-_TAG = re.compile(r"(\\*)\[([a-z#/@][^\[]*?)\]")  # what rich takes for its markup, such as [bold]
+_TAG = re.compile(r"(?<!\\)(\\*+)\[([a-z#/@][^\[]*?)\]")  # what rich takes for its markup, such as [bold]
 
 
 class Console(Protocol):

@@ -1,0 +1,78 @@
+"""Patterns over texts that others wrote look at each character a few times, however long the text is.
+
+A quadratic one would look at these 200,000 characters ten thousand million times: the test would not end.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tiny_graph_rag.answers.answering import abstains, cited_facts, without_citations
+from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.formats.graphs.heads import _TOKEN
+from tiny_graph_rag.gold.examples import _LAST_PART
+from tiny_graph_rag.gold.korean import final_of
+from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
+from tiny_graph_rag.llm.base import read_object
+from tiny_graph_rag.llm.cost import _PIECES
+from tiny_graph_rag.measures.base import parse_measures
+from tiny_graph_rag.report.terminal import _TAG
+
+LONG = 200_000
+RUNS = (
+    "x",
+    "1",
+    " ",
+    "\n",
+    "\\",
+    ",",
+    "(",
+    "[",
+    "<",
+    '"',
+    "_",
+    ".",
+    "x(",
+    "a,",
+    "[1,",
+    "< ",
+    '\\"',
+    "1 ",
+    "`",
+)
+
+
+@pytest.mark.parametrize("run", RUNS, ids=repr)
+@pytest.mark.parametrize("around", [("", ""), ("[", "!"), ("<", "x"), ("```", "x"), ("점", "+"), ('"', "\\")])
+def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, around: tuple[str, str]) -> None:
+    text = around[0] + run * (LONG // len(run)) + around[1]
+    for pattern in (GRAPH_FENCE, QUESTION_FENCE, _LAST_PART, _TAG, _PIECES):
+        pattern.sub("", text)
+    sum(1 for _ in _TOKEN.finditer(text))
+    cited_facts(text), without_citations(text), abstains(text), final_of(text)
+    for read, error in ((read_object, ValueError), (parse_measures, UsageError)):
+        with pytest.raises(error):
+            read(text)  # type: ignore[operator]
+
+
+def test_patterns_without_going_back_find_what_they_found() -> None:
+    found = [
+        _LAST_PART.sub("", each)
+        for each in ("q12-a", "q12", "q1a", "qa", "x--a", "q-02", "ab-", "점1", "q_1_b")
+    ]
+    plain = re.compile(r"[\W_]*(?:[0-9]+|[A-Za-z])$")
+    assert found == [
+        plain.sub("", each) for each in ("q12-a", "q12", "q1a", "qa", "x--a", "q-02", "ab-", "점1", "q_1_b")
+    ]
+    assert found == ["q12", "q", "q1", "q", "x", "q", "ab-", "점", "q_1"]
+    assert without_citations("Anna [1] , Ben  . so") == "Anna, Ben. so"
+    assert read_object('```json\n{"a": 1}\n```') == read_object(' ```{"a": 1}``` ') == {"a": 1}
+    assert [str(each) for each in parse_measures("ndcg@{1,3},rbp(p=0.5)@{2,4},mrr")] == [
+        "ndcg@1", "ndcg@3", "rbp(p=0.5)@2", "rbp(p=0.5)@4", "mrr",
+    ]  # fmt: skip
+    assert [final_of(each) for each in ("공(ball)", "Mill!", "7")] == [
+        final_of(each) for each in ("공", "Mill", "7")
+    ]
