@@ -32,6 +32,8 @@ from tiny_graph_rag.retrieval import cluster, make_retriever
 from tiny_graph_rag.retrieval.cluster import ClusterClient
 from tiny_graph_rag.run import Run
 
+UP_SECONDS = 300  # that a busy machine may take to start a scheduler
+
 
 @contextmanager
 def workers(count: int) -> Iterator[str]:
@@ -98,6 +100,7 @@ def main() -> None:
         f"processor time, {usage_of(os.getpid())[1]:,.0f} MB",
         flush=True,
     )
+    cluster.CONNECT_SECONDS = UP_SECONDS
     for count in given.workers:
         with workers(count) as address, ClusterClient.open(address) as client:
             client.client.wait_for_workers(count)

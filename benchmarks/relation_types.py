@@ -69,6 +69,7 @@ class Side:
         self.run()  # what is made at first use
 
     def run(self) -> None:
+        self.graph.derivations.shared.clear()
         config = Config().override(hops=2, threads=1)
         linker, retriever = make_linker(self.graph, self.names, config), make_retriever(self.graph, config)
         retriever.retrieve(linker.link(self.examples[:1]))
