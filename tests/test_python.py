@@ -18,9 +18,9 @@ from typer.testing import Result as CliResult
 
 import tiny_graph_rag
 from tests.conftest import ROOT, write_gold, write_kg
-from tiny_graph_rag import KnowledgeGraph, ask, evaluate, load_graph, load_questions
+from tiny_graph_rag import KnowledgeGraph, ask, evaluate, load_graph, load_questions, score
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.errors import DatasetError, GraphError, UsageError
+from tiny_graph_rag.errors import DatasetError, GraphError, TinyGraphRagError, UsageError
 
 PAGE = ROOT / "docs" / "python.md"
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.DOTALL)
@@ -166,3 +166,26 @@ def test_help_fits_a_few_screens_and_shows_an_example() -> None:
     assert len(text.splitlines()) < 100
     assert "evaluate(graph, load_questions(" in text
     assert [name for name in tiny_graph_rag.PUBLIC if name not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda graph: load_graph(3), "wanted the path of a knowledge graph, got int"),
+        (lambda graph: load_questions(5), "wanted the path of a gold set, or a list of records"),
+        (lambda graph: evaluate(3, graph), "wanted the path of a gold set"),
+        (lambda graph: ask(graph, "Who?", hops="2"), "hops must be a whole number, got '2'"),
+        (lambda graph: ask(graph, "Who?", min_score=[1]), r"min_score must be a number, got \[1\]"),
+        (lambda graph: KnowledgeGraph.from_networkx("x"), "wanted a networkx graph, got str"),
+        (lambda graph: score("run.trec", {}, "mrr"), "DataFrame with query_id, doc_id and score; got str"),
+    ],
+)  # fmt: skip
+def test_what_is_of_another_kind_is_named(call: Callable[[KnowledgeGraph], object], message: str) -> None:
+    with pytest.raises(TinyGraphRagError, match=message):
+        call(KnowledgeGraph.from_triples(TRIPLES))
+
+
+def test_measures_may_be_words_one_by_one() -> None:
+    graph = KnowledgeGraph.from_triples(TRIPLES)
+    questions = [{"query": "Where does Anna live?", "reference_entities": ["Dover"]}]
+    assert list(evaluate(graph, questions, measures=["mrr", "recall@3"]).means) == ["mrr", "recall@3"]

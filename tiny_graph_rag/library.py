@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config import Config, cache_folder, setting_names
+from tiny_graph_rag.config.settings import fits, section_of, setting_type
 from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
@@ -56,6 +57,11 @@ def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *,
 
     if isinstance(source, str | PathLike):
         return read_eval_set(_existing(source, "gold set"))
+    if isinstance(source, Mapping) or not isinstance(source, Iterable):
+        raise UsageError(
+            "wanted the path of a gold set, or a list of records with 'query' and 'reference_entities'; "
+            f"got {type(source).__name__}"
+        )
     return eval_set_of(source, name)
 
 
@@ -194,14 +200,14 @@ def evaluate(
     graph: GraphLike,
     questions: QuestionsLike,
     *,
-    measures: str | Sequence[Measure] | None = None,
+    measures: str | Sequence[Measure | str] | None = None,
     config: Config | None = None,
     progress: Callable[[int], None] = lambda done: None,
     **settings: Any,
 ) -> Result:
     """Score a graph's retrieval against a gold set: `evaluate(graph, questions, hops=3).means`.
 
-    graph, questions: loaded, or where they lie. measures: "ndcg@5,recall@{5,10},mrr" or Measures; without
+    graph, questions: loaded, or where they lie. measures: "ndcg@5,recall@{5,10},mrr", or one by one; without
     it the four that `eval` reports. settings: any of config.yaml by name (hops, top_k, depth, retriever,
     linker …), over `config`. progress: is told how many questions are done. Raises UsageError for what does
     not go together, ConfigError for a value out of its bounds, GraphError and DatasetError for broken input.
@@ -214,7 +220,7 @@ def evaluate(
     if measures is None:
         wanted = default_measures(chosen.evaluation.top_k)
     else:
-        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(measures)
+        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(_measure, measures))
     for each in wanted:
         if (each.cutoff or 0) > chosen.retrieval.depth:
             raise UsageError(f"{each} can't cut deeper than depth={chosen.retrieval.depth}; raise depth")
@@ -228,9 +234,15 @@ def _graph(given: GraphLike) -> KnowledgeGraph:
     return given if isinstance(given, KnowledgeGraph) else load_graph(given)
 
 
+def _measure(given: Measure | str) -> Measure:
+    return Measure.parse(given) if isinstance(given, str) else given
+
+
 def _existing(path: str | PathLike[str], what: str) -> Path:
     from tiny_graph_rag.files import find_input
 
+    if not isinstance(path, str | PathLike):
+        raise UsageError(f"wanted the path of a {what}, got {type(path).__name__}")
     return find_input(Path(path), Path(), what)
 
 
@@ -241,6 +253,8 @@ def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
             raise UsageError(
                 f"no setting is called {name!r}{nearest(name, known) or '; config.yaml lists all'}"
             )
+        if settings[name] is not None and not fits(section_of(name), name, settings[name]):
+            raise UsageError(f"{name} must be {setting_type(name)}, got {settings[name]!r}")
     return (config or Config()).override(**settings)
 
 

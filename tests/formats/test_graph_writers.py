@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,37 @@ def test_lightrag() -> None:
         1,
     )
     assert json.loads(graph.relations.details[0])["keywords"] == "home,inn"
+
+
+def test_lightrags_export_holds_what_its_own_file_holds() -> None:
+    path = GRAPHS / "lightrag-export" / "graph.csv"
+    with path.open(newline="", encoding="utf-8") as stream:
+        lines = [line for line in csv.reader(stream) if line]
+    tables = [place for place, line in enumerate(lines) if line[0].startswith("# ")]
+    entities, relations = (lines[start + 2 : end] for start, end in pairwise(tables[:3]))
+    graph = read_graph(path)
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == (
+        "LightRAG export",
+        len(entities),
+        len({frozenset(line[:2]) for line in relations}),  # each is written from both of its ends
+    )
+    assert [(each.what, each.count) for each in graph.origin.dropped] == [
+        ("relations written from their other end too", len(relations) // 2)
+    ]
+    assert list(graph.entities.names) == [line[0] for line in entities]
+    assert entity(graph, "Abraham Van Helsing") == {
+        "id": "Abraham Van Helsing",
+        "type": "person",
+        "description": "Abraham Van Helsing is a professor from Amsterdam.",
+        "chunks": 2,
+    }
+    assert relation(graph, "Count Dracula", "Lucy Westenra") == (
+        "RELATED_TO",
+        "Count Dracula bites Lucy Westenra.",
+        2.0,
+        2,
+    )
+    assert json.loads(graph.relations.details[0])["keywords"] == "home"
 
 
 def test_nano_graphrag_without_the_models_quotes() -> None:

@@ -85,8 +85,8 @@ def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callabl
         (lines({"quest": Q1, "entities": ["Dover"]}), "got the keys 'quest', 'entities'"),
         (json.dumps([{"id": 1, "found": []}]), "got the keys 'id', 'found'"),
         (
-            lines({"id": "q1", "entities": [{"title": "Dover"}]}),
-            "an entity must be a name, a [name, score] pair",
+            lines({"id": "q1", "entities": [{"label": "Dover"}]}),
+            "an object with 'name' or 'id', got an object with the keys 'label'",
         ),
     ],
 )

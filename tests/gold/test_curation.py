@@ -14,14 +14,14 @@ from tests.conftest import write_kg
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.agreement import agreement
-from tiny_graph_rag.gold.curation import Curation, Journal, Refused, read_journal
+from tiny_graph_rag.gold.curation import Curation, DraftJournal, Refused, read_journal
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.search import EntitySearch
 
 NAMES = {"e1": "Anna", "e2": "Ben", "e3": "Cleo"}
 
 
-OPEN: list[Journal] = []
+OPEN: list[DraftJournal] = []
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def closed_journals() -> Iterator[None]:
 
 def opened(tmp_path: Path, *more: Example) -> Curation:
     examples = {"q1": Example("q1", "Who?", ()), **{each.id: each for each in more}}
-    OPEN.append(Journal(tmp_path / "d.journal.jsonl"))
+    OPEN.append(DraftJournal(tmp_path / "d.journal.jsonl"))
     return Curation(examples, OPEN[-1], NAMES.get)
 
 
@@ -173,7 +173,7 @@ def test_a_line_in_the_middle_that_is_no_event_is_said_with_its_number(tmp_path:
 def test_one_journal_has_one_server(tmp_path: Path) -> None:
     curation = opened(tmp_path)
     with pytest.raises(UsageError, match="another `curate` has this journal"):
-        Journal(tmp_path / "d.journal.jsonl")
+        DraftJournal(tmp_path / "d.journal.jsonl")
     curation.journal.close()
     opened(tmp_path).journal.close()
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tiny_graph_rag.language.characters import characters, keys, keys_of, running
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.particles import Fit, particles
+from tiny_graph_rag.language.particles import ParticleFit, particles
 
 TEXTS = st.lists(st.text(max_size=12) | st.text("aE\u0301ß가각ㄱ\u1100\u1161İ .!?", max_size=12), max_size=5)
 
@@ -55,27 +55,27 @@ def test_a_decomposed_syllable_is_one_character_with_its_whole_place() -> None:
 @pytest.mark.parametrize(
     ("name", "rest", "fit"),
     [
-        ("점순", "이", Fit.FITS),
-        ("점순", "가", Fit.MISFIT),
-        ("나", "는", Fit.FITS),
-        ("나", "은", Fit.NONE),  # 나은 is another word
-        ("나", "무", Fit.NONE),
-        ("나", "라는", Fit.NONE),
-        ("닭", "와", Fit.MISFIT),
-        ("국", "가", Fit.NONE),
-        ("서울", "로", Fit.FITS),
-        ("서울", "으로", Fit.MISFIT),
-        ("집", "에서는", Fit.FITS),
-        ("점순", "이에게만은", Fit.FITS),
-        ("점순", "네", Fit.FITS),
-        ("동", "네", Fit.NONE),
-        ("점순", "선생님께서", Fit.FITS),
-        ("이순신", "이었습니까", Fit.FITS),
-        ("이순신", "은요", Fit.FITS),
-        ("tom", "은", Fit.FITS),
-        ("tom", "는", Fit.FITS),
-        ("점순", "에서에서에서에서에서", Fit.NONE),
+        ("점순", "이", ParticleFit.FITS),
+        ("점순", "가", ParticleFit.MISFIT),
+        ("나", "는", ParticleFit.FITS),
+        ("나", "은", ParticleFit.NONE),  # 나은 is another word
+        ("나", "무", ParticleFit.NONE),
+        ("나", "라는", ParticleFit.NONE),
+        ("닭", "와", ParticleFit.MISFIT),
+        ("국", "가", ParticleFit.NONE),
+        ("서울", "로", ParticleFit.FITS),
+        ("서울", "으로", ParticleFit.MISFIT),
+        ("집", "에서는", ParticleFit.FITS),
+        ("점순", "이에게만은", ParticleFit.FITS),
+        ("점순", "네", ParticleFit.FITS),
+        ("동", "네", ParticleFit.NONE),
+        ("점순", "선생님께서", ParticleFit.FITS),
+        ("이순신", "이었습니까", ParticleFit.FITS),
+        ("이순신", "은요", ParticleFit.FITS),
+        ("tom", "은", ParticleFit.FITS),
+        ("tom", "는", ParticleFit.FITS),
+        ("점순", "에서에서에서에서에서", ParticleFit.NONE),
     ],
 )
-def test_particles_fit_the_last_sound(name: str, rest: str, fit: Fit) -> None:
+def test_particles_fit_the_last_sound(name: str, rest: str, fit: ParticleFit) -> None:
     assert particles(name, rest) is fit

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from tiny_graph_rag.language.folding import fold, is_dropped
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS
-from tiny_graph_rag.language.particles import Fit, particles
+from tiny_graph_rag.language.particles import ParticleFit, particles
 from tiny_graph_rag.linking.grades import CLITIC, CLOSING, COMMON, MARKS, SENTENCE
 
 Word = tuple[int, int]
@@ -27,7 +27,14 @@ def linked(names: Sequence[str], text: str) -> set[tuple[int, int, frozenset[int
     if best == 2 and kept:
         rarest = min(rarity(names, text, words, each) for each in kept)
         kept = [each for each in kept if rarity(names, text, words, each) <= COMMON * rarest]
-    kept.sort(key=lambda each: (respaced(names, text, each), each[0] - each[1], each[2] != Fit.FITS, each[0]))
+    kept.sort(
+        key=lambda each: (
+            respaced(names, text, each),
+            each[0] - each[1],
+            each[2] != ParticleFit.FITS,
+            each[0],
+        )
+    )
     # Lengths count kept characters, so white space and punctuation must not make a stretch longer.
     kept.sort(key=lambda each: (respaced(names, text, each), -len(fold(text[each[0] : each[1]]))))
     chosen: list[Reading] = []
@@ -57,7 +64,7 @@ def readings(names: Sequence[str], text: str, words: Sequence[Word]) -> list[Rea
                 key = fold(text[start:end])
                 rows = frozenset(row for row, name in enumerate(names) if fold(name) == key)
                 if rows:
-                    fit = particles(key, fold(text[end:stop])) if end < stop else Fit.FITS
+                    fit = particles(key, fold(text[end:stop])) if end < stop else ParticleFit.FITS
                     if fit:
                         found.append((start, end, fit, rows))
     return found

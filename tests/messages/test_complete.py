@@ -13,7 +13,7 @@ from tiny_graph_rag.gold import checks, curation
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.report.terminal.sweep import COLUMNS
-from tiny_graph_rag.study import advice, choosing
+from tiny_graph_rag.study import advice, choosing, compare
 
 PACKAGE = ROOT / "tiny_graph_rag"
 PAGE = PACKAGE / "report" / "page"
@@ -30,8 +30,10 @@ BY_NAME = {
     *("largest loss", "more hops", "better linking", "arbitrary order", "untrue hop tag"),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
-    *(choosing.TOO_FEW, choosing.TOO_FEW_GROUPS, choosing.ONLY, choosing.BEST, choosing.ALIKE),
+    *(choosing.TOO_FEW, choosing.TOO_FEW_GROUPS, choosing.RULE, choosing.ONLY, choosing.BEST, choosing.ALIKE),
     choosing.SMALL_LOSS,
+    *(compare.ALIKE, compare.MIXED, compare.BETTER, compare.WORSE),
+    *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
     *("{n} questions came: {ids}", "{n} questions went: {ids}"),

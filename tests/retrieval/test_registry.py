@@ -10,8 +10,10 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag.retrieval import RETRIEVERS, retriever
-from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.retrieval import RETRIEVERS, make_retriever, retriever
+from tiny_graph_rag.retrieval.baselines import HybridRetriever, PlainBfsRetriever
 
 
 @retriever("from-outside", "nearest first, from another package")
@@ -33,3 +35,11 @@ def test_a_retriever_of_another_package_registers_by_entry_point(
     found = run_cli("eval", *asked)
     assert found.exit_code == 0, found.output
     assert RETRIEVERS.choice("from-outside").line == "nearest first, from another package"
+
+
+def test_hybrid_alone_fuses_what_measured_best(tmp_path: Path) -> None:
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Lamp", "Mill"], [("Lamp", "in", "Mill")]))
+    for spec in ("hybrid", "hybrid:bfs+bm25"):
+        made = make_retriever(graph, Config().override(retriever=spec))
+        assert isinstance(made, HybridRetriever)
+        assert [type(each).name for each in made.parts] == ["bfs", "bm25"]

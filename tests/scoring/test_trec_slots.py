@@ -7,11 +7,11 @@ import random
 import numpy as np
 import pytest
 
-from tiny_graph_rag.columns.fields import Column, split
+from tiny_graph_rag.columns.fields import FieldColumn, split
 from tiny_graph_rag.scoring.trec_slots import NOBODY, UNJUDGED, JudgedSlots
 
 
-def column(names: list[str]) -> Column:
+def column(names: list[str]) -> FieldColumn:
     block = split("".join(f"{each} -\n" for each in names).encode(), 2)
     assert block is not None
     return block.column(0)

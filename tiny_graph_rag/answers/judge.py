@@ -9,7 +9,7 @@ from functools import partial
 
 from tiny_graph_rag.answers.answering import AnsweringTask, without_citations
 from tiny_graph_rag.answers.prompt import question_text
-from tiny_graph_rag.answers.records import Agreement, Answer, Answers
+from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
 from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
 from tiny_graph_rag.answers.scores import has_answer
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Json, Outcome
@@ -116,7 +116,7 @@ def judge_all(
         answers,
         rows=tuple(rows),
         complete=answers.complete and all(each.error != NOT_ASKED for each in outcomes),
-        agreement=Agreement(kappa(pairs), len(pairs)) if "judged_precision" in names else None,
+        agreement=JudgeAgreement(kappa(pairs), len(pairs)) if "judged_precision" in names else None,
     )
 
 

@@ -39,7 +39,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class JudgeAgreement:
     """The judge of retrieval against the gold set: Cohen's κ over n graded entities."""
 
     kappa: float
@@ -56,7 +56,7 @@ class Answers:
     rows: tuple[Answer, ...]
     complete: bool = True
     notes: tuple[str, ...] = ()
-    agreement: Agreement | None = None
+    agreement: JudgeAgreement | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -53,7 +53,7 @@ def curate_command(
     from tiny_graph_rag.cli.output import keep_apart
     from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path
     from tiny_graph_rag.formats.gold.drafts import read_drafts
-    from tiny_graph_rag.gold.curation import Curation, Journal, journal_path
+    from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
     from tiny_graph_rag.gold.examples import EvalSet
 
     for package in ("starlette", "uvicorn"):
@@ -80,7 +80,7 @@ def curate_command(
         row = rows.get(entity)
         return None if row is None else str(knowledge.entities.names[row])
 
-    journal = Journal(journal_file)
+    journal = DraftJournal(journal_file)
     try:
         curation = Curation(examples, journal, name_of)
         server = CurationServer(

@@ -56,7 +56,8 @@ def require_api(session: Session) -> None:
 def say_paid(session: Session, chat: Chat) -> None:
     """What this run itself asked and paid."""
     ledger, budget = chat.ledger, chat.budget
-    parts = [f"this run: {ledger.asked:,} calls made, {ledger.known:,} known from journal or cache"]
+    calls = "1 call" if ledger.asked == 1 else f"{ledger.asked:,} calls"
+    parts = [f"this run: {calls} made, {ledger.known:,} known from journal or cache"]
     if chat.price(session.config.openai.model) is not None:
         parts.append(f"${budget.spent_usd:.4f} paid")
     if budget.doubtful:

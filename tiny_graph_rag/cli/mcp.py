@@ -63,11 +63,11 @@ def mcp_command(
         import mcp.server  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("the MCP server", "mcp", "mcp") from error
-    reading = Reading(tuple(each.resolve() for each in given), storage.kg_dir, storage.dataset_dir)
+    reading = Allowed(tuple(each.resolve() for each in given), storage.kg_dir, storage.dataset_dir)
     server(reading).run()
 
 
-class Reading:
+class Allowed:
     """What the tools may read.
 
     folders: absolute; nothing outside of them is opened, links and `..` seen through.
@@ -135,7 +135,7 @@ def settings(**given: object) -> list[str]:
     return flags
 
 
-def server(reading: Reading) -> MCPServer:
+def server(reading: Allowed) -> MCPServer:
     """The server with its tools; `run` serves until standard input ends."""
     from mcp.server import MCPServer
     from mcp_types import ToolAnnotations

@@ -37,8 +37,7 @@ from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.retrieval import check_retrieval, make_retriever
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.study.sweep import Variant
+    from tiny_graph_rag.study.sweep import Plan, Variant
 
 
 @command(app, "sweep", MEASURE)
@@ -125,10 +124,9 @@ def sweep_command(
 ) -> None:
     """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
     from tiny_graph_rag.files import check_writable, write_atomically
-    from tiny_graph_rag.measures import Measure, default_measures, parse_measures
     from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
-    from tiny_graph_rag.study.sweep import Plan, sweep
+    from tiny_graph_rag.study.sweep import sweep
 
     out = Output.of(output, reporting)
     asking = (each for each in comma_list(linker) if LINKERS[each].asks_model)
@@ -145,31 +143,8 @@ def sweep_command(
         },
     )
     config = session.config
-    cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
-    check_cutoff(config, max(cutoffs))
-    if not 0 <= tolerance <= 1:
-        raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
-    named = parse_measures(measures) if measures is not None else ()
-    deciding = (
-        Measure.parse(decide_by) if decide_by else Measure("ndcg", cutoffs[-1] if 5 not in cutoffs else 5)
-    )
-    if deciding.kind.weight is not None:
-        raise UsageError(
-            f"--decide-by {deciding}: it pools its counts over questions; a question has no value"
-        )
-
-    def measures_at(cutoff: int) -> tuple[Measure, ...]:
-        return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
-
-    check_measures(config, (*named, deciding))
-    plan = Plan(
-        hops=limits,
-        cutoffs=cutoffs,
-        variants=tuple(_variants(config, retriever, linker, fuzzy, set_ or [])),
-        measures=measures_at,
-        decide_by=deciding,
-        tolerance=tolerance,
-    )
+    variants = tuple(_variants(config, retriever, linker, fuzzy, set_ or []))
+    plan = _plan(config, limits, top_k, variants, measures, decide_by, tolerance)
     examples = session.eval_set(dataset, chosen)
     target = out.path(session, f"{examples.file_name}-sweep.json")
     table = target.with_suffix(".csv")
@@ -179,18 +154,16 @@ def sweep_command(
     if not out.to_stdout:
         read = (examples.path, session.graph_path(graph, examples), *session.files_read)
         out.keep_apart(target, table, read=read)
-    knowledge = session.graph(graph, examples)
-    varied = {name for each in plan.variants for name in each.varied}
-    more = settings_line(config, without=("hops", *varied))
-    session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
-    runs = len(plan.variants) * len(plan.hops)
-    with (
-        joined(cluster_address) as cluster,
-        session.progress("sweeping", runs * len(examples)) as progress,
-    ):
+    with joined(cluster_address) as cluster:
+        knowledge = session.graph(graph, examples)
+        varied = {name for each in plan.variants for name in each.varied}
+        more = settings_line(config, without=("hops", *varied))
+        session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
         path = session.graph_path(graph, examples)
         retrievers = make_retriever if cluster is None else cluster.sharing(path)
-        found = sweep(knowledge, examples, config, plan, progress, linking.maker, retrievers)
+        runs = len(plan.variants) * len(plan.hops)
+        with session.progress("sweeping", runs * len(examples)) as progress:
+            found = sweep(knowledge, examples, config, plan, progress, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
     out.write(target, sweep_parts(found, session.made(label)))
@@ -198,6 +171,38 @@ def sweep_command(
         write_atomically(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
     end_with(session.failures)
+
+
+def _plan(
+    config: Config,
+    hops: tuple[int, ...],
+    top_k: str | None,
+    variants: tuple[Variant, ...],
+    measures: str | None,
+    decide_by: str | None,
+    tolerance: float,
+) -> Plan:
+    """What is tried and what decides. Raises UsageError for options that no plan can be made of."""
+    from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+    from tiny_graph_rag.study.sweep import Plan
+
+    cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
+    check_cutoff(config, max(cutoffs))
+    if not 0 <= tolerance <= 1:
+        raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
+    named = parse_measures(measures) if measures is not None else ()
+    usual = 5 if 5 in cutoffs else cutoffs[-1]
+    deciding = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
+    if deciding.kind.weight is not None:
+        raise UsageError(
+            f"--decide-by {deciding}: it pools its counts over questions; a question has no value"
+        )
+    check_measures(config, (*named, deciding))
+
+    def measures_at(cutoff: int) -> tuple[Measure, ...]:
+        return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
+
+    return Plan(hops, cutoffs, variants, measures_at, deciding, tolerance)
 
 
 def _variants(

@@ -38,17 +38,17 @@ class Block:
     def __len__(self) -> int:
         return len(self.ends)
 
-    def column(self, field: int) -> Column:
+    def column(self, field: int) -> FieldColumn:
         if field:
             starts = self.ends[:, field - 1] + 1
         else:
             starts = np.zeros(len(self.ends), dtype=np.int64)
             starts[1:] = self.ends[:-1, -1] + 1
-        return Column(self.data, starts, self.ends[:, field] - starts)
+        return FieldColumn(self.data, starts, self.ends[:, field] - starts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class FieldColumn:
     """One field of many lines. starts, lengths: int64 (lines,), in bytes."""
 
     data: NDArray[np.uint8]
@@ -58,8 +58,8 @@ class Column:
     def __len__(self) -> int:
         return len(self.starts)
 
-    def at(self, rows: NDArray[np.int64] | slice) -> Column:
-        return Column(self.data, self.starts[rows], self.lengths[rows])
+    def at(self, rows: NDArray[np.int64] | slice) -> FieldColumn:
+        return FieldColumn(self.data, self.starts[rows], self.lengths[rows])
 
     def texts(self) -> list[str]:
         """All at once: their bytes with a line end behind each, which no field holds, divided again."""
@@ -104,7 +104,7 @@ class Column:
                 np.copyto(found, mixed, where=self.lengths > offset)
         return found
 
-    def equals(self, other: Column) -> NDArray[np.bool_]:
+    def equals(self, other: FieldColumn) -> NDArray[np.bool_]:
         """Row by row, byte by byte."""
         same: NDArray[np.bool_] = self.lengths == other.lengths
         for offset in range(0, int(self.lengths.max(initial=0)), WORD):
@@ -160,7 +160,7 @@ class Column:
         17 digits) singly.
         """
         negative = self.data[self.starts] == ord("-")
-        body = Column(self.data, self.starts + negative, self.lengths - negative)
+        body = FieldColumn(self.data, self.starts + negative, self.lengths - negative)
         first, second = np.clip(body.lengths, 0, WORD), np.clip(body.lengths - WORD, 0, WORD)
         value, digits, after, sound = _digits(body.words(0), first)
         if second.any():

@@ -148,6 +148,11 @@ def fits(section: str, name: str, value: object) -> bool:
     return has_type(get_type_hints(type(getattr(Config(), section)))[name], value)
 
 
+def setting_type(name: str) -> str:
+    """What a setting can be, in words: `a whole number`, `a number or null`."""
+    return type_name(get_type_hints(type(getattr(Config(), section_of(name))))[name])
+
+
 def has_type(hint: Any, value: object) -> bool:
     options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     for option in options:

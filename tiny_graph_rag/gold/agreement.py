@@ -13,7 +13,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AnnotatorAgreement:
     """judged: entities that both judged; same: of these judged alike. kappa, weighted: in [-1, 1], NaN where
     nothing was judged by both, or both gave everything one and the same grade."""
 
@@ -23,7 +23,7 @@ class Agreement:
     weighted: float
 
 
-def agreement(one: Sequence[int], other: Sequence[int]) -> Agreement:
+def agreement(one: Sequence[int], other: Sequence[int]) -> AnnotatorAgreement:
     """one, other: grades 0 to 2 of the same entities in the same order.
 
     κ = 1 - Σ w·observed / Σ w·expected, with w = 1 off the diagonal for κ and the squared distance of the
@@ -35,10 +35,10 @@ def agreement(one: Sequence[int], other: Sequence[int]) -> Agreement:
     judged = int(observed.sum())
     same = int(np.trace(observed))
     if not judged:
-        return Agreement(0, 0, float("nan"), float("nan"))
+        return AnnotatorAgreement(0, 0, float("nan"), float("nan"))
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / judged
     distance = np.subtract.outer(GRADES, GRADES).astype(float)
-    return Agreement(
+    return AnnotatorAgreement(
         judged, same, *(_kappa(observed, expected, w) for w in ((distance != 0) * 1.0, distance**2))
     )
 

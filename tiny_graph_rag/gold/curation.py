@@ -26,7 +26,7 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import lines_of, read_bytes
-from tiny_graph_rag.gold.agreement import GRADES, Agreement, agreement
+from tiny_graph_rag.gold.agreement import GRADES, AnnotatorAgreement, agreement
 from tiny_graph_rag.gold.examples import Example
 
 AGREED = "agreed"  # the annotator whose word settles what others see differently
@@ -45,7 +45,7 @@ class Refused(Exception):  # noqa: N818 - an answer to a window, not a failure
         self.changed = changed
 
 
-class Journal:
+class DraftJournal:
     """The file, open for appending by this process alone. Raises UsageError where another has it."""
 
     def __init__(self, path: Path) -> None:
@@ -139,7 +139,7 @@ class Curation:
     """examples: the draft's questions. name_of: entity id → name, None where the graph has none such."""
 
     examples: dict[str, Example]
-    journal: Journal
+    journal: DraftJournal
     name_of: Callable[[str], str | None]
     _by_question: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
     _keys: dict[str, Event] = field(default_factory=dict)
@@ -334,7 +334,7 @@ class Curation:
             unknown=own,
         )
 
-    def agreements(self) -> tuple[dict[str, Agreement], list[dict[str, Any]]]:
+    def agreements(self) -> tuple[dict[str, AnnotatorAgreement], list[dict[str, Any]]]:
         """Of the two annotators that judged most in common: agreement by tag ("all" first), and every entity
         on which any two differ."""
         views = {id: self.view(id) for id in self.examples}

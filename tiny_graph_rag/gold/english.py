@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Literal
 
-from tiny_graph_rag.gold.formulas import Path, Step, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.language.function_words import table
@@ -152,7 +152,7 @@ class English(Wording):
     def pronoun(self, kind: Kind) -> str:
         return _IT.get(kind, "it")
 
-    def _phrase(self, step: Step, other: bool) -> Phrase:
+    def _phrase(self, step: RelationStep, other: bool) -> Phrase:
         name = type_name(self.index, step)
         if self.index.undirected[step.type]:
             return Phrase("tie", step.word)
@@ -172,13 +172,13 @@ class English(Wording):
     def _that(self, path: Path, called: Mapping[int, str], other: bool) -> str:
         return self._rc(path.steps[-1], self._inner(path, called, other), other)
 
-    def _noun(self, step: Step, of: str, other: bool) -> str:
+    def _noun(self, step: RelationStep, of: str, other: bool) -> str:
         phrase = self._phrase(step, other)
         if phrase.form == "noun" and step.backward == phrase.swapped:
             return f"the {phrase.words} of {of}"
         return f"{_SOME.get(self.kind(step), 'something that')} {self._rc(step, of, other)}"
 
-    def _rc(self, step: Step, of: str, other: bool) -> str:
+    def _rc(self, step: RelationStep, of: str, other: bool) -> str:
         """The relative clause without its pronoun: `is located in X`, `X owns`, `is the director of X`."""
         phrase = self._phrase(step, other)
         words, backward = phrase.words, step.backward != phrase.swapped

@@ -43,7 +43,7 @@ Rows = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Step:
+class RelationStep:
     """code: twice the relation type's code, 1 more against the relation. word: of the description, or ""."""
 
     code: int
@@ -62,14 +62,14 @@ class Step:
         """What the balance over relations counts: the type, of untyped relations their word."""
         return self.type, self.word
 
-    def undoes(self, other: Step) -> bool:
+    def undoes(self, other: RelationStep) -> bool:
         return self.type == other.type and self.backward != other.backward and self.word == other.word
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
     seed: int
-    steps: tuple[Step, ...]
+    steps: tuple[RelationStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Formula:
 
     operation: str
     paths: tuple[Path, ...]
-    by: Step | None = None
+    by: RelationStep | None = None
     attribute: str = ""
 
     @property
@@ -86,12 +86,12 @@ class Formula:
         return tuple(dict.fromkeys(path.seed for path in self.paths))
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[RelationStep, ...]:
         return tuple(step for path in self.paths for step in path.steps) + ((self.by,) if self.by else ())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FormulaAnswers:
     """answers, left_out: ascending entity rows; left_out is what `not` takes away. walks: how many different
     ways along the paths lead to answers. relations: the rows of all relations on these ways, ascending."""
 
@@ -168,7 +168,7 @@ class StepIndex:
     def members(self, group: int) -> slice:
         return slice(int(self.starts[group]), int(self.starts[group + 1]))
 
-    def step_rows(self, entities: Rows, step: Step) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def step_rows(self, entities: Rows, step: RelationStep) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows that the step may take from any of `entities`, and for each the place of its entity."""
         wanted = entities.astype(np.int64) * self.codes + step.code
         group = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
@@ -182,7 +182,7 @@ class StepIndex:
             rows, owners = rows[speaks], owners[speaks]
         return rows, owners
 
-    def follow(self, entities: Rows, step: Step) -> Rows:
+    def follow(self, entities: Rows, step: RelationStep) -> Rows:
         """Everything one step away, ascending, each once."""
         rows, _ = self.step_rows(entities, step)
         return _distinct(self.neighbours[rows])
@@ -209,7 +209,7 @@ class StepIndex:
             images.append(image[image != path.seed])
         return images
 
-    def find(self, formula: Formula) -> Found:
+    def find(self, formula: Formula) -> FormulaAnswers:
         """Answers with the evidence for them."""
         images = [self.images(path) for path in formula.paths]
         answers, left_out = images[0][-1], np.zeros(0, dtype=np.int32)
@@ -235,7 +235,7 @@ class StepIndex:
         if formula.operation == "most" and formula.by is not None:
             compared, _ = self.step_rows(answers, formula.by)
             relations |= set(self.relations[compared].tolist())
-        return Found(answers, left_out, walks, tuple(sorted(relations)))
+        return FormulaAnswers(answers, left_out, walks, tuple(sorted(relations)))
 
     def values(self, entities: Rows, formula: Formula) -> list[float | None]:
         """What `most` compares: how many lie one step `by` away, or the attribute; None where it is none."""
@@ -281,7 +281,7 @@ def asks_json(formula: Formula, index: StepIndex) -> dict[str, Any]:
     """The field `asks` of a question. Entities are given by id, relation types by name."""
     ids = index.graph.entities.ids
 
-    def step(each: Step) -> dict[str, str]:
+    def step(each: RelationStep) -> dict[str, str]:
         found = {"type": type_name(index, each), "direction": direction(index, each)}
         return found | ({"word": each.word} if each.word else {})
 
@@ -298,12 +298,12 @@ def asks_json(formula: Formula, index: StepIndex) -> dict[str, Any]:
     return asks
 
 
-def type_name(index: StepIndex, step: Step) -> str:
+def type_name(index: StepIndex, step: RelationStep) -> str:
     names = index.graph.relations.types.names
     return names[step.type] if names else ""
 
 
-def direction(index: StepIndex, step: Step) -> str:
+def direction(index: StepIndex, step: RelationStep) -> str:
     return "both" if index.undirected[step.type] else "in" if step.backward else "out"
 
 
@@ -330,7 +330,7 @@ def _distinct(values: NDArray[Any]) -> NDArray[Any]:
     return ascending[fresh]
 
 
-def relation_names(index: StepIndex, steps: Iterable[Step]) -> tuple[str, ...]:
+def relation_names(index: StepIndex, steps: Iterable[RelationStep]) -> tuple[str, ...]:
     """What the steps go along, each once: the type, of untyped relations the type with its word."""
     return tuple(
         dict.fromkeys(

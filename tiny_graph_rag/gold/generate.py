@@ -21,7 +21,7 @@ from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
-from tiny_graph_rag.gold.variants import VARIANTS, Variant, variant
+from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -241,7 +241,7 @@ class _Maker:
             made.append(self.example(place, found))
         return made
 
-    def example(self, place: int, asked: Variant | None = None) -> Example:
+    def example(self, place: int, asked: QuestionVariant | None = None) -> Example:
         drawn, graph, index = self.drawn[place], self.graph, self.sampler.index
         name, relations = graph.entities.names, graph.relations
         answers = sorted(drawn.found.answers.tolist(), key=graph.name_rank.__getitem__)
@@ -281,7 +281,7 @@ class _Maker:
             unknown=own,
         )
 
-    def _difficulty(self, drawn: Drawn, asked: Variant | None) -> str:
+    def _difficulty(self, drawn: Drawn, asked: QuestionVariant | None) -> str:
         """Points for hops beyond the first, for an operation, a hub among the seeds, a name in disguise."""
         points = max(drawn.hops - 1, 0) + (drawn.formula.operation in HARDER)
         points += any(self.sampler.degrees[seed] >= self.sampler.hub_from for seed in drawn.formula.seeds)

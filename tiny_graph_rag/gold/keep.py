@@ -234,7 +234,7 @@ def split(
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TagShare:
     """seen: the smallest difference that so many groups show at 80 % power; quota: the share asked for."""
 
     name: str
@@ -257,8 +257,8 @@ class Slice:
 class Contents:
     """needed: groups that a difference of EFFECT takes at 80 % power. Counts: value → questions."""
 
-    whole: Slice
-    slices: tuple[Slice, ...]
+    whole: TagShare
+    slices: tuple[TagShare, ...]
     needed: int
     counts: Mapping[str, Mapping[str, int]]
     references: tuple[int, ...]
@@ -283,10 +283,10 @@ def contents(
     total = sum(quotas.values())
     wanted = {tag: share / total for tag, share in quotas.items()}
 
-    def part(name: str, rows: Sequence[Example]) -> Slice:
+    def part(name: str, rows: Sequence[Example]) -> TagShare:
         groups = len({group_of(each) for each in rows})
         share = len(rows) / len(examples) if examples else 0.0
-        return Slice(name, len(rows), groups, share, seen_with(groups, spread), wanted.get(name))
+        return TagShare(name, len(rows), groups, share, seen_with(groups, spread), wanted.get(name))
 
     tags = Counter(tag for each in examples for tag in dict.fromkeys(each.tags))
     names = [*tags, *(tag for tag in quotas if tag not in tags)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import Path, Step, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.language.kinds import Kind
@@ -246,7 +246,7 @@ class Korean(Wording):
             phrase = self._seen(step, phrase, kind if place == len(path.steps) else self.kind(step), other)
         return phrase
 
-    def _seen(self, step: Step, of: str, kind: Kind, other: bool) -> str:
+    def _seen(self, step: RelationStep, of: str, kind: Kind, other: bool) -> str:
         """What one step leads to from `of`, as a noun phrase."""
         if self.index.undirected[step.type]:
             template = f"~과 ‘{step.word}’ 일로 얽힌 {{것}}" if step.word else "~과 이어진 {것}"

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tiny_graph_rag.gold.formulas import Formula, Found, Path, Step, StepIndex, words_of
+from tiny_graph_rag.gold.formulas import Formula, FormulaAnswers, Path, RelationStep, StepIndex, words_of
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.traversal import Walker, worth_walking
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS
@@ -48,7 +48,7 @@ class Drawn:
 
     shape: str
     formula: Formula
-    found: Found
+    found: FormulaAnswers
     hops: int
 
 
@@ -249,11 +249,11 @@ class Sampler:
                 break
         return found
 
-    def _step(self, group: int) -> Step:
+    def _step(self, group: int) -> RelationStep:
         """The step that the group takes; of an untyped one narrowed to a word of one of its descriptions."""
         code = int(self.index.group_codes[group])
         if not self.index.undirected[code >> 1]:
-            return Step(code)
+            return RelationStep(code)
         rows = self.index.members(group)
         relation = int(self.index.relations[rows.start + self._pick(rows.stop - rows.start)])
         graph = self.index.graph
@@ -265,7 +265,7 @@ class Sampler:
             if len(word) >= (4 if word.isascii() else 2) and not word.isdigit()
         )
         telling = [word for word in words if self.common[word] <= COMMON * self.untyped] or words
-        return Step(code, telling[self._pick(len(telling))] if telling else "")
+        return RelationStep(code, telling[self._pick(len(telling))] if telling else "")
 
     @cached_property
     def common(self) -> Counter[str]:
@@ -302,7 +302,7 @@ class Sampler:
             return None
         return Path(path.seed, (*path.steps, min(steps, key=lambda step: self._cost(step.code))))
 
-    def _goes_to_and_fro(self, path: Path, step: Step) -> bool:
+    def _goes_to_and_fro(self, path: Path, step: RelationStep) -> bool:
         """There and back is a question (other films of a director); and there again asks the same twice.
         Untyped relations have no back."""
         if self.index.undirected[step.type]:
@@ -330,7 +330,7 @@ class Sampler:
         before = before[before != but]
         if not len(before):
             return None
-        there = step if self.index.undirected[step.type] else Step(step.code ^ 1, step.word)
+        there = step if self.index.undirected[step.type] else RelationStep(step.code ^ 1, step.word)
         return Path(int(before[self._pick(len(before))]), (there,))
 
     def _two(self) -> tuple[Path, Path, int] | None:

@@ -24,7 +24,7 @@ _VOWELS = "aeiou"
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class QuestionVariant:
     """noise: of alias-noise, "script", "alias" or "spelling". context: earlier turns. mentions: what the
     question calls its seeds, None where by their names."""
 
@@ -37,25 +37,27 @@ class Variant:
 
 def variant(
     kind: str, drawn: Drawn, wording: Wording, names: NameIndex, chance: random.Random
-) -> Variant | None:
+) -> QuestionVariant | None:
     """A question in another form; None where the graph or the words give none."""
     plain = wording.question(drawn, {})
     if kind == "paraphrase":
         query = wording.question(drawn, {}, other=True)
-        return Variant(kind, query) if fold(query) != fold(plain) else None
+        return QuestionVariant(kind, query) if fold(query) != fold(plain) else None
     seeds = drawn.formula.seeds
     if kind == "coreference":
         if len(seeds) != 1:
             return None
         called = wording.pronoun(Kind(int(wording.kind_of[seeds[0]])))
         introduced = wording.introduced(wording.name(seeds[0], {}))
-        return Variant(kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,), (called,))
+        return QuestionVariant(
+            kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,), (called,)
+        )
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
     mentions = tuple(found[0] if each == seed else wording.name(each, {}) for each in seeds)
-    return Variant(kind, wording.question(drawn, {seed: found[0]}), found[1], (), mentions)
+    return QuestionVariant(kind, wording.question(drawn, {seed: found[0]}), found[1], (), mentions)
 
 
 def noisy_name(

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tiny_graph_rag.gold.formulas import Step, StepIndex, type_name
+from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 
@@ -51,7 +51,7 @@ class Wording(ABC):
     def name(self, entity: int, called: Mapping[int, str]) -> str:
         return called.get(entity) or str(self.index.graph.entities.names[entity])
 
-    def kind(self, step: Step, drawn: Drawn | None = None) -> Kind:
+    def kind(self, step: RelationStep, drawn: Drawn | None = None) -> Kind:
         """What the step leads to, where nearly all its ends, and all answers of `drawn`, are of one kind."""
         found = self._kinds.get(step.code)
         if found is None:
@@ -65,6 +65,6 @@ class Wording(ABC):
             return Kind.UNKNOWN
         return found
 
-    def words_for(self, step: Step) -> tuple[str, ...]:
+    def words_for(self, step: RelationStep) -> tuple[str, ...]:
         """The vocabulary's words for the step's relation type."""
         return tuple(self.vocabulary.get(type_name(self.index, step), ()))

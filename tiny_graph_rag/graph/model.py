@@ -213,6 +213,8 @@ class KnowledgeGraph:
         `aliases`. Of an edge: `relationship_type`, else `relation`, `type` or `label`; `description`;
         `weight`. Everything else is kept as an unknown key. Raises GraphError.
         """
+        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+            raise GraphError(f"wanted a networkx graph, got {type(graph).__name__}")
         entities = {
             str(node): _renamed(data, {"name": ("label",), "entity_type": ("type",)}, name=str(node))
             for node, data in graph.nodes(data=True)

@@ -20,7 +20,7 @@ LONGEST_PARTICLE = 4  # syllables
 LONGEST_CHAIN = 4  # 에게서부터는도: more than four particles in a row are no particles
 
 
-class Fit(IntEnum):
+class ParticleFit(IntEnum):
     NONE = 0
     MISFIT = 1
     FITS = 2
@@ -68,44 +68,46 @@ def final_consonant(syllable: str) -> int | None:
     return place % FINALS if 0 <= place < 19 * 21 * FINALS else None
 
 
-def particles(name: str, rest: str) -> Fit:
+def particles(name: str, rest: str) -> ParticleFit:
     """How `rest`, the remainder of the word behind `name`, reads as a chain of particles. Both folded."""
     return _chain(rest, final_consonant(name[-1]), len(name) == 1 and final_consonant(name) is not None, 0)
 
 
 @lru_cache(maxsize=1 << 16)
-def _chain(rest: str, final: int | None, one_syllable: bool, depth: int) -> Fit:
+def _chain(rest: str, final: int | None, one_syllable: bool, depth: int) -> ParticleFit:
     if depth == LONGEST_CHAIN:
-        return Fit.NONE
+        return ParticleFit.NONE
     if not one_syllable and _COPULA.fullmatch(rest.removesuffix(_POLITE)):
-        return Fit.FITS
-    best = Fit.NONE
+        return ParticleFit.FITS
+    best = ParticleFit.NONE
     for length in range(1, min(LONGEST_PARTICLE, len(rest)) + 1):
         particle, left = rest[:length], rest[length:]
         fit = _fit(particle, final)
         if depth == 0 and not one_syllable:
             # 점순 + 이 + 가: a name that ends in a consonant takes 이 before other particles.
             if particle in _SUFFIXES or (particle == "이" and left and final not in (0, None)):
-                fit = Fit.FITS
-        elif depth == 0 and (particle in _ENDINGS or (fit is Fit.MISFIT and particle not in _SAFE_MISFITS)):
-            fit = Fit.NONE
+                fit = ParticleFit.FITS
+        elif depth == 0 and (
+            particle in _ENDINGS or (fit is ParticleFit.MISFIT and particle not in _SAFE_MISFITS)
+        ):
+            fit = ParticleFit.NONE
         if fit and left and left != _POLITE:
             fit = min(fit, _chain(left, final_consonant(particle[-1]), one_syllable, depth + 1))
         best = max(best, fit)
     return best
 
 
-def _fit(particle: str, final: int | None) -> Fit:
+def _fit(particle: str, final: int | None) -> ParticleFit:
     """final None: how a name in other letters or digits sounds is not known, so both forms fit."""
     if particle in _EVERYWHERE:
-        return Fit.FITS
+        return ParticleFit.FITS
     vowel = final in (0, None) or (final == RIEUL and particle in _AS_AFTER_VOWEL)
     consonant = final is None or (final != 0 and not (final == RIEUL and particle in _EUI))
     if particle in _AFTER_VOWEL:
-        return Fit.FITS if vowel else Fit.MISFIT
+        return ParticleFit.FITS if vowel else ParticleFit.MISFIT
     if particle in _AFTER_CONSONANT:
-        return Fit.FITS if consonant else Fit.MISFIT
-    return Fit.NONE
+        return ParticleFit.FITS if consonant else ParticleFit.MISFIT
+    return ParticleFit.NONE
 
 
 # What a stem drops: particles that stand behind any word, then one ending of a verb.

@@ -9,7 +9,7 @@ from enum import IntEnum
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
-from tiny_graph_rag.language.particles import Fit, particles
+from tiny_graph_rag.language.particles import ParticleFit, particles
 
 
 class PronounReference(IntEnum):
@@ -136,7 +136,7 @@ def _with_particles(word: str, forms: dict[str, PronounReference]) -> tuple[Pron
     for length in range(len(word), 0, -1):
         reference = forms.get(word[:length])
         if reference is not None and (
-            length == len(word) or particles(word[:length], word[length:]) == Fit.FITS
+            length == len(word) or particles(word[:length], word[length:]) == ParticleFit.FITS
         ):
             return reference, length
     return None, 0

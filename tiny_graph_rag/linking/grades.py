@@ -59,7 +59,7 @@ class Grade(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class SpanEvidence:
     """A row a reading. grade: Grade. rarity: in how many names its rarest content word stands. determined: a
     determiner stands before it. quoted. case_counts: bool (texts,), whether capitals tell anything there."""
 
@@ -85,7 +85,7 @@ class _Words:
     key: Keys
 
 
-def weigh(text: Text, found: Readings, names: NameIndex, known: KnownWords) -> Evidence:
+def weigh(text: Text, found: Readings, names: NameIndex, known: KnownWords) -> SpanEvidence:
     """Evidence for every reading of every text, in columns."""
     words = _words(text, known)
     case_counts = _case_counts(text, found, words)
@@ -146,7 +146,7 @@ def weigh(text: Text, found: Readings, names: NameIndex, known: KnownWords) -> E
     before = np.maximum(low - 1, 0)
     determined = (low > 0) & among(words.key[before], known.determiners)
     determined &= words.text[before] == found.text
-    return Evidence(grade, rarity.astype(np.int32), determined, quoted, case_counts)
+    return SpanEvidence(grade, rarity.astype(np.int32), determined, quoted, case_counts)
 
 
 def _words(text: Text, known: KnownWords) -> _Words:

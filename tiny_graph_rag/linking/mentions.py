@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,9 +15,9 @@ from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
 from tiny_graph_rag.language.characters import CASED, HANGUL
 from tiny_graph_rag.language.folding import is_dropped, nfc
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities, kinds_of_types
-from tiny_graph_rag.language.particles import Fit
-from tiny_graph_rag.language.words import words_of_name
-from tiny_graph_rag.linking.grades import COMMON, STEM, Evidence, Grade, KnownWords, weigh
+from tiny_graph_rag.language.particles import ParticleFit
+from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
+from tiny_graph_rag.linking.grades import COMMON, Grade, KnownWords, SpanEvidence, weigh
 from tiny_graph_rag.linking.spans import Readings, Text, readings
 
 # By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
@@ -74,7 +73,7 @@ class MentionFinder:
             mentions[which].append(self._mention(text.texts[which], found, row, start, end, spellings, grade))
         return [tuple(each) for each in mentions]
 
-    def _may_be_meant(self, found: Readings, evidence: Evidence) -> NDArray[np.bool_]:
+    def _may_be_meant(self, found: Readings, evidence: SpanEvidence) -> NDArray[np.bool_]:
         """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
         is a thing, a place or a person, and the text speaks of it with a determiner."""
         rows = found.spellings[found.pair_bounds[:-1]]
@@ -88,7 +87,7 @@ class MentionFinder:
         return words & evidence.determined & tangible
 
     def _meant(
-        self, text: Text, found: Readings, evidence: Evidence, row: int, start: int, end: int
+        self, text: Text, found: Readings, evidence: SpanEvidence, row: int, start: int, end: int
     ) -> list[int]:
         """Of several spellings that fold alike, those that the text means."""
         pairs = slice(int(found.pair_bounds[row]), int(found.pair_bounds[row + 1]))
@@ -116,7 +115,7 @@ class MentionFinder:
         if kind != NAME:
             rule = "alias" if kind == ALIAS else "variant"
         elif found.inside[row]:
-            rule = "particle" if found.fit[row] == Fit.FITS else "misfit-particle"
+            rule = "particle" if found.fit[row] == ParticleFit.FITS else "misfit-particle"
         else:
             here = nfc(whole[start:end])
             rule = "exact" if any(nfc(found.spelt[each]) == here for each in spellings) else "folded"
@@ -175,31 +174,13 @@ class MentionFinder:
         return [each for each in best if letters[each]] or best
 
     def _is_related(self, entity: int, words: set[str]) -> bool:
-        """Whether a word has a stem in common with the name of a relation at the entity."""
+        """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
         adjacency = self.graph.adjacency
         slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
         codes = distinct(self.graph.relations.types.codes[adjacency.relations[slots]])[0]
         names = {word for code in codes.tolist() for word in self._relation_words[code]}
-        return any(_share_stem(one, other) for one in words for other in names)
-
-
-def _share_stem(word: str, other: str) -> bool:
-    """Four letters in common at the start of `other`, also inside a compound (screenwriter, written); or all
-    but an ending (acted, actors); or all but the vowels of a strong verb (wrote, written)."""
-    if len(other) >= STEM and other[:STEM] in word:
-        return True
-    one, two = _light_stem(word), _light_stem(other)
-    return (len(one) > 2 and one == two) or (
-        len(_consonants(one)) > 2 and _consonants(one) == _consonants(two)
-    )
-
-
-def _light_stem(word: str) -> str:
-    return re.sub(r"(?:ed|en|ing|ors?|ers?|ion|s)$", "", word)
-
-
-def _consonants(word: str) -> str:
-    return re.sub(r"(.)\1", r"\1", re.sub("[aeiou]", "", word))
+        told = [word for word in names if not is_function_word(word)]
+        return any(likeness(one, other) for one in words for other in told)
 
 
 def _stands_at(name: str, whole: str, start: int) -> bool:
@@ -214,7 +195,7 @@ def _lead(name: str) -> int:
 
 
 def _selected(
-    text: Text, found: Readings, evidence: Evidence, may_be_meant: NDArray[np.bool_]
+    text: Text, found: Readings, evidence: SpanEvidence, may_be_meant: NDArray[np.bool_]
 ) -> Iterator[int]:
     """Rows of the readings that are kept, by text and place."""
     if not len(found):
@@ -235,7 +216,7 @@ def _selected(
     order = np.lexsort(
         (
             found.starts[rows],
-            found.fit[rows] != Fit.FITS,
+            found.fit[rows] != ParticleFit.FITS,
             found.starts[rows] - found.ends[rows],
             respaced[rows],
             beside[rows],

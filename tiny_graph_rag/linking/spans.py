@@ -26,7 +26,7 @@ from tiny_graph_rag.language.characters import (
     running,
     same_characters,
 )
-from tiny_graph_rag.language.particles import Fit, particles
+from tiny_graph_rag.language.particles import ParticleFit, particles
 
 FIRST_IDEOGRAPH = 0x3400  # of the unspaced scripts, what lies below is kana or an alphabet
 
@@ -89,7 +89,7 @@ def readings(text: Text, names: NameIndex) -> Readings:
     known = high > low
     starts, ends, low, high = starts[known], ends[known], low[known], high[known]
     fit, inside = _fits(text, starts, ends)
-    sound = fit > Fit.NONE
+    sound = fit > ParticleFit.NONE
     starts, ends, low, high = starts[sound], ends[sound], low[sound], high[sound]
     fit, inside = fit[sound], inside[sound]
     width = high - low
@@ -147,8 +147,8 @@ def _fits(text: Text, starts: Places, ends: Places) -> tuple[NDArray[np.uint8], 
     """How the rest of the word behind each stretch reads, and whether there is a rest."""
     column = text.characters
     inside = ~_boundaries(column)[ends]
-    fit = np.full(len(starts), Fit.FITS, dtype=np.uint8)
-    fit[_split_from_neighbours(column, starts, ends)] = Fit.NONE
+    fit = np.full(len(starts), ParticleFit.FITS, dtype=np.uint8)
+    fit[_split_from_neighbours(column, starts, ends)] = ParticleFit.NONE
     rows = np.flatnonzero(inside)
     if len(rows):
         word_end = text.word_ends[np.searchsorted(text.word_ends, ends[rows])]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, Block, Heading, Numbered, Paragraph, View, blocks
+from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, Paragraph, View, blocks
 
 SECTIONS = ("section", "subsection", "subsubsection")
 PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"
@@ -52,7 +52,7 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"\\{SECTIONS[level - 1]}*{{{_text(text)}}}"
         case Paragraph(text, strong):
             yield f"\\noindent\\textbf{{{_text(text)}}}" if strong else f"\\noindent {_text(text)}"
-        case Numbered(items):
+        case NumberedList(items):
             yield r"\begin{enumerate}"
             for each in items:
                 yield f"  \\item {_text(each)}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, Block, Heading, Numbered, Paragraph, View, blocks
+from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, Paragraph, View, blocks
 
 
 @report("md", "one Markdown file, method by method where several")
@@ -27,7 +27,7 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"{'#' * level} {_text(text)}"
         case Paragraph(text, strong):
             yield f"**{_text(text)}**" if strong else _text(text)
-        case Numbered(items):
+        case NumberedList(items):
             for place, each in enumerate(items, start=1):
                 yield f"{place}. {_text(each)}"
         case View(head, rows, words):

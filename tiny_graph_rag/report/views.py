@@ -54,7 +54,7 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class NumberedList:
     """Paragraphs with numbers before them."""
 
     items: tuple[str, ...]
@@ -70,7 +70,7 @@ class View:
     words: tuple[int, ...] = (0,)
 
 
-Block = Heading | Paragraph | Numbered | View
+Block = Heading | Paragraph | NumberedList | View
 
 
 def blocks(documents: Sequence[Document]) -> Iterator[Block]:
@@ -180,7 +180,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     advice = summary.get("recommendations") or []
     if advice:
         yield Heading("What the numbers recommend", level + 1)
-        yield Numbered(tuple(one_line(each["text"], 600) for each in advice))
+        yield NumberedList(tuple(one_line(each["text"], 600) for each in advice))
     yield from _worst(content, level + 1)
 
 

@@ -67,6 +67,7 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     found = RETRIEVERS[name]
     if argument and not found.argument:
         raise UsageError(f"--retriever {name} takes nothing after a colon, got {argument!r}")
+    argument = argument or found.usual
     if found.argument and not argument:
         raise UsageError(f"--retriever {name} wants {name}:{found.argument}")
     return found, argument

@@ -82,6 +82,8 @@ class Retriever(ABC):
     """Set by its registration."""
     argument: ClassVar[str] = ""
     """How the argument is shown where retrievers are listed; "" where it takes none."""
+    usual: ClassVar[str] = ""
+    """The argument where none is given; "" where one has to be."""
     batch: ClassVar[int] = 512
     """Questions that it is asked at once: as many as pass between two looks at the progress bar."""
     one_by_one: ClassVar[bool] = True

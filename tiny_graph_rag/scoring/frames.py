@@ -214,6 +214,11 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
                     f"{document!r} has grades {first} and {value} for question {question!r}; wanted one"
                 )
         return found
+    if not isinstance(table, Mapping):
+        raise UsageError(
+            "wanted {question: {document: number}} or a DataFrame with query_id, doc_id and score; "
+            f"got {type(table).__name__}"
+        )
     return {
         question: row if isinstance(row, (dict, Mapping)) else _best_of(row)  # type: ignore[misc]
         for question, row in table.items()

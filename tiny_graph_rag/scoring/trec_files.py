@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.fields import PADDING, Column, Ints
+from tiny_graph_rag.columns.fields import PADDING, FieldColumn, Ints
 from tiny_graph_rag.scoring.stretches import Stretch
 from tiny_graph_rag.scoring.trec_gold import NONE, AnotherWay, GoldTable, Lines, judged_stretches
 from tiny_graph_rag.scoring.trec_lookup import Kept, Looked, Lookup
@@ -83,7 +83,7 @@ class TrecRun:
             return NONE, found.unknown, []
 
         def texts(starts: Integers, lengths: Integers) -> list[str]:
-            return Column(found.data, starts.astype(np.int64), lengths.astype(np.int64)).texts()
+            return FieldColumn(found.data, starts.astype(np.int64), lengths.astype(np.int64)).texts()
 
         lines = self._ordered(looked, texts)
         return _in_turn(looked.questions), found.unknown, list(judged_stretches(self.gold, lines))

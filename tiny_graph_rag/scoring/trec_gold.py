@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.fields import Column, Ints, Words, split
+from tiny_graph_rag.columns.fields import FieldColumn, Ints, Words, split
 from tiny_graph_rag.formats.tables import all_decoded
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, tabled
 from tiny_graph_rag.scoring.stretches import Names, Stretch
@@ -43,9 +43,9 @@ class GoldTable:
     ids: list[str]
     question_hashes: Words
     question_rows: Ints
-    question_names: Column
+    question_names: FieldColumn
     offsets: Ints
-    names: Column
+    names: FieldColumn
     grades: NDArray[np.int32]
     items: Ints
     slots: JudgedSlots
@@ -100,7 +100,7 @@ class GoldTable:
         )
 
 
-def _three_digits(column: Column) -> bool:
+def _three_digits(column: FieldColumn) -> bool:
     """Whether each field is a number of at most three digits, without sign or point."""
     longest = int(column.lengths.max(initial=0))
     if longest > 3 or not int(column.lengths.min(initial=1)):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.fields import Column, Ints, Words
+from tiny_graph_rag.columns.fields import FieldColumn, Ints, Words
 
 SLOTS_A_DOCUMENT = 16  # at least, of each question: one line in 16 or fewer meets a stranger's slot
 UNJUDGED = -1
@@ -26,7 +26,7 @@ class JudgedSlots:
     chained. Raises ValueError where a question judges a document twice (or two of one hash).
     """
 
-    def __init__(self, offsets: Ints, hashes: Words, names: Column) -> None:
+    def __init__(self, offsets: Ints, hashes: Words, names: FieldColumn) -> None:
         self._offsets, self._names = offsets, names
         sizes = np.diff(offsets)
         owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -58,7 +58,7 @@ class JudgedSlots:
         self._slots[slots[rows[starts]]] = own[starts]
         self._following[rows[:-1][beside]] = rows[1:][beside]
 
-    def find(self, questions: Ints, sizes: Ints, hashes: Words, documents: Column) -> NDArray[np.int32]:
+    def find(self, questions: Ints, sizes: Ints, hashes: Words, documents: FieldColumn) -> NDArray[np.int32]:
         """The row of each line's document, UNJUDGED where its question judges it not.
 
         questions, sizes: of blocks of lines; each block's question (NOBODY where unknown) and its lines.

@@ -61,13 +61,21 @@ class Recommendation:
         return self.said.format(**self.values)
 
 
-def rule(measure: str, tolerance: float) -> str:
-    """The rule in words."""
-    return (
-        f"the smallest hop count that no other setting beats in {measure} by more than {tolerance:g} and by "
-        f"more than chance (paired randomisation test against all others at once, p < {ERROR:g}); "
-        f"none below {RELIABLE_FROM} questions"
-    )
+RULE = (
+    "the smallest hop count that no other setting beats in {measure} by more than {tolerance} and by more "
+    "than chance (paired randomisation test against all others at once, p < {error}); "
+    "none below {n} questions"
+)
+
+
+def rule_values(measure: str, tolerance: float) -> dict[str, str]:
+    """What stands in the places of RULE."""
+    return {
+        "measure": measure,
+        "tolerance": f"{tolerance:g}",
+        "error": f"{ERROR:g}",
+        "n": str(RELIABLE_FROM),
+    }
 
 
 def recommend(

@@ -76,6 +76,25 @@ class Flip:
     references: tuple[tuple[str, str, str], ...]
 
 
+ALIKE = "{name} can't be told apart from {baseline}: no measure differs by more than chance does ({figures})"
+MIXED = "{name} is better than {baseline} in {better}, worse in {worse}"
+BETTER, WORSE = "{name} is better than {baseline}: {figures}", "{name} is worse than {baseline}: {figures}"
+SURELY_BETTER = "{name} is better than {baseline}: {figures}; surely so in {n} of {all} measures"
+SURELY_WORSE = "{name} is worse than {baseline}: {figures}; surely so in {n} of {all} measures"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence and what stands in its places, so that it can be said in another language."""
+
+    said: str
+    values: dict[str, str]
+
+    @property
+    def shown(self) -> str:
+        return self.said.format(**self.values)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """systems: the baseline first. notes: what a reader must know about the files' differences. differs:
@@ -94,31 +113,28 @@ class Comparison:
 
     __repr__ = short_repr
 
-    def verdicts(self) -> tuple[str, ...]:
+    def verdicts(self) -> tuple[Told, ...]:
         """One sentence a system: better, worse, or not to be told apart, and by how much."""
         return tuple(self._verdict(place) for place in range(1, len(self.systems)))
 
-    def _verdict(self, place: int) -> str:
+    def _verdict(self, place: int) -> Told:
         rows = {measure: rows[place] for measure, rows in self.overall.items()}
-        name, baseline = self.systems[place].name, self.systems[0].name
+        both = {"name": self.systems[place].name, "baseline": self.systems[0].name}
         ways = {measure: _way(measure, row) for measure, row in rows.items() if row.is_sure}
         if not ways:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
-            return (
-                f"{name} can't be told apart from {baseline}: no measure differs by more than chance does "
-                f"({_figures(most, rows[most])})"
-            )
+            return Told(ALIKE, both | {"figures": _figures(most, rows[most])})
         better = [measure for measure, way in ways.items() if way > 0]
         worse = [measure for measure, way in ways.items() if way < 0]
         if better and worse:
-            return (
-                f"{name} is better than {baseline} in {_figures(better[0], rows[better[0]])}, "
-                f"worse in {_figures(worse[0], rows[worse[0]])}"
-            )
-        word, mine = ("better", better) if better else ("worse", worse)
-        surest = min(mine, key=lambda measure: rows[measure].p_holm)
-        rest = f"; surely so in {len(mine)} of {len(rows)} measures" if len(rows) > 1 else ""
-        return f"{name} is {word} than {baseline}: {_figures(surest, rows[surest])}{rest}"
+            better_by, worse_by = (_figures(each, rows[each]) for each in (better[0], worse[0]))
+            return Told(MIXED, both | {"better": better_by, "worse": worse_by})
+        surest = min(better or worse, key=lambda measure: rows[measure].p_holm)
+        told = both | {"figures": _figures(surest, rows[surest])}
+        if len(rows) == 1:
+            return Told(BETTER if better else WORSE, told)
+        sure = {"n": str(len(better or worse)), "all": str(len(rows))}
+        return Told(SURELY_BETTER if better else SURELY_WORSE, told | sure)
 
 
 def _way(measure: str, row: Compared) -> int:

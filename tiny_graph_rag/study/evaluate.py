@@ -23,7 +23,7 @@ from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_ret
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.explanation import Explanation, explain
+from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -132,7 +132,8 @@ def evaluate(
     summary = summarise(
         scores, judged, [example.tags for example in examples], [example.group for example in examples]
     )
-    why = explain(graph, examples, names, linked, run, judgments, judged, retriever, config, list(scores))
+    judged_run = JudgedRun(graph, names, examples, linked, run, judgments, judged)
+    why = explain(judged_run, retriever, config, list(scores))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(
         graph,

@@ -73,24 +73,34 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedRun:
+    """A run and all that it came of, in one question order: what was asked, linked, ranked and judged."""
+
+    graph: KnowledgeGraph
+    names: NameIndex
+    examples: EvalSet
+    linked: Sequence[LinkedQuestion]
+    run: Run
+    judgments: Judgments
+    judged: Judged
+
+    __repr__ = short_repr
+
+
 def explain(
-    graph: KnowledgeGraph,
-    examples: EvalSet,
-    names: NameIndex,
-    linked: Sequence[LinkedQuestion],
-    run: Run,
-    judgments: Judgments,
-    judged: Judged,
-    retriever: Retriever,
-    config: Config,
-    measures: Sequence[Measure],
+    ranked: JudgedRun, retriever: Retriever, config: Config, measures: Sequence[Measure]
 ) -> Explanation:
-    """All in the same question order; `retriever` is asked again for questions whose gold seeds differ."""
+    """Why the figures of a run are what they are. retriever: as it ranked; asked again for the questions
+    whose gold seeds differ from those linked. measures: which of them ties could have moved."""
+    graph, examples, linked = ranked.graph, ranked.examples, ranked.linked
+    run, judgments, judged = ranked.run, ranked.judgments, ranked.judged
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     distances = FreeHops(graph.adjacency, judgments)
     by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant
-    gold, given = gold_links(examples.examples, names), [each.seed_entities is not None for each in examples]
+    gold = gold_links(examples.examples, ranked.names)
+    given = [each.seed_entities is not None for each in examples]
     ideal = [one if is_given else other for one, other, is_given in zip(gold, linked, given, strict=True)]
     # Gold seeds first: where linking found the same, the last diagnosis has nothing left to search.
     tags = hop_tags(examples.examples, judgments, ideal, distances)

@@ -2,17 +2,36 @@
 
 A node's id is the entity; newer files repeat it as `entity_id`. Old versions left the model's quotes and
 back-ticks around ids, types and descriptions; `<SEP>` joins what several chunks said. Edges are undirected
-and have no type: `keywords` are kept as a detail.
+and have no type: `keywords` are kept as a detail. Where a database holds the graph, LightRAG's own
+`export_data("graph.csv")` brings it as CSV: tables one below the other, properties as a Python dictionary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+import csv
+import io
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.graphml import from_xml
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, DETAIL, NAME, TYPE, WEIGHT
+from tiny_graph_rag.formats.graphs.rows import (
+    CHUNKS,
+    DESCRIPTION,
+    DETAIL,
+    NAME,
+    TYPE,
+    WEIGHT,
+    Rows,
+    column_roles,
+    split_roles,
+    text_of,
+)
+from tiny_graph_rag.formats.graphs.tables import LONGEST_FIELD
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -38,6 +57,70 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     writer = "nano-graphrag" if is_nano else "LightRAG"
     return from_xml(paths[0], writer, graph, NODE_ROLES, EDGE_ROLES, unquoted)
+
+
+EXPORT_MARK = "# ENTITIES"
+SEPARATOR = "<SEP>"
+COPIES = {
+    "ENTITIES": 2,
+    "RELATIONS": 3,
+}  # the first fields of a table's rows repeat what its dictionary holds
+
+
+@graph_format(
+    "LightRAG export",
+    "the CSV of LightRAG's export_data, whatever database holds the graph",
+    lambda head: head.text.lstrip().startswith(EXPORT_MARK),
+)
+def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
+    rows = Rows(paths[0], "LightRAG export")
+    seen: dict[str, dict[str, None]] = {table: {} for table in COPIES}
+    written: set[tuple[str, str, str]] = set()
+    for table, line, fields in _exported(paths[0]):
+        if table not in COPIES:  # the vectors' copies of both
+            continue
+        try:
+            properties: Any = ast.literal_eval(fields[-1])
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            properties = None
+        if len(fields) != COPIES[table] + 1 or not isinstance(properties, dict):
+            rows.problem(line, f"wanted {COPIES[table]} fields and a dictionary, got {len(fields)} fields")
+            continue
+        seen[table].update(dict.fromkeys(map(str, properties)))
+        found, rest = split_roles(properties, NODE_ROLES if table == "ENTITIES" else EDGE_ROLES)
+        type, description = text_of(found.get(TYPE)), text_of(found.get(DESCRIPTION))
+        chunks = [each for each in text_of(found.get(CHUNKS)).split(SEPARATOR) if each]
+        description = description.replace(SEPARATOR, "\n")
+        if table == "ENTITIES":
+            name = text_of(found.get(NAME)) or fields[0]
+            rows.entity(fields[0], name, type, description, chunks=chunks, details=rest)
+        else:
+            source, target = fields[:2]
+            if (target, source, fields[-1]) in written:  # an edge is written from both of its ends
+                rows.dropped("relations written from their other end too", f"{source} – {target}")
+                continue
+            written.add((source, target, fields[-1]))
+            rows.relation(source, target, "", description, found.get(WEIGHT), chunks, rest)
+    rows.took("entities", column_roles(seen["ENTITIES"], NODE_ROLES))
+    rows.took("relations", column_roles(seen["RELATIONS"], EDGE_ROLES))
+    return rows.graph()
+
+
+def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:
+    """Table, line and fields of every row below a table's header."""
+    csv.field_size_limit(LONGEST_FIELD)
+    reader = csv.reader(io.StringIO(decode_utf8(read_bytes(path), path), newline=""))
+    table, is_header = "", False
+    try:
+        for fields in reader:
+            if len(fields) == 1 and fields[0].startswith("# "):
+                table, is_header = fields[0][2:].strip(), True
+            elif fields and is_header:
+                is_header = False
+            elif fields:
+                yield table, reader.line_num, fields
+    except csv.Error as error:
+        raise GraphError(f"{path}:{reader.line_num}: not CSV: {error}") from error
 
 
 def unquoted(text: str) -> str:

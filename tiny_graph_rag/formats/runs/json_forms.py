@@ -103,6 +103,9 @@ def read_jsonl(path: Path) -> WrittenRun:
     return WrittenRun(rankings, latency_seconds=latency, usage=usage, queries=queries)
 
 
+NAMES = ("entity_name", "entity", "title")  # what other programs call an entity's name
+
+
 def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Retrieved]:
     """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
     return [each for each in (_entity(value, place, problems) for value in values) if each is not None]
@@ -113,10 +116,13 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
         return Retrieved(value)
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
         value = {"name": value[0], "score": value[1]}
+    if isinstance(value, dict) and not value.get("name"):
+        value = {**value, "name": next((value[key] for key in NAMES if value.get(key)), None)}
     if not isinstance(value, dict) or not (value.get("name") or value.get("id") or value.get("text")):
+        keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
         problems.append(
             f"{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
-            f"got {json_kind(value)}"
+            f"got {json_kind(value)}" + (f" with the keys {', '.join(map(repr, keys))}" if keys else "")
         )
         return None
     for name in ("id", "name", "text", "type", "source"):

@@ -33,7 +33,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import sha256_of, write_atomically
 from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
 from tiny_graph_rag.formats.gold.exchange import line_of
-from tiny_graph_rag.gold.agreement import Agreement
+from tiny_graph_rag.gold.agreement import AnnotatorAgreement
 from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
@@ -390,7 +390,7 @@ def _differ(grades: dict[str, dict[str, int]]) -> bool:
     return any(len({row[entity] for row in rows if entity in row}) > 1 for entity in entities)
 
 
-def _agreement_json(each: Agreement) -> dict[str, Any]:
+def _agreement_json(each: AnnotatorAgreement) -> dict[str, Any]:
     def number(value: float) -> float | None:
         return None if value != value else value
 

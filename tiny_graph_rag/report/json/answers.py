@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tiny_graph_rag.answers.accuracy import ACCURACY
-from tiny_graph_rag.answers.records import Agreement, Answer, Answers
+from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
 from tiny_graph_rag.answers.rubrics import JUDGES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -131,5 +131,5 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
     }
 
 
-def _agreement(found: Agreement | None) -> dict[str, Any]:
+def _agreement(found: JudgeAgreement | None) -> dict[str, Any]:
     return {} if found is None else {"judge_agreement": {"kappa": number(found.kappa), "n": found.n}}

@@ -13,7 +13,7 @@ from tiny_graph_rag.gold.stamp import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
 from tiny_graph_rag.report.json.results import dataset_json
-from tiny_graph_rag.study.choosing import Recommendation, rule
+from tiny_graph_rag.study.choosing import RULE, Recommendation, rule_values
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
 from tiny_graph_rag.study.hops import HopTag
 from tiny_graph_rag.study.sweep import Setting, SettingSlice, Sweep
@@ -67,7 +67,8 @@ def comparison_parts(found: Comparison, config: Config, made: Made | None = None
             for each in found.systems
         ],
         "notes": list(found.notes),
-        "verdicts": list(found.verdicts()),
+        "verdicts": [each.shown for each in found.verdicts()],
+        "told": [{"said": each.said, "values": each.values} for each in found.verdicts()],
         "differs": {name: list(values) for name, values in found.differs.items()},
         **({"groups": found.groups} if found.groups is not None else {}),
         "measures": _rows(found.overall),
@@ -125,6 +126,7 @@ _CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "sec
 def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
     """The file, piece by piece, one setting a line."""
     plan = found.plan
+    told = rule_values(str(plan.decide_by), plan.tolerance)
     fields = {
         "graph": {"name": found.graph.name, "sha256": found.graph.sha256},
         "dataset": dataset_json(found.examples),
@@ -132,7 +134,8 @@ def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
         "questions": len(found.examples),
         "decide_by": str(plan.decide_by),
         "tolerance": plan.tolerance,
-        "rule": rule(str(plan.decide_by), plan.tolerance),
+        "rule": RULE.format(**told),
+        "rule_told": {"said": RULE, "values": told},
         "seconds": found.seconds,
         "recommended": {
             "overall": _recommended(found, found.recommended[""]),

@@ -29,7 +29,7 @@ function sweepSection(sweep) {
       lines.length ? lineChart(lines, t("hops")) : null,
       best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, `${plural(best.hops, "hop")}: `) : null, adviceWords({ text: best.reason, said: best.said, values: best.values })) : null,
       el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Settings") }, settingTable(rows, chosen.measure, best)),
-      sweep.rule ? el("p", { class: "small note" }, sweep.rule) : null,
+      sweep.rule ? el("p", { class: "small note" }, adviceWords({ text: sweep.rule, ...sweep.rule_told })) : null,
     ].filter(Boolean));
   };
   const controls = [
@@ -65,7 +65,7 @@ function comparisonSection(comparison) {
         el("td", { class: "number" }, each.wins === null || each.wins === undefined ? "–" : `${each.wins} / ${each.ties} / ${each.losses}`)))));
   });
   return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, t("Compared")),
-    (comparison.verdicts ?? []).map((each) => el("p", { class: "advice-line" }, el("strong", {}, each))),
+    (comparison.verdicts ?? []).map((each, at) => el("p", { class: "advice-line" }, el("strong", {}, adviceWords({ text: each, ...comparison.told?.[at] })))),
     scrolling(t("settings that differ"), differing(comparison)),
     scrolling(t("Speed"), speedTable(comparison.systems ?? [])),
     scrolling(t("Differences"), tables),

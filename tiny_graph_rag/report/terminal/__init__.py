@@ -64,7 +64,7 @@ def without_markup(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """What rich's columns are told; a pipe heeds `justify` and `min_width`.
 
     spare: where a terminal is too narrow, the column with the highest is left out first; 0 stays.
@@ -87,11 +87,11 @@ class Table:
 
     title: str = ""
     show_header: bool = True
-    columns: list[Column] = field(default_factory=list)
+    columns: list[TableColumn] = field(default_factory=list)
     rows: list[tuple[tuple[str, ...], str, bool]] = field(default_factory=list)
 
     def add_column(self, header: str = "", **more: Any) -> None:
-        self.columns.append(Column(header, **more))
+        self.columns.append(TableColumn(header, **more))
 
     def add_row(self, *cells: str, style: str = "", end_section: bool = False) -> None:
         """end_section: leave room below."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import speed_figure
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
@@ -29,7 +30,7 @@ FLIPS_SHOWN = 10  # of each system; the file holds them all
 def print_comparison(found: Comparison, console: Console, *, by_tag: bool = False) -> None:
     """The verdict first, then what differs, then the figures. by_tag: the same table for every tag."""
     for verdict in found.verdicts():
-        console.print(f"[bold]{escape(verdict)}[/bold]", soft_wrap=True)
+        console.print(f"[bold]{escape(t(verdict.said, **verdict.values))}[/bold]", soft_wrap=True)
     for setting, values in found.differs.items():
         said = ", ".join(
             f"{system.name} {value}" for system, value in zip(found.systems, values, strict=True)

@@ -6,11 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown
-from tiny_graph_rag.study.choosing import ERROR
+from tiny_graph_rag.study.choosing import RULE, rule_values
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.choosing import Recommendation
@@ -77,18 +76,8 @@ def print_sweep(found: Sweep, console: Console) -> None:
                 n=f"{mean.n:,}",
             )
         )
-    console.print(
-        t(
-            "rule: the smallest hop count that no other setting beats in {measure} by more than {tolerance} "
-            "and by more than chance (paired randomisation test against all others at once, p < {error}); "
-            "none below {n} questions",
-            measure=found.plan.decide_by,
-            tolerance=f"{found.plan.tolerance:g}",
-            error=f"{ERROR:g}",
-            n=RELIABLE_FROM,
-        ),
-        soft_wrap=True,
-    )
+    rule = t(RULE, **rule_values(str(found.plan.decide_by), found.plan.tolerance))
+    console.print(t("rule: {rule}", rule=rule), soft_wrap=True)
     drawn = _drawn(found, rows)
     for flip in (each for each in found.flips if each.system in drawn):
         console.print(
