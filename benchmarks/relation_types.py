@@ -31,7 +31,7 @@ RUNS = 5
 
 def word(rank: int) -> str:
     """The rank in syllables, two at least."""
-    parts = []
+    parts = list[str]()
     while rank or len(parts) < 2:
         parts.append(SYLLABLES[rank % len(SYLLABLES)])
         rank //= len(SYLLABLES)
