@@ -12,7 +12,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Floors
+from tiny_graph_rag.cli.gating import Floors, Gates
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -32,9 +32,12 @@ from tiny_graph_rag.errors import UsageError
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.report.json.score import Wish, Written
-    from tiny_graph_rag.scoring.opening import Opened
+    from tiny_graph_rag.scoring.opening import Opened, Request
+    from tiny_graph_rag.scoring.stretches import Collected
+    from tiny_graph_rag.study.verdicts import Listed
 
 ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
@@ -132,45 +135,24 @@ def score(
     """Score a run that any program made against a gold set in any of the common formats."""
     import numpy as np
 
-    from tiny_graph_rag.files import (
-        bare_name,
-        find_input,
-        sha256_meanwhile,
-    )
-    from tiny_graph_rag.measures import default_measures, parse_measures
+    from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
+    from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
-    from tiny_graph_rag.report.terminal.summary import print_summary
     from tiny_graph_rag.scoring.opening import Request, attempts
-    from tiny_graph_rag.scoring.stretches import Collected, rising
+    from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
-    if match is not None and graph is not None:
-        raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
-    wanted = parse_measures(measures) if measures is not None else None
-    gates = floors.checked()
-    for each in (*(wanted or ()), *gates.measures):
-        if each.kind.needs == "graph" and graph is None:
-            raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
-    out = Output.of(output, reporting)
+    text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
+    gates, out = floors.checked(), Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
     config = session.config
     cutoff = config.evaluation.top_k
-    wanted = tuple(dict.fromkeys([*(wanted or default_measures(cutoff)), *gates.measures]))
-    run_path = find_input(run, Path(config.storage.results_dir), "run")
-    gold_path = find_input(gold, Path(config.storage.dataset_dir), "gold set")
-    target = out.path(session, f"{selection(chosen).named(bare_name(run_path))}-results.json")
-    read = (
-        run_path,
-        gold_path,
-        session.graph_path(Graph(graph)) if graph is not None else None,
-        *session.files_read,
-    )
-    out.keep_apart(target, gates.junit, read=read)
+    wanted = _measures(measures, gates, cutoff, on_graph=graph is not None)
     request = Request(
-        run_path,
-        gold_path,
+        find_input(run, Path(config.storage.results_dir), "run"),
+        find_input(gold, Path(config.storage.dataset_dir), "gold set"),
         run_format,
         gold_format,
         split,
@@ -179,20 +161,19 @@ def score(
         comma_list(chosen.tags),
         comma_list(chosen.ids),
     )
-    text_match = _text_match(match, rouge_threshold)
+    target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
+    graph_path = session.graph_path(Graph(graph)) if graph is not None else None
+    out.keep_apart(target, gates.junit, read=(request.run, request.gold, graph_path, *session.files_read))
     knowledge = session.graph(Graph(graph)) if graph is not None else None
-    run_sum, gold_sum = sha256_meanwhile(run_path), sha256_meanwhile(gold_path)
-    request_graph = session.graph_path(Graph(graph)) if graph is not None else None
+    scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
+    wish = Wish(wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match)
+    run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
-        wish = Wish(
-            wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match
-        )
         collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
-        scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
-            partial(_sources, opened, run_path.name, run_sum, gold_sum),
-            _written(session, opened, wish, knowledge, request_graph, cluster_address),
+            partial(_sources, opened, request.run.name, run_sum, gold_sum),
+            _written(session, opened, wish, knowledge, graph_path, cluster_address),
             collected,
             knowledge,
             cutoff=cutoff,
@@ -205,23 +186,52 @@ def score(
         except AnotherWay:
             continue
         break
-    for line in [*opened.notes(), *rising(collected.missing, wanted)]:
-        session.warn(f"{run_path.name}: {line}")
+    _show(session, request, opened, wish, collected, listed, on_graph=knowledge is not None)
+    out.tell(session, results=target)
+    seconds = np.array(collected.latencies, dtype=np.float64)
+    gates.conclude(session, gates.hold(collected.found().overall.measures, seconds, None), "score")
+
+
+def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool) -> tuple[Measure, ...]:
+    """What is computed: the measures asked for, then those of gates. Raises UsageError for one that looks at
+    a graph where none is given."""
+    from tiny_graph_rag.measures import default_measures, parse_measures
+
+    named = parse_measures(measures) if measures is not None else default_measures(cutoff)
+    wanted = tuple(dict.fromkeys([*named, *gates.measures]))
+    for each in wanted:
+        if each.kind.needs == "graph" and not on_graph:
+            raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
+    return wanted
+
+
+def _show(
+    session: Session,
+    request: Request,
+    opened: Opened,
+    wish: Wish,
+    collected: Collected,
+    listed: Listed,
+    *,
+    on_graph: bool,
+) -> None:
+    """What the terminal says: warnings, means, and where recall is lost as far as a run tells."""
+    from tiny_graph_rag.report.terminal.summary import print_summary
+    from tiny_graph_rag.scoring.stretches import rising
+
+    for line in [*opened.notes(), *rising(collected.missing, wish.measures)]:
+        session.warn(f"{request.run.name}: {line}")
     print_summary(collected.found(), session.console)
     steps, _ = listed.waterfalls(collected.tags)
     if steps and not math.isnan(steps[0].recall):
         from tiny_graph_rag.report.terminal.evaluation import waterfall_table
 
-        session.console.print(waterfall_table(steps, cutoff))
-    elif knowledge is None and match is None and opened.gold_format in NAMED:
+        session.console.print(waterfall_table(steps, wish.cutoff))
+    elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
             "names were compared as they are written; with a graph (-g) an alias counts as the entity that "
             "it names"
         )
-    out.tell(session, results=target)
-    seconds = np.array(collected.latencies, dtype=np.float64)
-    outcomes = gates.hold(collected.found().overall.measures, seconds, None)
-    gates.conclude(session, outcomes, "score")
 
 
 def _written(
@@ -270,13 +280,14 @@ def _sources(
     }
 
 
-def _text_match(kind: str | None, threshold: float) -> TextMatch | None:
+def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
-    if kind is None or not kind.startswith("rouge"):
-        if threshold != ROUGE_THRESHOLD:
-            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
-        if kind is None:
-            return None
+    if kind is not None and on_graph:
+        raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
+    if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
+        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+    if kind is None:
+        return None
     from tiny_graph_rag.measures.textual import TextMatch
 
     return TextMatch(kind, threshold)

@@ -131,14 +131,17 @@ class TextIndex:
         average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
         self._norm = 1 - B + B * lengths / (average or 1.0)
         self._known: dict[str, Bits] = {}
+        self._numbers: dict[str, int | None] = {}
         self._kept_rows = 0
 
     def __bool__(self) -> bool:
         return len(self.stems) > 0
 
     def number(self, stem: str) -> int | None:
-        row = bisect_left(self.stems, stem)
-        return row if row < len(self.stems) and self.stems[row] == stem else None
+        if stem not in self._numbers:
+            row = bisect_left(self.stems, stem)
+            self._numbers[stem] = row if row < len(self.stems) and self.stems[row] == stem else None
+        return self._numbers[stem]
 
     def bits(self, stem: str) -> Bits:
         """idf × saturated frequency, idf in bits (log2). Source: Robertson & Zaragoza, BM25F (2009)."""
@@ -146,7 +149,7 @@ class TextIndex:
         if found is None:
             found = self._bits(stem)
             if self._kept_rows > KEPT_ROWS:
-                self._known, self._kept_rows = {}, 0
+                self._known, self._numbers, self._kept_rows = {}, {}, 0
             self._known[stem] = found
             self._kept_rows += len(found.entities)
         return found

@@ -115,12 +115,13 @@ def evaluate(
     linker = linker_for(graph, names, config)
     linker.check(examples)
     linker.prepare(examples.examples)
-    retriever = retriever_for(graph, config, examples, resolve(examples, names, len(graph)))
+    judgments = resolve(examples, names, len(graph))
+    retriever = retriever_for(graph, config, examples, judgments)
     retriever.prepare(lambda: linker.link(examples.examples))
     foreign = retriever.foreign()
     if foreign is not None:
         graph = foreign.graph  # references mean what they meant without the retriever's own names
-    judgments = resolve(examples, names, len(graph))
+        judgments = resolve(examples, names, len(graph))
     timed = 0 if foreign is not None else config.evaluation.latency_sample
     linked, run, latency = _retrieved(linker, retriever, examples, timed, progress)
     if foreign is not None:
