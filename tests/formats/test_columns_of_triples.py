@@ -10,6 +10,7 @@ import pyarrow.parquet
 import pytest
 
 from tiny_graph_rag.columns.strings import Strings
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph, triples
 from tiny_graph_rag.formats.graphs.writing import form_of, write_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -176,3 +177,19 @@ def test_a_pair_of_parquet_files_holds_what_the_triples_hold(own_folder: Path) -
 @pytest.mark.parametrize("numbers", [range(0), range(12), range(1, 2), range(8, 1203), range(100, 100)])
 def test_numbered_labels(numbers: range) -> None:
     assert list(Strings.numbered("line ", numbers)) == [f"line {number}" for number in numbers]
+
+
+def test_a_header_without_triples_is_a_graph_without_entities(own_folder: Path) -> None:
+    for name, text in (
+        ("t.tsv", "source\trelation\ttarget\n"),
+        ("t.csv", '"source","relation","target"\n\n'),
+    ):
+        (own_folder / name).write_text(text, encoding="utf-8")
+        with pytest.raises(GraphError, match="the file has no entities"):
+            read_graph(own_folder / name)
+
+
+def test_what_begins_like_parquet_and_is_none_is_told_so(own_folder: Path) -> None:
+    (own_folder / "t.nq").write_bytes(b"PAR1<http://e/A> <http://e/knows> <http://e/B> .\n")
+    with pytest.raises(GraphError, match="can't be read as Parquet"):
+        read_graph(own_folder / "t.nq")

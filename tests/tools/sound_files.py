@@ -373,6 +373,17 @@ WRITTEN = {
     "gephi.gexf": '<?xml version="1.0"?><gexf xmlns="http://gexf.net/1.3" version="1.3">\n<graph defaultedgetype="directed">\n<attributes class="node"><attribute id="0" title="type" type="string"><default>P</default></attribute></attributes>\n<nodes><node id="a" label="A"><attvalues><attvalue for="0" value="P"/></attvalues></node>\n<node id="b" label="B"/></nodes>\n<edges><edge id="0" source="a" target="b" label="knows" weight="2"/></edges></graph></gexf>\n',
     "openie_results_x.json": '{"docs": [{"idx": "c1", "passage": "Ann\\nAnn lives in Dover.", "extracted_entities": ["Ann"], "extracted_triples": [["Ann", "lives in", "Dover"], ["x"]]}], "avg_ent_chars": NaN}',
     "multigraph.json": '{"directed": true, "multigraph": true, "graph": {}, "nodes": [{"id": 1, "name": "A"}, {"id": "b"}],\n "edges": [{"source": 1, "target": "b", "key": 0, "relation": "knows", "weight": 2}]}',
+    "quoted.tsv": '"source"\t"relation"\t"target"\t"description"\t"year"\n"A ""a"""\tknows\t" B "\t5" disk\t1\nB\tlikes\t점순\t\t2\n',
+    "quoted.csv": '"head","relation","tail","weight","head_type"\n"Ann","lives\nin","Dover, Kent","1","P"\n"Ben","knows","Ann","",""\n',
+    "lists.json": '{"entities": [{"id": "1", "name": "점순", "type": "P", "aliases": ["순이"]}, "B"], "relations": [{"source": "1", "target": "B", "type": "knows", "weight": 2}, ["점순", "x", "B"]]}',
+    "triples.json": '[["A", "knows", "B"], {"subject": "B", "predicate": "likes", "object": {"id": "점순"}}]',
+    "triples.jsonl": '{"head": "A", "relation": "knows", "tail": "B", "weight": 2}\n{"head": "B", "relation": "likes", "tail": "점순"}\n',
+    "cytoscape.json": '{"data": [], "directed": true, "multigraph": false, "elements": {"nodes": [{"data": {"id": "a", "name": "A"}}, {"data": {"id": "b"}}], "edges": [{"data": {"source": "a", "target": "b", "relation": "knows"}}]}}',
+    "all-nodes.json": '{"nodes": [{"type": "node", "id": "0", "labels": ["P"], "properties": {"name": "A"}}], "rels": [{"id": "0", "type": "relationship", "label": "KNOWS", "start": {"id": "0"}, "end": {"id": "0"}}]}',
+    "resources.rdf": '<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">\n<rdf:Description rdf:about="http://e/A"><e:knows rdf:resource="http://e/B"/><e:n>1</e:n></rdf:Description></rdf:RDF>\n',
+    "resources.jsonld": '{"@context": {"knows": {"@id": "http://e/knows", "@type": "@id"}}, "@graph": [{"@id": "http://e/A", "knows": "http://e/B"}]}',
+    "resources.trig": '@prefix : <http://e/> .\n:g { :A :knows :B . :B :n 1 . }\n',
+    "resources.nq": '<http://e/A> <http://e/knows> <http://e/B> <http://e/g> .\n<http://e/A> <http://e/n> "1"@en <http://e/g> .\n',
 }  # fmt: skip
 
 

@@ -79,11 +79,8 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
     for table, line, fields in _exported(paths[0]):
         if table not in COPIES:  # the vectors' copies of both
             continue
-        try:
-            properties: Any = ast.literal_eval(fields[-1])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            properties = None
-        if len(fields) != COPIES[table] + 1 or not isinstance(properties, dict):
+        properties = _properties(fields[-1])
+        if len(fields) != COPIES[table] + 1 or properties is None:
             rows.problem(line, f"wanted {COPIES[table]} fields and a dictionary, got {len(fields)} fields")
             continue
         seen[table].update(dict.fromkeys(map(str, properties)))
@@ -104,6 +101,18 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
     rows.took("entities", column_roles(seen["ENTITIES"], NODE_ROLES))
     rows.took("relations", column_roles(seen["RELATIONS"], EDGE_ROLES))
     return rows.graph()
+
+
+def _properties(text: str) -> dict[str, Any] | None:
+    """A dictionary's values as texts and numbers; None for what is none."""
+    try:
+        found: Any = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    plain = str | int | float | None
+    return {str(key): value if isinstance(value, plain) else str(value) for key, value in found.items()}
 
 
 def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:

@@ -85,12 +85,16 @@ def triples_of(path: Path) -> Triples | None:
 
 def _parquet(path: Path) -> Triples | None:
     try:
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
-    with ParquetFile(path) as file:
-        named = {each.casefold(): each for each in file.schema_arrow.names}
-        rows = file.metadata.num_rows
+    try:
+        with ParquetFile(path) as file:
+            named = {each.casefold(): each for each in file.schema_arrow.names}
+            rows = file.metadata.num_rows
+    except (OSError, ArrowException, UnicodeDecodeError) as error:
+        raise GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}") from error
     columns: dict[str, str] = {}
     for end, spellings in zip(ENDS, (SOURCES, RELATIONS, TARGETS), strict=True):
         column = next((named[each] for each in spellings if each in named), None)

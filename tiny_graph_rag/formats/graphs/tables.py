@@ -242,7 +242,7 @@ def coded_of_arrow(column: Any, path: Path, name: str) -> tuple[NDArray[np.int32
         column = column.dictionary_encode()
     column = column.unify_dictionaries()
     if not column.num_chunks:
-        return np.zeros(0, np.int32), Strings.blank(0)
+        return np.zeros(0, np.int32), Strings.blank(1)
     texts = column.chunk(0).dictionary
     chunks = []
     for chunk in column.chunks:
