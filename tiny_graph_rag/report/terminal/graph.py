@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.run import NO_HOP
 
@@ -21,25 +22,33 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
     table.add_column(style="bold")
     table.add_column()
     components = [f"{size:,}" for size in found.components]
-    degrees = ", ".join(f"{label} {found.degrees[q]:g}" for q, label in _QUANTILES.items())
-    written_by = found.origin.writer or "this program"
+    quantiles = {0.0: t("least"), 0.5: t("median"), 0.95: t("95 % up to"), 1.0: t("most")}
+    degrees = ", ".join(f"{label} {found.degrees[q]:g}" for q, label in quantiles.items())
+    written_by = found.origin.writer or t("this program")
     for label, value in (
-        ("written by", written_by),
-        ("entities", f"{found.entities:,}"),
-        ("  types", _listed(f"{each} {count:,}" for each, count in found.entity_types.items())),
-        ("relations", f"{found.relations:,}"),
-        ("  types", _listed(f"{each} {count:,}" for each, count in found.relation_types.items())),
-        ("relations an entity", f"mean {found.mean_degree:.2f}, {degrees}"),
-        ("  hubs", _listed(f"{each} {degree:,}" for each, degree in found.hubs)),
-        ("components", f"{len(components):,} (sizes {_listed(components)})"),
-        ("aliases", f"{found.aliases:,} on {found.entities_with_aliases:,} entities"),
+        (t("written by"), written_by),
+        (t("entities"), f"{found.entities:,}"),
+        (f"  {t('types')}", _listed(f"{each} {count:,}" for each, count in found.entity_types.items())),
+        (t("relations"), f"{found.relations:,}"),
+        (f"  {t('types')}", _listed(f"{each} {count:,}" for each, count in found.relation_types.items())),
+        (t("relations an entity"), f"{t('mean')} {found.mean_degree:.2f}, {degrees}"),
+        (f"  {t('hubs')}", _listed(f"{each} {degree:,}" for each, degree in found.hubs)),
+        (t("components"), f"{len(components):,} ({t('sizes')} {_listed(components)})"),
         (
-            "names borne by several",
-            _listed(f"{each} ×{count}" for each, count in found.shared_names) or "none",
+            t("aliases"),
+            t(
+                "{n} on {entities} entities",
+                n=f"{found.aliases:,}",
+                entities=f"{found.entities_with_aliases:,}",
+            ),
         ),
-        ("duplicate relations", f"{found.duplicate_relations:,}"),
-        ("dangling relations", f"{found.dangling_relations:,} (left out)"),
-        ("self-loops", f"{found.self_loops:,}"),
+        (
+            t("names borne by several"),
+            _listed(f"{each} ×{count}" for each, count in found.shared_names) or t("none"),
+        ),
+        (t("duplicate relations"), f"{found.duplicate_relations:,}"),
+        (t("dangling relations"), t("{n} (left out)", n=f"{found.dangling_relations:,}")),
+        (t("self-loops"), f"{found.self_loops:,}"),
     ):
         table.add_row(label, escape(value))
     console.print(table)
@@ -49,38 +58,43 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
 
 def _print_origin(origin: Origin, console: Console) -> None:
     """What became of every column of the file, and of what is no entity and no relation."""
-    table = Table(title=escape(f"what {origin.writer} wrote"))
-    for column in ("in the file", "became"):
+    table = Table(title=escape(t("what {writer} wrote", writer=origin.writer)))
+    for column in (t("in the file"), t("became")):
         table.add_column(column)
     for place, column, became in origin.columns:
         table.add_row(escape(f"{place}: {column}"), escape(became))
     for each in origin.dropped:
-        table.add_row(escape(each.what), escape(f"dropped: {each.count:,}, such as {each.examples[0]}"))
+        table.add_row(
+            escape(each.what),
+            escape(t("dropped: {n}, such as {example}", n=f"{each.count:,}", example=each.examples[0])),
+        )
     console.print(table)
-
-
-_QUANTILES = {0.0: "least", 0.5: "median", 0.95: "95 % up to", 1.0: "most"}
 
 
 def _listed(items: Any) -> str:
     everything = list(items)
-    more = f" … and {len(everything) - SHOWN:,} more" if len(everything) > SHOWN else ""
-    return ", ".join(everything[:SHOWN]) + more
+    left = len(everything) - SHOWN
+    return ", ".join(everything[:SHOWN]) + (" " + t("… and {n} more", n=f"{left:,}") if left > 0 else "")
 
 
 def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     """One question as results files hold it: its seeds, then its ranking, hits against references marked."""
     console.print(f"[bold]{escape(found['query'])}[/bold]")
     if not found["linked"]:
-        tried = f"; looked for: {', '.join(found['tried'])}" if found.get("tried") else ""
-        console.print(escape(f"no entity of the graph found in the question{tried}"))
+        tried = ", ".join(found.get("tried") or ())
+        linked_to_nothing = (
+            t("the question links to nothing; looked for: {words}", words=tried)
+            if tried
+            else t("the question links to nothing")
+        )
+        console.print(escape(linked_to_nothing))
     for seed in found["linked"]:
         place = "" if seed["start"] is None else f" at {seed['start']}–{seed['end']}"
         how = f"({seed['rule']}, weight {seed['weight']:.2g})"
         console.print(escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}"))
     table = Table()
-    for column in ("rank", "entity", "score", "hop", "walk"):
-        table.add_column(column, justify="left" if column in ("entity", "walk") else "right")
+    for column in (t("rank"), t("entity"), t("score"), t("hop"), t("walk")):
+        table.add_column(column, justify="left" if column in (t("entity"), t("walk")) else "right")
     if cut := found.get("walks_cut"):
         most = f"{cut['most']:,}"
         console.print(
@@ -96,11 +110,12 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     if table.rows:
         console.print(table)
     if any(each["hop"] == NO_HOP for each in found["ranked"][:shown]):
-        console.print("hop –: no walk leads there; ranked by the words of its texts and relations alone")
+        console.print(t("hop –: no walk leads there; ranked by the words of its texts and relations alone"))
     for each in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
-        missing = "not ranked" if each["entity_ids"] else "not in the graph"
-        console.print(escape(f"  reference {each['name']}: {f'rank {ranks[0]}' if ranks else missing}"))
+        missing = t("not ranked") if each["entity_ids"] else t("not in the graph")
+        became = t("rank {n}", n=ranks[0]) if ranks else missing
+        console.print(escape(f"  {t('reference')} {each['name']}: {became}"))
 
 
 def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
