@@ -15,13 +15,33 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs.heads import _TOKEN
 from tiny_graph_rag.gold.examples import _LAST_PART
 from tiny_graph_rag.gold.korean import final_of
+from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, particles
+from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
 from tiny_graph_rag.llm.base import read_object
 from tiny_graph_rag.llm.cost import _PIECES
 from tiny_graph_rag.measures.base import parse_measures
 from tiny_graph_rag.report.terminal import _TAG
+from tiny_graph_rag.retrieval.reading import EITHER, SEED
 
 LONG = 200_000
+
+
+def test_a_question_that_says_one_name_ten_thousand_times_is_read_once() -> None:
+    masked = f"{SEED} " * 100_000
+    assert EITHER.search(masked) is None
+    assert EITHER.search(f"{masked} or the {SEED}?") is not None
+    assert EITHER.search(f"{SEED}, 아니면 {SEED}?") is not None
+    assert EITHER.search(f"{SEED} and {SEED} or so") is None
+
+
+def test_a_word_of_a_hundred_thousand_syllables_is_a_name_and_particles_at_its_end_alone() -> None:
+    assert particles("점순", "이에게서부터는") == ParticleFit.FITS
+    assert particles("점순", "이" * LONG) == ParticleFit.NONE
+    found = list(_stretches("가나다라마바사점순이" * (LONG // 10), set()))
+    assert 0 < len(found) <= LONGEST_REST
+
+
 RUNS = (
     "x",
     "1",

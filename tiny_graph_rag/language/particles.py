@@ -17,6 +17,7 @@ FIRST_SYLLABLE = 0xAC00
 FINALS = 28  # possible final consonants, none included
 RIEUL = 8  # the final ㄹ, after which 로 stands as after a vowel
 LONGEST_PARTICLE = 4  # syllables
+LONGEST_REST = 24  # syllables behind a name: the longest chain and a copula; more are another word
 LONGEST_CHAIN = 4  # 에게서부터는도: more than four particles in a row are no particles
 
 
@@ -70,6 +71,8 @@ def final_consonant(syllable: str) -> int | None:
 
 def particles(name: str, rest: str) -> ParticleFit:
     """How `rest`, the remainder of the word behind `name`, reads as a chain of particles. Both folded."""
+    if len(rest) > LONGEST_REST:
+        return ParticleFit.NONE
     return _chain(rest, final_consonant(name[-1]), len(name) == 1 and final_consonant(name) is not None, 0)
 
 

@@ -22,7 +22,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.characters import Keys, code_points, keys, running
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.function_words import NAMELESS
-from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
+from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.grades import Grade, stem_of, stems_of_types
 from tiny_graph_rag.linking.mentions import Mention
@@ -191,7 +191,7 @@ def _stretches(text: str, stems: set[str]) -> Iterator[_Stretch]:
             else:
                 named = content > 1
             yield _Stretch(start, end, hangul or named)
-            for cut in range(end - 1, begin + 1, -1):
+            for cut in range(end - 1, max(begin + 1, end - 1 - LONGEST_REST), -1):
                 if final_consonant(text[cut]) is None or final_consonant(text[cut - 1]) is None:
                     break
                 if particles(text[begin:cut], text[cut:end]) == ParticleFit.FITS:

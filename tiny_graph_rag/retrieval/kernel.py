@@ -105,14 +105,9 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     if not exclude_seeds:
         for i in range(len(seeds)):
             v = seeds[i]
-            if flags[v] & NOT_RETURNED:
+            if flags[v] & NOT_RETURNED or marks[v * M_ROW + SEED_MARK] != base:
                 continue
-            first = True  # a seed that two mentions name stands once
-            for j in range(i):
-                if seeds[j] == v:
-                    first = False
-            if not first:
-                continue
+            marks[v * M_ROW + SEED_MARK] = 0  # a seed that two mentions name stands once
             mine = 0
             if has_words:
                 mine = evidence[ENTITY_TYPE_SLOTS][evidence[ENTITY_TYPE][v]]

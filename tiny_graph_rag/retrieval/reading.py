@@ -234,7 +234,10 @@ def _stand_apart(places: Sequence[int]) -> bool:
 
 SEED = "\x00"  # stands for a seed's words while the rest of the question is read
 # `A or B?` asks for one of the seeds.
-EITHER = re.compile(rf"{SEED}\W*\b(?:or|혹은|또는|아니면)\b\W*(?:(?:the|an?)\W+)?{SEED}", re.IGNORECASE)
+_GAP = rf"[^\w{SEED}]"
+EITHER = re.compile(
+    rf"{SEED}{_GAP}*+\b(?:or|혹은|또는|아니면)\b{_GAP}*+(?:(?:the|an?){_GAP}++)?{SEED}", re.IGNORECASE
+)
 NOUN_WORDS = 3  # words of an English noun phrase after which/what: "which frightened young woman"
 
 

@@ -13,6 +13,7 @@ E' = E + price × U × (most bits − bits).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -91,8 +92,11 @@ class TextEvidence:
             named[bearers] += round(self.index.rarity(len(bearers)) * MILLI)
         guide = self._guide(stems)
         visited = np.zeros(size, dtype=np.int64)
-        for mention in mentions:
-            visited += self._visited(mention, guide)
+        # A name that stands in the question a thousand times sends out the same walkers each time.
+        alike_ones = {(tuple(each.seeds), tuple(each.shares)): each for each in mentions}
+        times = Counter((tuple(each.seeds), tuple(each.shares)) for each in mentions)
+        for key, mention in alike_ones.items():
+            visited += times[key] * self._visited(mention, guide)
         asked = sum(int(each.bits.max(initial=0)) or self._unknown for each in words.values())
         alike = np.zeros(size, dtype=np.int64) if self.near is None else self.near.bits(question)
         drawn = self._drawn(told + alike, guide, seedless=not mentions)
