@@ -3,7 +3,9 @@
     uv run python benchmarks/large.py FOLDER [--entities 20000000] [--edges 5]
 
 Writes `big.parquet` and `big-eval.jsonl` (1,000 questions) to FOLDER, once, and keeps the graph cache there
-(15 GB in all), then prints seconds, processor seconds and peak memory of each step as a whole process.
+(10 GB in all), then prints medians of seconds, processor seconds and peak memory (mapped pages included) of
+each step as a whole process. `--peers` asks DuckDB for the same neighbours, from the file, and has igraph
+read and walk our columns (packages duckdb and igraph; igraph takes 8 GB).
 Targets are drawn as entities * uniform ** 3.65: the first entity has one relation in a hundred.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -63,21 +66,47 @@ def write_questions(path: Path, entities: int, count: int = 1000) -> None:
             out.write(json.dumps({**row, "seed_entities": [seed]}) + "\n")
 
 
-def measured(what: str, *command: str, folder: Path) -> None:
+def measured(what: str, *command: str, folder: Path, runs: int = 1) -> None:
+    """Medians of whole processes."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "main.py", *command], env=environment, stdout=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    seconds = time.perf_counter() - started
-    processor = usage.ru_utime + usage.ru_stime
+    rows, codes = [], set()
+    for _ in range(runs):
+        started = time.perf_counter()
+        process = subprocess.Popen([sys.executable, *command], env=environment, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        seconds = time.perf_counter() - started
+        rows.append((seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
+        codes.add(process.returncode)
+    seconds, processor, memory = (statistics.median(each) for each in zip(*rows, strict=True))
     print(
-        f"{what:32} {seconds:8.1f} s {processor:8.1f} s of processor time {usage.ru_maxrss / 1024:7,.0f} MB"
-        f"{'' if process.returncode == 0 else f'  exit code {process.returncode}'}",
+        f"{what:44} {seconds:8.1f} s {processor:8.2f} s of processor time {memory:7,.0f} MB"
+        f"{'' if codes == {0} else f'  exit codes {codes}'}",
         flush=True,
     )
+
+
+DUCKDB = """
+import sys, duckdb
+graph, name = sys.argv[1:]
+print(duckdb.sql(f'''
+  with e as (select source a, target b from '{graph}' union all select target, source from '{graph}'),
+  one as (select distinct b from e where a = $name),
+  two as (select distinct e.b from e join one on e.a = one.b)
+  select count(*) from (from one union from two)''', params={'name': name}).fetchall())
+"""
+IGRAPH = """
+import sys, igraph, numpy as np
+from pathlib import Path
+from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.formats.graphs import read_graph
+graph = read_graph(Path(sys.argv[1]), cache_folder())
+ends = np.column_stack([graph.relations.sources, graph.relations.targets])
+made = igraph.Graph(n=len(graph), edges=ends)
+for seed in np.random.default_rng(1).integers(0, len(graph), 1000).tolist():
+    made.neighborhood(seed, order=2)
+"""
+HUB_ASKERS = ("bfs", "bfs-plain", "pagerank")
 
 
 def main() -> None:
@@ -87,24 +116,30 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--entities", type=int, default=20_000_000)
     parser.add_argument("--edges", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--peers", action="store_true")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    graph, gold = given.folder / "big.parquet", given.folder / "big-eval.jsonl"
+    graph, gold, folder = given.folder / "big.parquet", given.folder / "big-eval.jsonl", given.folder
     if not graph.exists():
         write_graph(graph, given.entities, given.edges)
         write_questions(gold, given.entities)
-    small = f"Who works with {names(np.array([given.entities * 3 // 5]))[0].as_py()}?"
-    hub = f"Who works with {names(np.array([0]))[0].as_py()}?"
-    ask = ("query", "-g", str(graph), "--hops")
-    measured("load and first question", *ask, "2", small, folder=given.folder)
-    for _ in range(3):
-        measured("a small entity, 2 hops", *ask, "2", small, folder=given.folder)
-        measured("the hub, 2 hops", *ask, "2", hub, folder=given.folder)
-        measured("the hub, 6 hops", *ask, "6", hub, folder=given.folder)
-        measured(
-            "1,000 questions, 2 hops", "eval", "-g", str(graph), "--dataset", str(gold), "--hops", "2",
-            "--skip-generation", "-o", str(given.folder / "big-results.json"), folder=given.folder,
-        )  # fmt: skip
+    small = names(np.array([given.entities * 3 // 5]))[0].as_py()
+    hub = names(np.array([0]))[0].as_py()
+    ask = ("main.py", "query", "-g", str(graph), "--hops")
+    evaluate = ("main.py", "eval", "-g", str(graph), "--dataset", str(gold), "--hops", "2")
+    measured("load and first question", *ask, "2", f"Who works with {small}?", folder=folder)
+    for what, seed in (("a small entity", small), ("the hub", hub)):
+        question = f"Who works with {seed}?"
+        measured(f"{what}, 2 hops", *ask, "2", question, folder=folder, runs=given.runs)
+    for asker in HUB_ASKERS:
+        question = f"Who works with {hub}?"
+        measured(f"the hub, 6 hops, {asker}", *ask, "6", "--retriever", asker, question, folder=folder)
+    saved = ("--skip-generation", "-o", str(folder / "big-results.json"))
+    measured("1,000 questions, 2 hops", *evaluate, *saved, folder=folder, runs=(given.runs + 1) // 2)
+    if given.peers:
+        measured("DuckDB, small entity, 2 hops", "-c", DUCKDB, str(graph), small, folder=folder)
+        measured("igraph, built, 1,000 × 2 hops", "-c", IGRAPH, str(graph), folder=folder)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # loaded where it is asked for
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
 UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
-WEIGHED_UP_TO = 5_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
+WEIGHED_UP_TO = 1_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 

@@ -146,7 +146,8 @@ class CheapestWalks:
         """How many rows the kernel finds within so many hops, or OVERFLOW."""
         prepared = self._prepared(reading, hops)
         others = (len(question[0]) - 2) * self.prices[kernel.OTHER_SEED]
-        theta = min(kernel.FAR, prepared.start + others)
+        learns = self._is_within(question, reading, hops)
+        theta = min(kernel.FAR, (prepared.start if learns else prepared.near) + others)
         rank = compiled_rank() if self.fast else kernel.rank
         self._mark(reading)
         self._clock[kernel.STEPS], self._clock[kernel.MOST_STEPS] = 0, self.most_steps
@@ -157,7 +158,7 @@ class CheapestWalks:
             out, hops, self.depth, theta,
         )  # fmt: skip
         self._unmark(reading)
-        if rows != kernel.OVERFLOW and self._is_within(question, reading, hops):
+        if rows != kernel.OVERFLOW and learns:
             prepared.ended(self._clock[kernel.THETA] - others)
         return int(rows)
 
