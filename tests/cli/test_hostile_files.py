@@ -213,6 +213,33 @@ def test_a_setting_to_vary_that_is_no_yaml_ends_in_words(value: str, own_folder:
     assert done.stderr.startswith("error: ")
 
 
+def test_a_key_given_on_the_command_line_is_in_no_results_file(
+    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_kg(own_folder / "a-KG.json", ["A"])
+    write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-mine")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://user:hunter22@127.0.0.1:9/v1")
+    label = "run with sk-secret-of-mine at http://user:hunter22@127.0.0.1:9/v1"
+    command = ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--skip-generation", "--label", label)
+    monkeypatch.setattr(sys, "argv", ["tiny-graph-rag", *command])
+    done = run_cli(*command, "-o", "./o.json", "--report", "html,md")
+    assert done.exit_code == 0, done.output
+    for path in own_folder.glob("o*"):
+        text = path.read_text("utf-8")
+        assert "sk-secret" not in text, path
+        assert "hunter22" not in text, path
+    assert "run with *** at" in json.loads((own_folder / "o.json").read_text("utf-8"))["made"]["command"]
+
+
+@pytest.mark.parametrize("kind", [["eval"], {}, None, 7, "evil"])
+def test_a_kind_of_results_that_is_none_ends_in_words(kind: object, own_folder: Path, run_cli) -> None:
+    (own_folder / "r.json").write_text(json.dumps({"kind": kind, "schema_version": 1}))
+    done = run_cli("report", "./r.json", "--report", "md")
+    assert done.exit_code == 2, done.output
+    assert "wanted a file that eval, score, sweep or compare wrote" in done.stderr
+
+
 def test_history_passes_over_a_results_file_that_was_changed(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "a-KG.json", ["A"])
     write_gold(own_folder / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})

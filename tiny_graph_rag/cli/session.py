@@ -81,7 +81,7 @@ class Session:
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         secrets = (self.config.api_key, *url_secrets(self.config.openai.base_url))
         command = scrubbed(f"{called()} {shlex.join(sys.argv[1:])}", secrets)
-        return {"at": now, "label": label, "command": command}
+        return {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
 
     @property
     def files_read(self) -> tuple[Path | None, ...]:

@@ -105,7 +105,7 @@ def read_document(path: Path) -> Document:
     if not isinstance(content, dict):
         raise InputError(f"{path}: wanted a results file, an object; got {json_kind(content)}")
     kind = content.get("kind")
-    if kind not in NEEDED:
+    if not isinstance(kind, str) or kind not in NEEDED:
         raise InputError(
             f"{path}: wanted a file that eval, score, sweep or compare wrote; its 'kind' is {json_kind(kind)}"
         )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tiny_graph_rag.messages import counted, t
@@ -167,6 +168,42 @@ def _swept(content: Json) -> list[str]:
     return list(dict.fromkeys([_deciding(content), *measures]))
 
 
+def _curve(panel: Axes, means: Sequence[tuple[int, Json]], colour: str, label: str) -> None:
+    """A system's means by hops with their intervals, the best of them as a figure. means: (hops, mean)."""
+    hops = [each for each, _ in means]
+    values = [mean["mean"] for _, mean in means]
+    panel.plot(hops, values, color=colour, marker="o", markersize=3, label=label)
+    if not means:
+        return
+    at, top = max(zip(hops, values, strict=True), key=lambda each: each[1])
+    panel.annotate(
+        f"{top:.3f}",
+        (at, top),
+        xytext=(0, 5 if top < NEAR_THE_TITLE else -11),
+        textcoords="offset points",
+        ha="left" if at == min(hops) < max(hops) else "center",
+        color=colour,
+        size=8,
+    )
+    if all(mean.get("low") is not None for _, mean in means):
+        low, high = ([mean[end] for _, mean in means] for end in ("low", "high"))
+        panel.fill_between(hops, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _oracle(panel: Axes, parts: Sequence[tuple[int, Json]]) -> None:
+    """What the best possible ranking would reach by hops. parts: (hops, the slice of that setting)."""
+    reached = {(hops, part.get("oracle_recall")) for hops, part in parts}
+    known = sorted((hops, value) for hops, value in reached if value is not None)
+    panel.plot(
+        [hops for hops, _ in known],
+        [value for _, value in known],
+        color=SOFT,
+        linestyle="--",
+        linewidth=1,
+        label=t("oracle recall"),
+    )
+
+
 def _hops(content: Json, measure: str) -> Figure:
     """A panel for all questions and each tag: a measure by hops, and what the hops could give. Tags for which
     nothing is defined have none."""
@@ -194,56 +231,14 @@ def _hops(content: Json, measure: str) -> Figure:
         parts = [(each, each["by_tag"].get(tag) if tag else each) for each in used]
         systems = list(dict.fromkeys(each["system"] for each in used))
         for colour, system in zip(LINES, systems, strict=False):
-            rows = [
+            means = [
                 (each["hops"], part["measures"].get(measure))
                 for each, part in parts
                 if part and each["system"] == system
             ]
-            rows = [(hops, mean) for hops, mean in rows if mean and mean["mean"] is not None]
-            hops = [each for each, _ in rows]
-            panel.plot(
-                hops,
-                [mean["mean"] for _, mean in rows],
-                color=colour,
-                marker="o",
-                markersize=3,
-                label=drawable(system, 30),
-            )
-            if rows:
-                at, top = max(rows, key=lambda row: row[1]["mean"])
-                panel.annotate(
-                    f"{top['mean']:.3f}",
-                    (at, top["mean"]),
-                    xytext=(0, 5 if top["mean"] < NEAR_THE_TITLE else -11),
-                    textcoords="offset points",
-                    ha="left" if at == min(hops) < max(hops) else "center",
-                    color=colour,
-                    size=8,
-                )
-            if rows and all(mean.get("low") is not None for _, mean in rows):
-                panel.fill_between(
-                    hops,
-                    [mean["low"] for _, mean in rows],
-                    [mean["high"] for _, mean in rows],
-                    color=colour,
-                    alpha=0.15,
-                    linewidth=0,
-                )
-        oracle = sorted(
-            {
-                (each["hops"], part.get("oracle_recall"))
-                for each, part in parts
-                if part and part.get("oracle_recall") is not None
-            }
-        )
-        panel.plot(
-            [x for x, _ in oracle],
-            [y for _, y in oracle],
-            color=SOFT,
-            linestyle="--",
-            linewidth=1,
-            label=t("oracle recall"),
-        )
+            known = [(hops, mean) for hops, mean in means if mean and mean["mean"] is not None]
+            _curve(panel, known, colour, drawable(system, 30))
+        _oracle(panel, [(each["hops"], part) for each, part in parts if part])
         n = valued(tag) if tag else max((each["measures"][measure]["n"] for each in used), default=0)
         panel.set(
             title=f"{drawable(tag, 30) if tag else t('all questions')}  (n {n})",
