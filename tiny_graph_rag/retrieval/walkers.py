@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.columns.compiled import compiled
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import slots_of
@@ -36,8 +35,8 @@ class Guide:
     def weights(self, relations: NDArray[np.int32]) -> Column:
         weights: Column = self.of_type[self.codes[relations]]
         if len(self.rows):
-            known = found_in(self.rows, relations)
-            weights[known] += self.added[np.searchsorted(self.rows, relations[known])]
+            place = np.minimum(np.searchsorted(self.rows, relations), len(self.rows) - 1)
+            weights += np.where(self.rows[place] == relations, self.added[place], 0)
         return weights
 
 
@@ -73,18 +72,19 @@ class Walkers:
         return visits
 
     def _step(self, at: NDArray[np.int32], mass: Column, guide: Guide) -> tuple[NDArray[np.int32], Column]:
-        joins = self.joins
-        slots, beside = slots_of(self.adjacency, at), slots_of(joins, at)
+        adjacency, joins = self.adjacency, self.joins
+        slots, beside = slots_of(adjacency, at), slots_of(joins, at)
         if not 0 < len(slots) + len(beside) <= MOST_SLOTS:
             return at[:0], mass[:0]
         rows = np.arange(len(at))
-        owner = np.concatenate(
-            [np.repeat(rows, every.indptr[at + 1] - every.indptr[at]) for every in (self.adjacency, joins)]
-        )
-        weight = np.concatenate([guide.weights(self.adjacency.relations[slots]), joins.weights[beside]])
+        owner = rows.repeat(adjacency.indptr[at + 1] - adjacency.indptr[at])
+        weight, reached = guide.weights(adjacency.relations[slots]), adjacency.neighbours[slots]
+        if len(beside):
+            owner = np.concatenate([owner, rows.repeat(joins.indptr[at + 1] - joins.indptr[at])])
+            weight = np.concatenate([weight, joins.weights[beside]])
+            reached = np.concatenate([reached, joins.neighbours[beside]])
         out = np.bincount(owner, weight, len(at)).astype(np.int64)
         flow = (mass[owner] >> 1) * weight // out[owner]
-        reached = np.concatenate([self.adjacency.neighbours[slots], joins.neighbours[beside]])
         arrived = np.bincount(reached, flow)  # whole numbers below 2^53: exact
         at = np.flatnonzero(arrived > 0).astype(np.int32)
         return at, arrived[at].astype(np.int64)
