@@ -84,7 +84,7 @@ class OracleRetriever(Retriever):
 RANK_OFFSET = 60  # the constant of the paper; damps how much the very first ranks count
 
 
-@retriever("hybrid", "reciprocal rank fusion, of bfs+bm25 where no others are named")
+@retriever("hybrid", "reciprocal rank fusion, of bfs+bm25 if none are named")
 class HybridRetriever(Retriever):
     """Reciprocal rank fusion: the sum of 1 / (60 + rank) over the retrievers that return an entity.
 

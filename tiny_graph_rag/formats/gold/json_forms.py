@@ -61,7 +61,7 @@ def _fits(form: str) -> Callable[[Head], Fit]:
 )
 @gold_format(
     "sheet",
-    "CSV or TSV, a question a row: query, references (several between `;`), tags",
+    "CSV or TSV, a row a question; `;` between references",
     lambda head: Fit.SURE if is_sheet(head) else Fit.NO,
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )
