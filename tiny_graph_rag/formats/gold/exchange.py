@@ -91,7 +91,7 @@ def row_of(example: Example) -> dict[str, Any]:
 
 
 def line_of(example: Example) -> bytes:
-    return (json.dumps(row_of(example), ensure_ascii=False) + "\n").encode()
+    return (json.dumps(row_of(example), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
 
 def format_for(path: Path, format: str | None) -> str:
@@ -121,13 +121,13 @@ def written(examples: Sequence[Example], path: Path, format: str | None = None) 
             return _array([_rag(each) for each in examples])
         case "trec":
             return (
-                f"{encoded(each.id)} 0 {encoded(name)} {grade}\n".encode()
+                f"{encoded(each.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
                 for each in examples
                 for name, grade in grades(each).items()
             )
         case "contest":
             ids = {each.id: [name for name, grade in grades(each).items() if grade > 0] for each in examples}
-            return [json.dumps(ids, ensure_ascii=False, indent=1).encode() + b"\n"]
+            return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
     return _table(examples, path.suffix.lower())
 
 
@@ -160,7 +160,9 @@ def grades(example: Example) -> dict[str, int]:
 def _array(rows: Sequence[dict[str, Any]]) -> Iterator[bytes]:
     yield b"[\n"
     for place, row in enumerate(rows):
-        yield json.dumps(row, ensure_ascii=False).encode() + (b",\n" if place + 1 < len(rows) else b"\n")
+        yield json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + (
+            b",\n" if place + 1 < len(rows) else b"\n"
+        )
     yield b"]\n"
 
 
@@ -208,4 +210,4 @@ def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
     table = TableWriter(text, "\t" if suffix == ".tsv" else ",")
     table.writerow(_COLUMNS)
     table.writerows(rows)
-    yield text.getvalue().encode()
+    yield text.getvalue().encode("utf-8", "replace")
