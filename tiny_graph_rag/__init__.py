@@ -27,12 +27,14 @@ Settings are those of config.yaml by name; docs/python.md tells more. Every erro
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
 from tiny_graph_rag.version import __version__ as __version__
 
+# As typing has it, without importing that: Ctrl-C has its answer only once this file has been read.
+TYPE_CHECKING = False
+
 if TYPE_CHECKING:
+    from typing import Any
+
     from tiny_graph_rag.config import Config as Config
     from tiny_graph_rag.config import load_config as load_config
     from tiny_graph_rag.gold.examples import EvalSet as EvalSet
@@ -74,6 +76,8 @@ PUBLIC = {
 def __getattr__(name: str) -> Any:
     if name not in PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(PUBLIC[name]), name)
 
 

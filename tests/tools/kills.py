@@ -310,6 +310,9 @@ def main() -> None:
     options.add_argument("--interrupts", type=int, default=150)
     options.add_argument("--seed", type=int, default=20261121)
     given = options.parse_args()
+    signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell's background jobs ignore it, and so would theirs
     wrong = 0
     for what, rounds, well in (
         ("SIGKILL", kills(given.kills, given.seed), ("",)),
