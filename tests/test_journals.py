@@ -68,7 +68,7 @@ input()
     with subprocess.Popen([sys.executable, "-c", held], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as it:
         assert it.stdout is not None
         assert it.stdout.readline() == b"held\n"
-        with pytest.raises(UsageError, match="another .* journal"):
+        with pytest.raises(UsageError, match=r"another .* journal"):
             opened(path)
         it.kill()
     opened(path).close()
