@@ -241,7 +241,8 @@ class _Places:
                 verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
         if limits.scores_cut:
             # Within reach, and the list has room left: its score was too low to be returned.
-            short = length[question] < length.max(initial=0)
+            most = length.max(initial=0) if limits.depth is None else limits.depth
+            short = length[question] < most
             verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.FILTERED
         return cls(verdicts, entity.astype(np.int32), hops, rows)
 
