@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import found_in
+from tiny_graph_rag.columns.arrays import found_in, stretches
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.names import Meanings, NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -68,6 +68,30 @@ class Judgments:
     def relevant(self) -> NDArray[np.int64]:
         """(questions,): how many relevant items each question has."""
         return np.diff(self.item_offsets)
+
+    def of_questions(self, questions: NDArray[np.int64]) -> Judgments:
+        """Only these questions, in this order; without their references as written."""
+        counts = self.relevant[questions]
+        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        pairs, owner = self._rows_of(self.pair_keys, questions)
+        moved = offsets[:-1] - self.item_offsets[questions]
+        bad, bad_owner = self._rows_of(self.irrelevant_keys, questions)
+        universe = max(self.universe, 1)
+        return Judgments(
+            self.universe,
+            offsets,
+            self.grades[stretches(self.item_offsets[questions], counts)],
+            owner * universe + self.pair_keys[pairs] % universe,
+            self.pair_items[pairs] + moved[owner],
+            bad_owner * universe + self.irrelevant_keys[bad] % universe,
+        )
+
+    def _rows_of(
+        self, keys: NDArray[np.int64], questions: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows of these questions in a column of keys, and whose each is: its place in `questions`."""
+        low, high = np.searchsorted(keys, np.stack([questions, questions + 1]) * self.universe)
+        return stretches(low, high - low), np.repeat(np.arange(len(questions)), high - low)
 
     @classmethod
     def of(

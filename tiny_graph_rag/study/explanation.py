@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,26 +102,13 @@ def explain(
     gold = gold_links(examples.examples, ranked.names)
     given = [each.seed_entities is not None for each in examples]
     ideal = [one if is_given else other for one, other, is_given in zip(gold, linked, given, strict=True)]
-    # Gold seeds first: where linking found the same, the last diagnosis has nothing left to search.
+    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
+    # The search before it goes for all seeds that linking found as the gold set has them.
     tags = hop_tags(examples.examples, judgments, ideal, distances)
     gold_seeds = None
     if limits.walks:
-        gold_seeds = with_gold_seeds(
-            graph,
-            examples.examples,
-            linked,
-            gold,
-            run,
-            judgments,
-            retriever,
-            limits,
-            cutoff,
-            distances,
-        )
-    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
-    if gold_seeds is not None:
-        linked_steps = waterfall(found, relevant, np.flatnonzero(given))
-        gold_seeds = replace(gold_seeds, linked_waterfall=linked_steps)
+        rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
+        gold_seeds = with_gold_seeds(graph, linked, gold, rows, run, judgments, retriever, found)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),
@@ -129,7 +116,7 @@ def explain(
         waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
         gold_seeds=gold_seeds,
         hop_tags=tags,
-        ties=ties(run, judgments, measures, cutoff),
+        ties=ties(run, judgments, measures, cutoff, judged),
         nearest=_nearest(graph, judgments),
         missed=missed_walks(graph, linked, found) if limits.walks else {},
     )
