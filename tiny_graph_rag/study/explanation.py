@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -124,26 +123,20 @@ def explain(
 
 def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int]:
     """Verdict → references that have it, found first, then in the order of loss; those that occur."""
-    offsets = judgments.item_offsets.tolist()
-    verdicts = found.verdicts.tolist()
-    counted = Counter(
-        verdicts[offsets[question] + reference.item]
-        for question, row in enumerate(judgments.references)
-        for reference in row
-    )
+    references = judgments.references
+    items = judgments.item_offsets[references.questions] + references.items
+    counted = np.bincount(found.verdicts[items], minlength=len(Verdict)).tolist()
     order = (Verdict.HIT, *(each for each in Verdict if each is not Verdict.HIT))
     return {str(each): counted[each] for each in order if counted[each]}
 
 
 def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:
-    missing = dict.fromkeys(
-        reference.name for row in judgments.references for reference in row if not reference.entities
-    )
+    missing = judgments.references.unresolved
     if not missing:
         return {}
     from tiny_graph_rag.gold.nearest import NearestNames
 
-    return NearestNames.of(graph.entities).of_all(list(missing)[:NEAREST_SOUGHT])
+    return NearestNames.of(graph.entities).of_all(missing[:NEAREST_SOUGHT])
 
 
 QUESTIONS_WALKED = 200  # a search over a large graph takes milliseconds; nobody looks at more pictures
