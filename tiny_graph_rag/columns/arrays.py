@@ -57,3 +57,11 @@ def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArr
         return np.zeros(len(values), dtype=bool)
     place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
     return np.asarray(sorted_values[place] == values)
+
+
+def expanded(
+    first: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(of each its range, numbers) of several ranges, one after the other."""
+    owner = np.repeat(np.arange(len(first)), counts)
+    return owner, (first - np.cumsum(counts) + counts)[owner] + np.arange(len(owner))
