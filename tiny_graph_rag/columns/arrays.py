@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+PRIVATE = hasattr(mmap, "MAP_PRIVATE")  # not on Windows
 TOUCHED_FROM_BYTES = 1 << 27  # below, huge pages are the quicker ones
 
 Integer = TypeVar("Integer", bound=np.integer[Any])
@@ -26,7 +27,8 @@ def zeros_as_touched(length: int, kind: type[np.generic]) -> NDArray[Any]:
     size = length * np.dtype(kind).itemsize
     if size < TOUCHED_FROM_BYTES:
         return np.zeros(length, dtype=kind)
-    memory = mmap.mmap(-1, size)
+    # Private: of pages that are only read, all share one of zeros.
+    memory = mmap.mmap(-1, size, **({"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if PRIVATE else {}))
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         with suppress(OSError):  # a kernel without huge pages
             memory.madvise(mmap.MADV_NOHUGEPAGE)
