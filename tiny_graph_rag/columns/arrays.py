@@ -56,7 +56,9 @@ def counted(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int6
 def stretches(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """The places of stretches one after the other: `starts[0]`, `starts[0] + 1`, …, `starts[1]`, …"""
     ends = np.cumsum(lengths)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    places: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0)
+    places += np.repeat(starts - (ends - lengths), lengths)
+    return places
 
 
 def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArray[np.bool_]:
