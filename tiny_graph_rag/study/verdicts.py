@@ -110,10 +110,12 @@ def diagnose(
     limits: Limits,
     cutoff: int,
     free: FreeHops | None = None,
+    longest: int = 0,
 ) -> Diagnosis:
-    """All in the same question order. cutoff: the k of hit. free: distances found so far."""
+    """All in the same question order. cutoff: the k of hit. free: distances found so far. longest: entities
+    of the longest list, where that is of another question."""
     free = free or FreeHops(graph.adjacency, judgments)
-    places = _Places.of(graph, linked, run, judgments, limits, free)
+    places = _Places.of(graph, linked, run, judgments, limits, free, longest)
     items = len(judgments.grades)
     questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
     verdicts = np.full(items, Verdict.NOT_IN_GRAPH, dtype=np.int8)
@@ -218,6 +220,7 @@ class _Places:
         judgments: Judgments,
         limits: Limits,
         free: FreeHops,
+        longest: int,
     ) -> _Places:
         universe = max(judgments.universe, 1)
         question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
@@ -228,6 +231,8 @@ class _Places:
         missing = np.flatnonzero(~listed)
         length = np.diff(run.offsets)
         if limits.walks:
+            if limits.passable is None and limits.onward is None:
+                free.learn(linked, hops)
             apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed for its text alone
             ends, hops[apart] = _where_walks_end(
                 graph, linked, question[apart], entity[apart], limits, free, run
@@ -241,7 +246,7 @@ class _Places:
                 verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
         if limits.scores_cut:
             # Within reach, and the list has room left: its score was too low to be returned.
-            short = length[question] < length.max(initial=0)
+            short = length[question] < length.max(initial=longest)
             verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.FILTERED
         return cls(verdicts, entity.astype(np.int32), hops, rows)
 
