@@ -19,7 +19,6 @@ from tiny_graph_rag.report.terminal.sweep import COLUMNS
 from tiny_graph_rag.study import advice, choosing, compare
 
 
-
 def registry_kinds() -> set[str]:
     """What `unknown …` may be about."""
     return {help_.registry_of(option).kind for option in help_.CHOOSING}
