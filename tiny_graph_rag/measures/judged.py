@@ -174,7 +174,7 @@ def _looked_up(
 
 def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
     """True where a key stands for the first time."""
-    ascending = np.sort(keys)
+    ascending = np.sort(keys, kind="stable")  # question after question, which this one makes use of
     if not (ascending[1:] == ascending[:-1]).any():
         return np.ones(len(keys), dtype=bool)
     first = np.zeros(len(keys), dtype=bool)

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.gold import GoldQuestion
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
-from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Judgments, Reference, resolve_references
+from tiny_graph_rag.gold.references import Reference, References
+from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -162,16 +162,12 @@ def _on_graph(
             known[bare] = found[0] if found else len(graph) + strangers.setdefault(place.key, len(strangers))
         return known[bare]
 
-    references, irrelevant = [], []
-    for question in questions:
-        graded = {name: grade for name, grade in question.grades.items() if grade > 0}
-        example = Example(question.id, question.query, tuple(graded))
-        references.append(
-            tuple(replace(each, grade=graded[each.name]) for each in resolve_references(example, index))
-        )
-        irrelevant.append(
-            [e for name, grade in question.grades.items() if grade == 0 for e in index.resolve(name)[0]]
-        )
+    good = [[name for name, grade in each.grades.items() if grade > 0] for each in questions]
+    bad = [[name for name, grade in each.grades.items() if grade == 0] for each in questions]
+    grades = [grade for each in questions for grade in each.grades.values() if grade > 0]
+    meanings = index.resolve_all(name for names in (*good, *bad) for name in names)
+    references = References.resolved(good, np.array(grades, dtype=np.int32), meanings)
+    irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
     rankings = [[entity(place) for place in run.rankings.get(each.id, [])] for each in questions]
     judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
     extra = list(strangers)
