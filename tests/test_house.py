@@ -28,11 +28,11 @@ FLOORS = (
     ("llm",),
     ("graph",),
     ("language",),
+    ("run",),
     ("columns",),
     ("config",),
-    ("run",),
     ("documents",),
-    ("files", "messages", "registry", "secret", "shown", "errors", "version"),
+    ("files", "journals", "messages", "registry", "secret", "shown", "errors", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

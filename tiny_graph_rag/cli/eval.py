@@ -296,7 +296,8 @@ def asking_own(
     config: Config, generating: Generating, results: Path | None, progress: Callable[[int, str], None]
 ) -> RetrieverMaker:
     """A function of the user's as the retriever, with this run's journal beside its results."""
-    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING, Asking, make_own
+    from tiny_graph_rag.retrieval.own import Asking, make_own
+    from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
 
     journal = None
     if results is not None:

@@ -15,7 +15,6 @@ key: of the window's making, so that a decision that is sent twice counts once.
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -24,10 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import lines_of, read_bytes
 from tiny_graph_rag.gold.agreement import GRADES, AnnotatorAgreement, agreement
 from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.journals import JournalFile
 
 AGREED = "agreed"  # the annotator whose word settles what others see differently
 ENDING = ".journal.jsonl"
@@ -46,40 +46,33 @@ class Refused(Exception):  # noqa: N818 - an answer to a window, not a failure
 
 
 class DraftJournal:
-    """The file, open for appending by this process alone. Raises UsageError where another has it."""
+    """The file, open for appending by this process alone. Raises as `JournalFile`, and DatasetError for a
+    line that is no event."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = JournalFile(path, "another `curate` has this journal; use its address, or stop it first")
         try:
-            self._stream = path.open("ab", buffering=0)
-        except OSError as error:
-            raise UsageError(f"{path}: the journal can't be written ({error.strerror})") from error
-        try:
-            _lock(self._stream.fileno(), path)
             self.events = read_journal(path)
+            self._torn = not self._file.ends_whole
         except BaseException:
-            self._stream.close()
+            self._file.close()
             raise
-        self._torn = path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n")
 
     def append(self, event: Event) -> Event:
         """Number the event and put it on disk. Raises OSError where that fails: it then was not taken."""
         numbered = {"n": len(self.events) + 1, **event}
         line = (json.dumps(numbered, ensure_ascii=False) + "\n").encode()
-        line = (
-            b"\n" + line if self._torn else line
-        )  # what a crash or a full disk left stays a line of its own
-        self._torn = True
-        written = self._stream.write(line)
-        if written != len(line):
-            raise OSError(28, "no room left", str(self.path))
-        os.fsync(self._stream.fileno())
+        # What a crash or a full disk left stays a line of its own.
+        before, self._torn = b"\n" if self._torn else b"", True
+        self._file.append(before + line)
+        self._file.sync()
         self._torn = False
         self.events.append(numbered)
         return numbered
 
     def close(self) -> None:
-        self._stream.close()
+        self._file.close()
 
 
 def read_journal(path: Path) -> list[Event]:
@@ -380,22 +373,3 @@ class Curation:
 def journal_path(draft: Path) -> Path:
     name = draft.name.removesuffix(".gz")
     return draft.with_name(name.rsplit(".", 1)[0] + ENDING)
-
-
-def _lock(stream: int, path: Path) -> None:
-    """Raises UsageError where another process has the journal."""
-    busy = UsageError(f"{path}: another `curate` has this journal; use its address, or stop it first")
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        try:
-            msvcrt.locking(stream, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            raise busy from None
-        return
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise busy from None

@@ -12,19 +12,20 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import stat
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.errors import InputError
+from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.llm.base import NO_TOKENS, Call, Outcome, Tokens
 from tiny_graph_rag.llm.cost import Price
 
 HEADER = {"tiny-graph-rag-journal": 1}
 HEADER_LINE = json.dumps(HEADER).encode() + b"\n"
+BUSY = "another process is writing this journal. Wait for it, or choose other results with -o"
 ENDING = ".journal.jsonl"
 LARGEST_ANSWER = 1 << 26  # bytes of a file in the cache; no reply is as large
 
@@ -44,15 +45,14 @@ class Journal:
 
     def __init__(
         self,
-        path: Path,
-        descriptor: int,
+        file: JournalFile,
         finished: dict[str, Outcome],
         paid: list[tuple[str, Tokens]],
         *,
         is_new: bool,
     ) -> None:
-        self.path, self.finished, self.paid = path, finished, paid
-        self._descriptor = descriptor
+        self.path, self.finished, self.paid = file.path, finished, paid
+        self._file = file
         self._is_new = is_new
         self._disk = ThreadPoolExecutor(1, thread_name_prefix="journal")
         self._waiting: list[asyncio.Future[None]] = []
@@ -65,33 +65,23 @@ class Journal:
         Raises UsageError where another process holds the journal, InputError where it can't be used: a file
         that is no journal is never changed.
         """
+        file = JournalFile(path, BUSY, mode=0o600)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Not through a link, and not waiting for whoever reads a pipe.
-            flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-            flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-            descriptor = os.open(path, flags, 0o600)
-        except OSError as error:
-            raise InputError(f"{path}: the journal can't be opened: {error.strerror}") from error
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise _no_journal(path)
-            _lock(descriptor, path)
-            finished, paid = _recovered(descriptor, path)
-            is_new = not resume or not os.fstat(descriptor).st_size
+            finished, paid = _recovered(file)
+            is_new = not resume or not file.size
             if is_new:
                 finished, paid = {}, []
         except BaseException:
-            os.close(descriptor)
+            file.close()
             raise
-        return cls(path, descriptor, finished, paid, is_new=is_new)
+        return cls(file, finished, paid, is_new=is_new)
 
     def begin(self) -> None:
         """Start this run's section where it is a new one. Before the first call, and not earlier: a run that
         ends before it has asked anything leaves the last one's section to --resume."""
         if self._is_new:
-            _write_all(self._descriptor, HEADER_LINE)
-            os.fsync(self._descriptor)
+            self._file.append(HEADER_LINE)
+            self._file.sync()
             self._is_new = False
 
     async def record(self, key: str, call: Call, outcome: Outcome) -> None:
@@ -120,7 +110,7 @@ class Journal:
         self.paid += _paid(call.model, outcome)
 
     def _write(self, entry: dict[str, Any]) -> None:
-        _write_all(self._descriptor, json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+        self._file.append(json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 
     async def _sync_all(self) -> None:
         loop = asyncio.get_running_loop()
@@ -128,7 +118,7 @@ class Journal:
             batch, self._waiting = self._waiting, []
             problem = None
             try:
-                await loop.run_in_executor(self._disk, os.fsync, self._descriptor)
+                await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
                 problem = InputError(f"{self.path}: the journal can't be written: {error.strerror}")
             for each in batch:
@@ -147,7 +137,7 @@ class Journal:
 
     def close(self) -> None:
         self._disk.shutdown()
-        os.close(self._descriptor)
+        self._file.close()
 
 
 def _about(call: Call) -> dict[str, str]:
@@ -159,60 +149,35 @@ def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
     return replied + ([] if outcome.perhaps == NO_TOKENS else [(model, outcome.perhaps)])
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    """Held until the process ends, however it ends. Where the platform has no flock nothing is guarded."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        raise UsageError(
-            f"{path}: another process is writing this journal. Wait for it, or choose other results with -o"
-        ) from error
-
-
 def _no_journal(path: Path, line: int = 1) -> InputError:
     return InputError(
         f"{path}:{line}: not a line of a journal. Move the file away, or choose other results with -o"
     )
 
 
-def _recovered(descriptor: int, path: Path) -> tuple[dict[str, Outcome], list[tuple[str, Tokens]]]:
+def _recovered(file: JournalFile) -> tuple[dict[str, Outcome], list[tuple[str, Tokens]]]:
     """What the last run finished, and what it paid for; a torn last line is cut off the file."""
     finished: dict[str, Outcome] = {}
     paid: list[tuple[str, Tokens]] = []
     whole = 0
-    with os.fdopen(os.dup(descriptor), "rb") as stream:
-        stream.seek(0)
-        for number, line in enumerate(stream, 1):
-            if number == 1 and not HEADER_LINE.startswith(line):
-                raise _no_journal(path)
-            if not line.endswith(b"\n"):
-                break
-            whole += len(line)
-            try:
-                entry = json.loads(line)
-                if entry == HEADER:
-                    finished, paid = {}, []
-                    continue
-                outcome, model = Outcome.from_dict(entry), entry["model"]
-                if not isinstance(model, str):
-                    raise TypeError("a model is text")
-                if "key" in entry:
-                    finished[str(entry["key"])] = outcome
-                paid += _paid(model, outcome)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                raise _no_journal(path, number) from error
-    if whole != os.fstat(descriptor).st_size:
-        os.ftruncate(descriptor, whole)
+    if not file.begins_with(HEADER_LINE):
+        raise _no_journal(file.path)
+    for number, line in file.lines():
+        whole += len(line)
+        try:
+            entry = json.loads(line)
+            if entry == HEADER:
+                finished, paid = {}, []
+                continue
+            outcome, model = Outcome.from_dict(entry), entry["model"]
+            if not isinstance(model, str):
+                raise TypeError("a model is text")
+            if "key" in entry:
+                finished[str(entry["key"])] = outcome
+            paid += _paid(model, outcome)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise _no_journal(file.path, number) from error
+    file.cut(whole)
     return finished, paid
 
 

@@ -34,6 +34,7 @@ WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text
 UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 WEIGHED_UP_TO = 1_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
+STEPS_A_RELATION = 8  # of a seed, where several mentions' walks meet
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
@@ -90,7 +91,8 @@ class BfsRetriever(Retriever):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         self._learn(questions)
         size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
-        fast = worth_compiling(size * len(questions), allowed=self.running.compiled)
+        steps = size * len(questions) + sum(map(self._hub_steps, questions))
+        fast = worth_compiling(steps, allowed=self.running.compiled)
         threads = self.threads
         if self.evidence is not None:
             self.evidence.fast = fast
@@ -108,6 +110,14 @@ class BfsRetriever(Retriever):
 
         with ThreadPoolExecutor(threads) as pool:
             return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
+
+    def _hub_steps(self, question: LinkedQuestion) -> int:
+        """Steps around a hub that is not alone in its question: all that both reach is looked at."""
+        seeds = [seed.entity for seed in question.seeds]
+        if len(seeds) < 2:
+            return 0
+        indptr = self.graph.adjacency.indptr
+        return STEPS_A_RELATION * sum(int(indptr[each + 1]) - int(indptr[each]) for each in seeds)
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """The graph in runs and the reading of words are shared; a walk's price depends on the hops left."""

@@ -19,6 +19,7 @@ from tiny_graph_rag.columns.compiled import compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.hubs import Hubs
 from tiny_graph_rag.retrieval.reading import Reading
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
@@ -81,8 +82,11 @@ class CheapestWalks:
         self.most_steps = most_steps or NO_LIMIT
         self.most_states = min(most_states or MOST_STATES, MOST_STATES)
         entities, relations = len(graph), len(graph.relations)
+        self._types = len(graph.relations.types.names)
         self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
         self.near_first = entities > 2 * depth  # else everything is looked at anyhow
+        alike = graph.relations.weights.strides == (0,)
+        self._hubs = Hubs(runs, filters, graph.name_rank, alike=alike)
         flags = np.zeros(entities, dtype=np.int8)
         if filters.returned is not None:
             flags[~filters.returned] |= kernel.NOT_RETURNED
@@ -118,6 +122,10 @@ class CheapestWalks:
     def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
         """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
         pointers, seeds, masses = _packed(mentions)
+        if len(mentions) == 1 and self._hubs.is_wide(seeds):
+            found = self._by_columns(seeds, masses, reading)
+            if found is not None:
+                return found
         least = 4 * len(seeds) + self.depth
         if 2 * len(seeds) + self.depth > self._capacity:
             self._room(least)
@@ -144,6 +152,20 @@ class CheapestWalks:
             walked,
             Cut(hops, limit, getattr(self, f"most{limit.removeprefix('max')}")) if limit else None,
         )
+
+    def _by_columns(self, seeds: Sequence[int], masses: Sequence[int], reading: Reading) -> Ranked | None:
+        """The ranking around seeds with many relations, where it can be found without the kernel."""
+        prepared, types = self._prepared(reading, self.hops), [0] * self._types
+        for place, slot in enumerate(reading.slots):
+            for each in slot.types:
+                types[each] |= 1 << place
+        found = self._hubs.rank(
+            seeds, masses, types, prepared.slots, prepared.price,
+            hops=self.hops, depth=self.depth, near=prepared.near, most_steps=self.most_steps,
+        )  # fmt: skip
+        if found is None:
+            return None
+        return Ranked(found.entities, found.hops, found.keys, found.masks, found.walks)
 
     def _rows(self, question: tuple[Any, Any, Any], reading: Reading, hops: int) -> int:
         """How many rows the kernel finds within so many hops, or OVERFLOW."""

@@ -27,7 +27,8 @@ from __future__ import annotations
 FAR = 1 << 29  # more than any energy, and still an int32
 MASS = 1 << 40  # one mention's walkers: fine enough for hubs, and 64 sums of it stay below 2^46
 TIE_BITS = 30  # of a key: the part below the energy
-WIDER, MUCH_WIDER = 100, 500  # thousandths by which theta is raised at least: few passes, none much too wide
+WIDER, FINER = 500, 100  # thousandths by which theta is raised at least: few passes, none much too wide
+FEW_SLOTS = 1 << 12  # of seeds: quicker to mark what lies at their ends than to look for it from many rows
 MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OVERFLOW = -1
@@ -93,7 +94,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     slack = 0
     if groups > 1:
         slack = left[0] + price[OFF_FOCUS] + price[OFF_HEAD]
-    wider = MUCH_WIDER if groups > 1 or words else WIDER  # where it takes longer to see what is new
+    wider = WIDER if groups > 1 or words else FINER  # where it takes longer to see what is new
     last = -4 * FAR
     while True:
         clock[CUT] = FAR
@@ -158,7 +159,8 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
             if z >= 0:
                 longest = max(longest, records[z * R_ROW + R_PLACE] % (hops + 1) + 1)
             rows += 1
-    if levels(graph, flags, seeds, longest, marks, queue, clock) == OVERFLOW:
+    near = marked_to(graph, seeds, longest)
+    if levels(graph, flags, seeds, near, marks, queue, clock) == OVERFLOW:
         clock[LENGTH] = longest
         return OVERFLOW
     name_rank = graph[7]
@@ -169,7 +171,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
         if z >= 0:
             v = records[z * R_ROW + R_ENT]
             length = records[z * R_ROW + R_PLACE] % (hops + 1) + 1
-            hop = hop_of(graph, flags, v, length, longest, marks, clock)
+            hop = hop_of(graph, flags, v, length, near, marks, clock)
         rest[i] = hop * len(name_rank) + name_rank[v]
     sort(keys, rest, chosen, rows)
     rows = min(rows, depth)
@@ -731,12 +733,22 @@ def sort(keys, rest, chosen, count):
         gap //= 3
 
 
-def levels(graph, flags, seeds, longest, marks, queue, clock):
-    """Mark the entities so near to a seed that `hop_of` finds every other's hop by a look at its slots;
-    -> how many, or OVERFLOW where that takes too many steps."""
+def marked_to(graph, seeds, longest):
+    """The hop up to which `levels` marks entities, so that `hop_of` knows the others' or finds it by a look
+    at their slots. Those two hops from seeds of few relations are not looked at: some of them may be hubs."""
+    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
+    if longest == 2 and symmetric:
+        looked = 0
+        for i in range(len(seeds)):
+            looked += run_start[run_ptr[seeds[i] + 1]] - run_start[run_ptr[seeds[i]]]
+        return 1 if looked <= FEW_SLOTS else 0
+    return max(0, longest - (2 if symmetric else 1))
+
+
+def levels(graph, flags, seeds, near, marks, queue, clock):
+    """Mark the entities up to that hop; -> how many, or OVERFLOW where that takes too many steps."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
     base = clock[BASE]
-    near = longest - (2 if symmetric else 1)
     count = 0
     for i in range(len(seeds)):
         if marks[seeds[i] * M_ROW + LEVEL] == SEED:
@@ -769,14 +781,13 @@ def levels(graph, flags, seeds, longest, marks, queue, clock):
     return count
 
 
-def hop_of(graph, flags, v, length, longest, marks, clock):
+def hop_of(graph, flags, v, length, near, marks, clock):
     """Fewest steps from a seed to v, which a walk of `length` steps reaches."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
     base = clock[BASE]
     if marks[v * M_ROW + LEVEL] >= 0:
         return marks[v * M_ROW + LEVEL]
-    near = longest - 2 if longest > 2 else 0
-    if length <= near + 1 or not symmetric:
+    if length <= near + 1:
         return length
     for j in range(run_start[run_ptr[v]], run_start[run_ptr[v + 1]]):
         w = neighbours[j]
@@ -818,5 +829,5 @@ def write(rows, hops, entities, states, records, keys, chosen, rest, out):
 
 CALLED = (
     marked, state_of, start, filled_by, step_price, record_of, improves, outdone, live, shown, precedes,
-    merge, spread, settle, damped, border, sort, levels, hop_of, write,
+    merge, spread, settle, damped, border, sort, marked_to, levels, hop_of, write,
 )  # fmt: skip

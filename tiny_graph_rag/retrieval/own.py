@@ -20,66 +20,29 @@ import contextlib
 import importlib
 import importlib.util
 import inspect
-import json
-import math
-import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.errors import InputError, RunError, ServiceError, UsageError, json_kind, nearest
-from tiny_graph_rag.formats.runs import Retrieved, in_order
-from tiny_graph_rag.formats.runs.json_forms import places_of
+from tiny_graph_rag.errors import ServiceError, UsageError, nearest
+from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
+from tiny_graph_rag.retrieval.own_replies import OwnReply, ReplyJournal, reply_of, whole
 from tiny_graph_rag.run import NO_HOP, Run
 
-JOURNAL_ENDING = ".retrieved.jsonl"
-JOURNAL_VERSION = 1
-LISTED = ("entities", "retrieved_entities", "retrieved")
 NOT_IN_GRAPH = "NOT_IN_GRAPH"  # the type of what only the retriever knows
-WANTED = "wanted a list of names, (name, score) pairs or objects, or {'entities': […]}"
 
 Function = Callable[[str], Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What one question brought. places: best first. error: why it failed, None otherwise."""
-
-    places: tuple[Retrieved, ...] = ()
-    seconds: float = 0.0
-    error: str | None = None
-    answer: str | None = None
-    context: str | None = None
-    usage: dict[str, Any] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        return {
-            "entities": [place._asdict() for place in self.places],
-            "seconds": self.seconds,
-            "error": self.error,
-            "answer": self.answer,
-            "context": self.context,
-            "usage": self.usage,
-        }
-
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Reply:
-        """Of a journal's line. Raises ValueError or KeyError where it is none."""
-        seconds = found["seconds"]
-        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
-            raise ValueError(f"{seconds!r} seconds")
-        return replace(reply_of(found), seconds=float(seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +132,7 @@ class OwnRetriever(Retriever):
         self.graph, self.depth = task.graph, task.config.retrieval.depth
         self.spec, self.function, self.asking = task.argument, function, asking
         self.examples = task.examples
-        self.replies: dict[str, Reply] = {}
+        self.replies: dict[str, OwnReply] = {}
         self.wall_seconds = 0.0
         self.resumed = 0
         self.strangers: dict[str, int] = {}
@@ -231,7 +194,7 @@ class OwnRetriever(Retriever):
     def _ask(self, questions: dict[str, str]) -> None:
         if not questions:
             return
-        journal = _Journal(self.asking.journal, self.spec) if self.asking.journal is not None else None
+        journal = ReplyJournal(self.asking.journal, self.spec) if self.asking.journal is not None else None
         try:
             known = journal.replies(questions) if journal is not None and self.asking.resume else {}
             self.replies |= known
@@ -247,7 +210,7 @@ class OwnRetriever(Retriever):
             if journal is not None:
                 journal.close()
 
-    def _run(self, reply: Reply) -> Run:
+    def _run(self, reply: OwnReply) -> Run:
         used: dict[int, None] = {}
         scores = []
         for place in reply.places:
@@ -276,9 +239,9 @@ class OwnRetriever(Retriever):
 
 
 async def _ask_all(
-    function: Function, questions: dict[str, str], asking: Asking, journal: _Journal | None, before: int
-) -> dict[str, Reply]:
-    replies: dict[str, Reply] = {}
+    function: Function, questions: dict[str, str], asking: Asking, journal: ReplyJournal | None, before: int
+) -> dict[str, OwnReply]:
+    replies: dict[str, OwnReply] = {}
     waiting = iter(questions.items())
     failed = 0
 
@@ -296,7 +259,7 @@ async def _ask_all(
     return replies
 
 
-async def _asked(function: Function, question: str, timeout: float) -> Reply:
+async def _asked(function: Function, question: str, timeout: float) -> OwnReply:
     started = time.perf_counter()
     try:
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
@@ -308,13 +271,13 @@ async def _asked(function: Function, question: str, timeout: float) -> Reply:
         reply = reply_of(value)
     except TimeoutError as error:
         told = f"no reply within {timeout:g} s (--timeout)" if not str(error) else _told(error)
-        reply = Reply(error=told)
+        reply = OwnReply(error=told)
     except asyncio.CancelledError:
         raise
     except (KeyboardInterrupt, SystemExit):
         raise
     except Exception as error:
-        reply = Reply(error=_told(error))
+        reply = OwnReply(error=_told(error))
     return replace(reply, seconds=time.perf_counter() - started)
 
 
@@ -344,130 +307,8 @@ async def _awaited(value: Any) -> Any:
 
 def _told(error: BaseException) -> str:
     """Type and first line; nobody's traceback."""
-    line = _whole(next(iter(str(error).splitlines()), ""))
+    line = whole(next(iter(str(error).splitlines()), ""))
     return f"{type(error).__name__}: {line[:300]}" if line else type(error).__name__
-
-
-def reply_of(value: Any) -> Reply:
-    """What a function returned, checked. Raises ValueError with what was wanted and what came."""
-    answer = context = None
-    usage: dict[str, Any] = {}
-    if isinstance(value, dict):
-        given = next(
-            (value[name] for name in ("entities", "retrieved_entities", "retrieved") if name in value), None
-        )
-        if given is None:
-            raise ValueError(f"{WANTED}, got an object with the keys {', '.join(map(repr, value)) or 'none'}")
-        answer = None if value.get("answer") is None else _whole(str(value["answer"]))
-        context = value.get("context", value.get("contexts"))
-        context = "\n".join(map(str, context)) if isinstance(context, list | tuple) else context
-        context = None if context is None else _whole(str(context))
-        usage = value["usage"] if isinstance(value.get("usage"), dict) else {}
-        value = given
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise ValueError(f"{WANTED}, got {json_kind(value)}")
-    problems: list[str] = []
-    places = places_of([_plain(each) for each in value], "the returned list", problems)
-    if problems:
-        raise ValueError(problems[0])
-    ranked = tuple(_whole_place(each) for each in in_order(places, "the returned list"))
-    return Reply(ranked, answer=answer, context=context, usage=_numbers(usage))
-
-
-def _plain(value: Any) -> Any:
-    """Pairs and numbers of numpy as Python's; a dataclass or a model as its fields."""
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    if hasattr(value, "model_dump"):
-        return value.model_dump()
-    if hasattr(value, "item") and not isinstance(value, dict):
-        return value.item()
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return value
-
-
-def _numbers(usage: dict[str, Any]) -> dict[str, Any]:
-    kept = {_whole(str(key)): value for key, value in usage.items() if isinstance(value, int | float | str)}
-    return {key: _whole(value) if isinstance(value, str) else value for key, value in kept.items()}
-
-
-def _whole_place(place: Retrieved) -> Retrieved:
-    name, id, score, *more = place
-    text, type, source = map(_whole, more)
-    return Retrieved(_whole(name), _whole(id), score, text, type, source)
-
-
-def _whole(text: str) -> str:
-    """The text without halves of characters, which no file can hold: a cut emoji, say."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-class _Journal:
-    """One line a reply, on disk before it counts. A new run replaces the last one's lines with its first."""
-
-    def __init__(self, path: Path, spec: str) -> None:
-        self.path, self.spec = path, spec
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream: IO[bytes] = path.open("a+b")
-        except OSError as error:
-            raise InputError(f"{path}: the journal can't be opened: {error.strerror}") from error
-        try:
-            import fcntl
-
-            fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:
-            pass
-        except OSError as error:
-            self._stream.close()
-            raise UsageError(
-                f"{path}: another process is writing this journal. Wait for it, or choose another -o"
-            ) from error
-        self._kept = False
-
-    def replies(self, questions: dict[str, str]) -> dict[str, Reply]:
-        """What the last run of this function brought for these questions, without what failed."""
-        self._stream.seek(0)
-        found: dict[str, Reply] = {}
-        whole = 0
-        for number, line in enumerate(self._stream, start=1):
-            if not line.endswith(b"\n"):
-                break  # torn by a crash
-            whole += len(line)
-            try:
-                row = json.loads(line)
-                if row.get("journal") is not None:
-                    if row["retriever"] != self.spec:
-                        raise UsageError(
-                            f"{self.path}: the journal is of {row['retriever']}, not of {self.spec}. "
-                            "Leave --resume out to ask everything anew"
-                        )
-                    continue
-                if questions.get(row["id"]) == row["query"] and row["error"] is None:
-                    found[row["id"]] = Reply.from_dict(row)
-            except (ValueError, KeyError, TypeError, AttributeError, RunError, RecursionError) as error:
-                raise InputError(
-                    f"{self.path}:{number}: not a line of a journal. Move the file away"
-                ) from error
-        self._stream.truncate(whole)
-        self._kept = whole > 0
-        return found
-
-    def keep(self, key: str, query: str, reply: Reply) -> None:
-        if not self._kept:
-            self._stream.truncate(0)
-            self._line({"journal": JOURNAL_VERSION, "retriever": self.spec})
-            self._kept = True
-        self._line({"id": key, "query": query, **reply.as_dict()})
-
-    def _line(self, row: dict[str, Any]) -> None:
-        self._stream.write(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-
-    def close(self) -> None:
-        self._stream.close()
 
 
 def make_own(spec: str, asking: Asking) -> Callable[..., Retriever]:

@@ -1,0 +1,107 @@
+"""A journal: a file of lines that one process at a time appends to, each on disk before what it tells counts.
+
+A killed process loses no line that was acknowledged. What it left half written ends without a newline and is
+no line. A link, a pipe or a device is refused: a journal is cut and locked, and nothing else may be.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from tiny_graph_rag.errors import InputError, UsageError
+
+
+class JournalFile:
+    """Open for reading and appending by this process alone, until `close` or the process's end."""
+
+    def __init__(self, path: Path, busy: str, mode: int = 0o666) -> None:
+        """busy: what to tell where another process has it. mode: of a new file, before the umask.
+
+        Raises UsageError where another process has it, InputError where it can't be opened or is no file.
+        Where the platform can't lock, nothing is guarded.
+        """
+        self.path = path
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+        # Not through a link, and not waiting for whoever reads a pipe.
+        flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = os.fdopen(os.open(path, flags, mode), "r+b", buffering=0)
+        except OSError as error:
+            why = "it is a link" if path.is_symlink() else error.strerror
+            raise InputError(f"{path}: the journal can't be opened: {why}") from error
+        self.descriptor = self._stream.fileno()
+        try:
+            if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
+                raise InputError(f"{path}: not a journal but a pipe or a device. Move it away")
+            if not _locked(self.descriptor):
+                raise UsageError(f"{path}: {busy}")
+        except BaseException:
+            self._stream.close()
+            raise
+
+    @property
+    def size(self) -> int:
+        """Bytes, half a line at the end included."""
+        return os.fstat(self.descriptor).st_size
+
+    @property
+    def ends_whole(self) -> bool:
+        """Whether nothing is left half written."""
+        return sum(len(line) for _, line in self.lines()) == self.size
+
+    def begins_with(self, head: bytes) -> bool:
+        """Whether the file begins so, or with as much of it as it has: an empty one does."""
+        with os.fdopen(os.dup(self.descriptor), "rb") as stream:
+            stream.seek(0)
+            found = stream.read(len(head))
+        return head.startswith(found)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """(number from 1, line with its newline) of each whole line."""
+        with os.fdopen(os.dup(self.descriptor), "rb") as stream:
+            stream.seek(0)
+            for number, line in enumerate(stream, start=1):
+                if line.endswith(b"\n"):
+                    yield number, line
+
+    def cut(self, size: int) -> None:
+        """Keep the first `size` bytes."""
+        if size != self.size:
+            os.ftruncate(self.descriptor, size)
+
+    def append(self, line: bytes) -> None:
+        """Hand a line to the system, which a killed process does not take back. Raises OSError."""
+        view = memoryview(line)
+        while view:
+            view = view[os.write(self.descriptor, view) :]
+
+    def sync(self) -> None:
+        """Have on disk what was appended: it outlives the machine too. Raises OSError."""
+        os.fsync(self.descriptor)
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        import msvcrt
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            return False
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        # A file system without locks (some network ones) guards nothing, as a platform without them.
+        return error.errno not in (errno.EACCES, errno.EAGAIN)
+    return True
