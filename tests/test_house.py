@@ -28,9 +28,9 @@ FLOORS = (
     ("llm",),
     ("graph",),
     ("language",),
+    ("run",),
     ("columns",),
     ("config",),
-    ("run",),
     ("documents",),
     ("files", "journals", "messages", "registry", "secret", "shown", "errors", "version"),
 )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.shown import short_repr
 
 NO_HOP = -1  # the hop of an entity that no walk reached
@@ -78,6 +79,14 @@ class Run:
         """What fewer hops reach, for a retriever that ranks it the same."""
         cuts = {row: cut for row, cut in self.cuts.items() if cut.hops < hops}
         return replace(self.where(self.hops <= hops), cuts=cuts)
+
+    def of(self, questions: NDArray[np.int64]) -> Run:
+        """Only these questions, in this order. Walks are left out."""
+        lengths = np.diff(self.offsets)[questions]
+        rows = stretches(self.offsets[questions], lengths)
+        cuts = {new: self.cuts[row] for new, row in enumerate(questions.tolist()) if row in self.cuts}
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        return Run(offsets, self.entities[rows], self.scores[rows], self.hops[rows], cuts=cuts)
 
     @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:

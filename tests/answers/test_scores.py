@@ -17,7 +17,7 @@ from tiny_graph_rag.answers.scores import (
     token_f1,
 )
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.language.tokens import rouge_l, tokens
 
 

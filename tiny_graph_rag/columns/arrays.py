@@ -53,9 +53,25 @@ def counted(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int6
     return ascending[starts], np.diff(places, append=len(ascending))
 
 
+def stretches(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The places of stretches one after the other: `starts[0]`, `starts[0] + 1`, …, `starts[1]`, …"""
+    ends = np.cumsum(lengths)
+    places: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0)
+    places += np.repeat(starts - (ends - lengths), lengths)
+    return places
+
+
 def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArray[np.bool_]:
     """For each of `values` whether it stands in `sorted_values`, which is ascending."""
     if not len(sorted_values):
         return np.zeros(len(values), dtype=bool)
     place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
     return np.asarray(sorted_values[place] == values)
+
+
+def expanded(
+    first: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(of each its range, numbers) of several ranges, one after the other."""
+    owner = np.repeat(np.arange(len(first)), counts)
+    return owner, (first - np.cumsum(counts) + counts)[owner] + np.arange(len(owner))

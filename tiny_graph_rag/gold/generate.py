@@ -19,7 +19,7 @@ from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names
 from tiny_graph_rag.gold.korean import Korean
-from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import Wording

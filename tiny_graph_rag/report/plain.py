@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
@@ -73,9 +73,21 @@ def gold_beside(named: int, scored: int) -> bool:
     return named > 0 and 2 * named >= scored
 
 
+def walked(summary: Mapping[str, Any]) -> bool:
+    """Whether what was measured walks, so that its hops are worth a word: a retriever that doesn't loses
+    nothing to hops, and its waterfall has no such step."""
+    steps = summary.get("waterfall") or ()
+    return not steps or any(each["step"] == "within hops" for each in steps)
+
+
 def worst_by(measures: Sequence[str]) -> str:
-    """The measure that says which questions went worst: nDCG, else the first; empty where there is none."""
-    return next((each for each in measures if each.startswith("ndcg")), measures[0] if measures else "")
+    """The measure that says which questions went worst, as spelled; empty where there is none. One that isn't
+    known here, from a package that isn't installed, says nothing."""
+    from tiny_graph_rag.measures.base import KINDS, Measure, telling
+
+    known = {each: Measure.parse(each) for each in measures if re.split("[@(]", each)[0] in KINDS}
+    chosen = telling(list(known.values()))
+    return next((each for each, measure in known.items() if measure == chosen), "")
 
 
 def verdict_words(question: dict[str, Any]) -> str:

@@ -14,24 +14,31 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import found_in
+from tiny_graph_rag.columns.arrays import expanded, found_in
+from tiny_graph_rag.columns.sums import Sums, beyond
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.reading import Reading, tokens, without_seeds
-from tiny_graph_rag.retrieval.text_index import MILLI, Bits, TextIndex, content_stem, content_stems
-from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Walkers
+from tiny_graph_rag.retrieval.text_index import (
+    MILLI,
+    NOTHING,
+    Bits,
+    TextIndex,
+    content_stem,
+    content_stems,
+)
+from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Start, Walkers
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.dense import Nearness
@@ -49,21 +56,20 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """One question's, each source int64 (entities,), thousandths of bits. words: each one's, of which what
-    relation types claim counts half, for their walks explain it as well."""
+    """One question's, by source; the total's entities are those of all sources, ascending.
 
-    told: Column
-    beside: Column
-    drawn: Column
-    named: Column
-    visited: Column
-    alike: Column
+    words: each one's, of which what relation types claim counts half, for their walks explain it as well.
+    """
+
+    told: Bits
+    beside: Bits
+    drawn: Bits
+    named: Bits
+    visited: Bits
+    alike: Bits
+    total: Bits
     words: dict[str, Bits]
     asked: int  # bits of all words of content, those that no text knows too
-
-    @property
-    def total(self) -> Column:
-        return self.told + self.beside + self.drawn + self.named + self.visited + self.alike
 
 
 class TextEvidence:
@@ -74,89 +80,91 @@ class TextEvidence:
         self.index, self.graph, self.near = index, index.graph, near
         self.walkers = Walkers(adjacency, index.joins)
         self.fast = False  # whether walkers are compiled
+        self._sums = Sums(len(self.graph))
 
     def of(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Evidence:
-        size = len(self.graph)
         claimed = {content_stem(word) for slot in reading.slots if slot.types for word in slot.words}
         written = _outside(question)
         # With nothing to walk from, a relation's word alone says no more than its type does.
         stems = sorted(written) if mentions else sorted(written.keys() - claimed)
         found = {stem: self.index.bits(stem) for stem in stems}
         words = {written[stem]: found[stem].halved() if stem in claimed else found[stem] for stem in stems}
-        told = np.zeros(size, dtype=np.int64)
-        for each in words.values():
-            told[each.entities] += each.bits
-        named = np.zeros(size, dtype=np.int64)
-        for unit in _mentioned(question):
-            bearers = self._bearers(unit)
-            named[bearers] += round(self.index.rarity(len(bearers)) * MILLI)
-        guide = self._guide(stems)
-        visited = np.zeros(size, dtype=np.int64)
-        # A name that stands in the question a thousand times sends out the same walkers each time.
-        alike_ones = {(tuple(each.seeds), tuple(each.shares)): each for each in mentions}
-        times = Counter((tuple(each.seeds), tuple(each.shares)) for each in mentions)
-        for key, mention in alike_ones.items():
-            visited += times[key] * self._visited(mention, guide)
-        asked = sum(int(each.bits.max(initial=0)) or self._unknown for each in words.values())
-        alike = np.zeros(size, dtype=np.int64) if self.near is None else self.near.bits(question)
-        drawn = self._drawn(told + alike, guide, seedless=not mentions)
-        return Evidence(told, self._beside(told), drawn, named, visited, alike, words, asked)
+        told = self._summed(words.values())
+        named = self._summed(
+            Bits(bearers, np.full(len(bearers), round(self.index.rarity(len(bearers)) * MILLI)))
+            for bearers in map(self._bearers, _mentioned(question))
+        )
+        asked = sum(each.most or self._unknown for each in words.values())
+        alike = NOTHING
+        if self.near is not None:
+            alike = Bits(np.arange(len(self.graph)), self.near.bits(question))
+        drawn, visited = self._walked(
+            told if self.near is None else self._summed([told, alike]), mentions, self._guide(stems)
+        )
+        beside = self._beside(told)
+        total = self._summed([told, beside, drawn, named, visited, alike])
+        return Evidence(told, beside, drawn, named, visited, alike, total, words, asked)
+
+    def _summed(self, parts: Iterable[Bits]) -> Bits:
+        return Bits(*self._sums.of([(each.entities, each.bits) for each in parts]))
 
     @cached_property
     def _unknown(self) -> int:
         """Bits of a word that no text knows: it is as rare as can be."""
         return round(self.index.rarity(1) * MILLI)
 
-    def _bearers(self, stems: Sequence[str]) -> NDArray[np.int32]:
+    def _bearers(self, stems: Sequence[str]) -> NDArray[np.signedinteger[Any]]:
         """The entities whose texts hold all the stems."""
-        found: NDArray[np.int32] | None = None
+        found: NDArray[np.signedinteger[Any]] | None = None
         for stem in stems:
             entities = self.index.bits(stem).entities
             found = entities if found is None else found[found_in(entities, found)]
-        return np.zeros(0, dtype=np.int32) if found is None else found
+        return NOTHING.entities if found is None else found
 
-    def _beside(self, told: Column) -> Column:
+    def _beside(self, told: Bits) -> Bits:
         """The most that a neighbour is told, of neighbours told so much that looking at them is cheap."""
-        beside, adjacency = np.zeros(len(told), dtype=np.int64), self.walkers.adjacency
-        rows = np.flatnonzero(told > 0).astype(np.int32)
-        rows = rows[np.argsort(-told[rows], kind="stable")]
-        seen = int(np.searchsorted(np.cumsum(adjacency.degrees[rows]), MOST_SLOTS, side="right"))
-        if seen < len(rows):  # a tie is looked at as a whole or not at all
-            rows = rows[told[rows] > told[rows[seen]]]
-        neighbours = adjacency.neighbours[slots_of(adjacency, rows)]
-        np.maximum.at(beside, neighbours, np.repeat(told[rows], adjacency.degrees[rows]))
-        return beside
+        adjacency, rows = self.walkers.adjacency, told.entities
+        first = adjacency.indptr[rows]
+        degrees = adjacency.indptr[rows + 1] - first
+        kept = told.bits > beyond(told.bits, degrees, MOST_SLOTS)
+        owner, slots = expanded(first[kept], degrees[kept])
+        neighbours, bits = adjacency.neighbours[slots], told.bits[kept][owner]
+        return Bits(*self._sums.of([(neighbours, bits)], how=np.maximum))
 
-    def _drawn(self, told: Column, guide: Guide, *, seedless: bool) -> Column:
-        """Bits of walkers from the entities told most, by what they are told, squared.
+    def _walked(self, told: Bits, mentions: Sequence[WeighedMention], guide: Guide) -> tuple[Bits, Bits]:
+        """Bits of walkers (drawn, visited): from the entities told most, by what they are told, squared; and
+        from each mention's seeds.
 
-        These stand for seeds where there are none: then the start counts as well.
+        The first stand for seeds where there are none: then the start counts as well.
         """
-        rows = np.flatnonzero(told > 0)
-        if len(rows) > TOLD_MOST:  # ties with the next are left out
-            rows = rows[told[rows] > np.partition(told[rows], -TOLD_MOST - 1)[-TOLD_MOST - 1]]
-        weights = [each * each for each in told[rows].tolist()]  # Python's: they outgrow 64 bits
-        mass = np.array([WALKERS * each // sum(weights) for each in weights], dtype=np.int64)
-        visits = self.walkers.visits(rows.astype(np.int32), mass, guide, DRAWN_STEPS, fast=self.fast)
-        if seedless:
-            visits[rows] += mass
-        return self._in_bits(visits)
+        kept = told.bits > beyond(told.bits, None, TOLD_MOST)  # ties with the next are left out
+        rows = told.entities[kept]
+        weights = [each * each for each in told.bits[kept].tolist()]  # Python's: they outgrow 64 bits
+        whole = sum(weights)
+        mass = np.array([WALKERS * each // whole for each in weights], dtype=np.int64)
+        starts = [Start(rows, mass, DRAWN_STEPS)]
+        # A name that stands in the question a thousand times sends out the same walkers each time.
+        times = Counter((tuple(each.seeds), tuple(each.shares)) for each in mentions)
+        for seeds, shares in times:
+            mass_of_seeds = np.array([int(WALKERS * each) for each in shares])
+            starts.append(Start(np.array(seeds, dtype=np.int64), mass_of_seeds, STEPS))
+        drawn, *visits = self.walkers.visits(starts, guide, fast=self.fast)
+        if not mentions:
+            drawn = self._sums.of([drawn, (rows, mass)])
+        visited = []
+        for often, start, (entities, counts) in zip(times.values(), starts[1:], visits, strict=True):
+            others = ~found_in(start.at, entities)  # seeds are as the most visited
+            most = np.full(len(start.at), max(1, int(counts.max(initial=0))))
+            at = np.concatenate([start.at, entities[others]])
+            bits = self._in_bits(np.concatenate([most, counts[others]]))
+            visited.append(Bits(at, bits * often))
+        return Bits(drawn[0], self._in_bits(drawn[1])), self._summed(visited)
 
-    def _visited(self, mention: WeighedMention, guide: Guide) -> Column:
-        """Bits of walkers from a mention's seeds; seeds as the most visited."""
-        seeds = np.array(mention.seeds, dtype=np.int32)
-        mass = np.array([int(WALKERS * each) for each in mention.shares])
-        visits = self.walkers.visits(seeds, mass, guide, STEPS, fast=self.fast)
-        visits[seeds] = max(1, int(visits.max(initial=0)))
-        return self._in_bits(visits)
-
-    def _in_bits(self, visits: Column) -> Column:
+    def _in_bits(self, visits: NDArray[Any]) -> Column:
         """log2 of the share of walkers, relative to none at all."""
-        least = UNSEEN / max(1, len(visits))
-        seen = np.flatnonzero(visits > 0)
-        share = np.log2(visits[seen] / WALKERS + least) - math.log2(least)
-        visits[seen] = np.rint(MILLI * share).astype(np.int64)
-        return visits
+        least = UNSEEN / max(1, len(self.graph))
+        share = np.log2(visits / WALKERS + least) - math.log2(least)
+        return np.rint(MILLI * share).astype(np.int64)
 
     def _guide(self, stems: Sequence[str]) -> Guide:
         codes = self.graph.relations.types.codes
@@ -262,15 +270,15 @@ class Weighed:
         place = int(np.flatnonzero(self.entities == entity)[0])
         told = {stem: found.of(entity) for stem, found in self.evidence.words.items() if found.of(entity)}
         parts = []
-        for what, words, bits in (
-            ("told of it", tuple(told), int(self.evidence.told[entity])),
-            ("told of a neighbour", (), int(self.evidence.beside[entity])),
-            ("near what is told most", (), int(self.evidence.drawn[entity])),
-            ("like the question in meaning", (), int(self.evidence.alike[entity])),
-            ("named with it", (), int(self.evidence.named[entity])),
-            ("walkers come by", (), int(self.evidence.visited[entity])),
+        for what, words, source in (
+            ("told of it", tuple(told), self.evidence.told),
+            ("told of a neighbour", (), self.evidence.beside),
+            ("near what is told most", (), self.evidence.drawn),
+            ("like the question in meaning", (), self.evidence.alike),
+            ("named with it", (), self.evidence.named),
+            ("walkers come by", (), self.evidence.visited),
         ):
-            if bits:
+            if bits := source.of(entity):
                 price = int(prices.added(self.unexplained, np.array(bits)))
                 parts.append(Reason(f"{what}: {bits / MILLI:.1f} bits", words, -price / MILLI))
         before, energy = int(self.before[place]), int(self.energies[place])
@@ -290,24 +298,25 @@ def weighed(
 ) -> Weighed | None:
     """The candidates of a question with seeds: those ranked by explanations and the best by texts.
 
-    None where the explanations need no texts.
+    may_return: (entities,), written to.
     """
     unexplained = prices.unexplained(energies, hops)
-    if not unexplained:
-        return None
     total = evidence.total
-    open_ = may_return & (total > 0)
-    open_[entities] = False
-    more = _best(np.where(open_, total, 0), depth)
+    ranked = np.zeros(len(entities), dtype=np.int64)  # bits of each
+    if len(total.entities):
+        place = np.minimum(np.searchsorted(total.entities, entities), len(total.entities) - 1)
+        ranked = np.where(total.entities[place] == entities, total.bits[place], 0)
+    may_return[entities] = False
+    more = _best(total, may_return, depth)
     usual = int(np.sort(energies)[3 * len(energies) // 4]) if len(energies) else MILLI
-    every = np.concatenate([entities, more])
-    before = np.concatenate([energies, np.full(len(more), usual)])
-    most = int(total[every].max(initial=0))
+    before = np.concatenate([energies, np.full(len(more.entities), usual)])
+    bits = np.concatenate([ranked, more.bits])
+    most = int(bits.max(initial=0))
     return Weighed(
-        every,
-        np.concatenate([np.arange(len(entities)), np.full(len(more), -1)]),
+        np.concatenate([entities, more.entities]).astype(np.int32),
+        np.concatenate([np.arange(len(entities)), np.full(len(more.entities), -1)]),
         before,
-        before + prices.added(unexplained, most - total[every]),
+        before + prices.added(unexplained, most - bits),
         most,
         unexplained,
         evidence,
@@ -318,22 +327,21 @@ def told_alone(
     evidence: Evidence, prices: Prices, may_return: NDArray[np.bool_], depth: int
 ) -> Weighed | None:
     """The candidates where nothing is linked: those that texts speak for most. None where too little is."""
-    told = int(np.where(may_return, evidence.told, 0).max(initial=0))
-    by_words = not evidence.alike.any()  # else words alone can't tell that nothing answers
+    told = int(evidence.told.bits[may_return[evidence.told.entities]].max(initial=0))
+    by_words = not evidence.alike.most  # else words alone can't tell that nothing answers
     if by_words and (told * MILLI < prices.least * evidence.asked or not told):
         return None
-    total = np.where(may_return, evidence.total, 0)
-    entities = _best(total, depth)
-    most = int(total.max()) + evidence.asked - told
+    best = _best(evidence.total, may_return, depth)
+    entities = best.entities.astype(np.int32)
+    most = best.most + evidence.asked - told
     before = np.full(len(entities), MILLI)
-    energies = before + prices.added(MILLI, most - total[entities])
+    energies = before + prices.added(MILLI, most - best.bits)
     return Weighed(entities, np.full(len(entities), -1), before, energies, most, MILLI, evidence)
 
 
-def _best(bits: Column, depth: int) -> NDArray[np.int32]:
-    """The `depth` entities with the most bits, with all that tie with the last; none without any."""
-    some = np.flatnonzero(bits > 0)
-    if len(some) > depth:
-        values = bits[some]
-        some = some[values >= np.partition(values, len(values) - depth)[len(values) - depth]]
-    return some.astype(np.int32)
+def _best(of: Bits, may_return: NDArray[np.bool_], depth: int) -> Bits:
+    """The `depth` entities with the most bits, with all that tie with the last."""
+    open_ = may_return[of.entities]
+    entities, bits = of.entities[open_], of.bits[open_]
+    best = bits >= beyond(bits, None, depth - 1)
+    return Bits(entities[best], bits[best])

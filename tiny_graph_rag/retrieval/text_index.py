@@ -82,17 +82,20 @@ class Postings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bits:
-    """entities: int32, ascending, which a word speaks for; bits: int64, in thousandths, > 0."""
+    """entities: each once, which something speaks for (of a word: ascending); bits: int64, in thousandths."""
 
-    entities: NDArray[np.int32]
+    entities: NDArray[np.signedinteger[Any]]
     bits: Counts
 
     def halved(self) -> Bits:
         return Bits(self.entities, self.bits // 2)
 
     def of(self, entity: int) -> int:
-        place = int(np.searchsorted(self.entities, entity))
-        return int(self.bits[place]) if entity in self.entities[place : place + 1] else 0
+        return int(self.bits[self.entities == entity].sum())
+
+    @property
+    def most(self) -> int:
+        return int(self.bits.max(initial=0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

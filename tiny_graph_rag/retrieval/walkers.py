@@ -6,20 +6,26 @@ joined to it; the others go home. Weights are what a guide prefers. With many qu
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import expanded, zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled
+from tiny_graph_rag.columns.sums import Sums
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.retrieval.text_index import Joins
 
 MOST_SLOTS = 1 << 15  # looked at in one step; walkers who would need more stay where they are
+TOGETHER = 8  # starts from which walkers go side by side
 
 Column = NDArray[np.int64]
+Visits = tuple[NDArray[np.int64], Column]  # entities, each once, in any order; how many came by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,54 +46,99 @@ class Guide:
         return weights
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """at: different entities; mass: walkers at each, less than 2^31; steps: how many they go."""
+
+    at: NDArray[np.signedinteger[Any]]
+    mass: Column
+    steps: int
+
+
 class Walkers:
     """adjacency: the relations that may be walked."""
 
     def __init__(self, adjacency: Adjacency, joins: Joins) -> None:
         self.adjacency, self.joins = adjacency, joins
+        self._entities = len(adjacency.indptr) - 1
+        self._sums = Sums(TOGETHER * self._entities)
+        self._of_thread = threading.local()
 
-    def visits(
-        self, at: NDArray[np.int32], mass: Column, guide: Guide, steps: int, *, fast: bool = False
-    ) -> Column:
-        """(entities,) how many walkers come by in so many steps; the start does not count.
+    def visits(self, starts: Sequence[Start], guide: Guide, *, fast: bool = False) -> list[Visits]:
+        """Of each start, alone: where walkers come by, and how many; the start itself does not count.
 
-        at: different entities; mass: walkers at each, less than 2^31. fast: compiled; the result is the same.
+        fast: compiled; the result is the same.
         """
-        entities = len(self.adjacency.indptr) - 1
-        visits = np.zeros(entities, dtype=np.int64)
         if fast:
-            graph = self.adjacency, self.joins
-            compiled(_walk)(
-                *(_given(each) for each in (graph[0].indptr, graph[0].neighbours, graph[0].relations)),
-                *(_given(each) for each in (graph[1].indptr, graph[1].neighbours, graph[1].weights)),
-                *(_given(each) for each in (guide.codes, guide.of_type, guide.rows, guide.added)),
-                *(_given(each) for each in (at, mass)),
-                steps,
-                visits,
-            )
-            return visits
-        for _ in range(steps):
-            at, mass = self._step(at, mass, guide)
-            visits[at] += mass
-        return visits
+            return [self._compiled(each, guide) for each in starts]
+        groups = (starts[first : first + TOGETHER] for first in range(0, len(starts), TOGETHER))
+        return [each for group in groups for each in self._side_by_side(group, guide)]
 
-    def _step(self, at: NDArray[np.int32], mass: Column, guide: Guide) -> tuple[NDArray[np.int32], Column]:
+    def _side_by_side(self, starts: Sequence[Start], guide: Guide) -> list[Visits]:
+        """Entity e of start s is place s × entities + e."""
+        size, many = self._entities, len(starts)
+        steps = np.array([each.steps for each in starts])
+        places = np.concatenate([each.at + row * size for row, each in enumerate(starts)])
+        mass = np.concatenate([each.mass for each in starts])
+        came = []
+        for step in range(int(steps.max())):
+            start = places // size
+            at = places - start * size
+            slots = np.bincount(start, self._counts(at), many)
+            home = (steps <= step) | (slots > MOST_SLOTS)
+            if home.any():
+                out = ~home[start]
+                at, mass, start = at[out], mass[out], start[out]
+            owner, weight, reached = self._ahead(at, guide)
+            whole = np.bincount(owner, weight, len(at)).astype(np.int64)
+            flow = (mass >> 1)[owner] * weight // whole[owner]
+            arrived = self._sums.of([(reached + (start * size)[owner], flow)], within=many * size)
+            came.append(arrived)
+            places, mass = arrived.rows, arrived.sums
+            if not len(places):
+                break
+        rows, counts = self._sums.of(came, within=many * size)
+        bounds = np.searchsorted(rows, np.arange(many + 1) * size).tolist()
+        return [
+            (rows[low:high] - row * size, counts[low:high])
+            for row, (low, high) in enumerate(pairwise(bounds))
+        ]
+
+    def _counts(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
+        graph, joins = self.adjacency.indptr, self.joins.indptr
+        counts: NDArray[np.int64] = graph[at + 1] - graph[at] + joins[at + 1] - joins[at]
+        return counts
+
+    def _ahead(
+        self, at: NDArray[np.int64], guide: Guide
+    ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
+        """(whose, weight, where to) of every way on from `at`."""
         adjacency, joins = self.adjacency, self.joins
-        slots, beside = slots_of(adjacency, at), slots_of(joins, at)
-        if not 0 < len(slots) + len(beside) <= MOST_SLOTS:
-            return at[:0], mass[:0]
-        rows = np.arange(len(at))
-        owner = rows.repeat(adjacency.indptr[at + 1] - adjacency.indptr[at])
+        first = adjacency.indptr[at]
+        owner, slots = expanded(first, adjacency.indptr[at + 1] - first)
         weight, reached = guide.weights(adjacency.relations[slots]), adjacency.neighbours[slots]
-        if len(beside):
-            owner = np.concatenate([owner, rows.repeat(joins.indptr[at + 1] - joins.indptr[at])])
+        if len(joins.neighbours):
+            start = joins.indptr[at]
+            joined, beside = expanded(start, joins.indptr[at + 1] - start)
+            owner = np.concatenate([owner, joined])
             weight = np.concatenate([weight, joins.weights[beside]])
             reached = np.concatenate([reached, joins.neighbours[beside]])
-        out = np.bincount(owner, weight, len(at)).astype(np.int64)
-        flow = (mass[owner] >> 1) * weight // out[owner]
-        arrived = np.bincount(reached, flow)  # whole numbers below 2^53: exact
-        at = np.flatnonzero(arrived > 0).astype(np.int32)
-        return at, arrived[at].astype(np.int64)
+        return owner, weight, reached
+
+    def _compiled(self, start: Start, guide: Guide) -> Visits:
+        memory = self._of_thread.__dict__.pop("memory", None)  # gone where a walk is interrupted half-way
+        if memory is None:
+            memory = tuple(zeros_as_touched(self._entities, np.int64) for _ in range(7))
+        adjacency, joins = self.adjacency, self.joins
+        given = (
+            adjacency.indptr, adjacency.neighbours, adjacency.relations, joins.indptr, joins.neighbours,
+            joins.weights, guide.codes, guide.of_type, guide.rows, guide.added,
+            start.at.astype(np.int64), start.mass,
+        )  # fmt: skip
+        count = compiled(_walk)(*(_given(each) for each in given), start.steps, *memory)
+        self._of_thread.memory = memory
+        rows, counts = memory[:2]
+        return rows[:count].copy(), counts[:count].copy()
 
 
 def _given(array: NDArray[Any]) -> NDArray[Any]:
@@ -99,18 +150,16 @@ def _given(array: NDArray[Any]) -> NDArray[Any]:
 
 def _walk(  # type: ignore[no-untyped-def]
     indptr, neighbours, relations, joined, beside, weights, codes, of_type, rows, added, at, mass, steps,
-    visits,
+    came, counts, visits, arrived, here, left, ahead,
 ):  # fmt: skip
-    """`Walkers._step`, `steps` times; visits are added to. All else is arrays: of the graph, of the joins, of
-    the guide, and where how many walkers start."""
-    entities = len(visits)
-    arrived = np.zeros(entities, dtype=np.int64)
-    room = min(entities, max(len(at), MOST_SLOTS))
-    here = np.empty(room, dtype=np.int32)
-    left = np.empty(room, dtype=np.int64)
-    ahead = np.empty(room, dtype=np.int32)
+    """How many entities walkers come by at; which ones and how many, in `came` and `counts`.
+
+    The first arrays are of the graph, of the joins and of the guide, then where how many walkers start. The
+    last are memory, as long as there are entities; visits and arrived hold zeros before and after.
+    """
     weight = np.empty(MOST_SLOTS, dtype=np.int64)
     n = len(at)
+    found = 0
     for i in range(n):
         here[i] = at[i]
         left[i] = mass[i]
@@ -120,7 +169,7 @@ def _walk(  # type: ignore[no-untyped-def]
             u = here[i]
             slots += indptr[u + 1] - indptr[u] + joined[u + 1] - joined[u]
         if slots == 0 or slots > MOST_SLOTS:
-            return
+            break
         reached = 0
         for i in range(n):
             u = here[i]
@@ -167,5 +216,12 @@ def _walk(  # type: ignore[no-untyped-def]
             v = ahead[i]
             here[i] = v
             left[i] = arrived[v]
+            if visits[v] == 0:
+                came[found] = v
+                found += 1
             visits[v] += arrived[v]
             arrived[v] = 0
+    for i in range(found):
+        counts[i] = visits[came[i]]
+        visits[came[i]] = 0
+    return found

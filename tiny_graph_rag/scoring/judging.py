@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.gold import GoldQuestion
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
-from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Judgments, Reference, resolve_references
+from tiny_graph_rag.gold.references import Reference, References
+from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -102,6 +102,7 @@ def parts(
 
 def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextMatch | None) -> Stretch:
     codes: dict[str, int] = {}
+    shown: dict[int, tuple[str, str]] = {}
     references: list[tuple[Reference, ...]] = []
     irrelevant: list[list[int]] = []
     rankings: list[list[int]] = []
@@ -111,6 +112,7 @@ def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextM
             # Every place is an entity of its own; which reference it fills, the texts decide.
             filled = filled_by_text([each.text or each.name for each in places], question.texts, match)
             mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
+            shown.update(zip(mine, ((each.key, each.name or each.key) for each in places), strict=True))
             references.append(
                 tuple(
                     Reference(text, 1, tuple(mine[at] for at in (place,) if at is not None), "text", item)
@@ -133,7 +135,7 @@ def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextM
         rankings.append([codes.setdefault(_key(each, question, match), len(codes)) for each in places])
     judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
     names = list(codes)
-    return _stretch(questions, run, rankings, judgments, lambda code: (names[code].split("\0")[0],) * 2)
+    return _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
 
 
 def _key(place: Retrieved, question: GoldQuestion, match: TextMatch | None) -> str:
@@ -160,16 +162,12 @@ def _on_graph(
             known[bare] = found[0] if found else len(graph) + strangers.setdefault(place.key, len(strangers))
         return known[bare]
 
-    references, irrelevant = [], []
-    for question in questions:
-        graded = {name: grade for name, grade in question.grades.items() if grade > 0}
-        example = Example(question.id, question.query, tuple(graded))
-        references.append(
-            tuple(replace(each, grade=graded[each.name]) for each in resolve_references(example, index))
-        )
-        irrelevant.append(
-            [e for name, grade in question.grades.items() if grade == 0 for e in index.resolve(name)[0]]
-        )
+    good = [[name for name, grade in each.grades.items() if grade > 0] for each in questions]
+    bad = [[name for name, grade in each.grades.items() if grade == 0] for each in questions]
+    grades = [grade for each in questions for grade in each.grades.values() if grade > 0]
+    meanings = index.resolve_all(name for names in (*good, *bad) for name in names)
+    references = References.resolved(good, np.array(grades, dtype=np.int32), meanings)
+    irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
     rankings = [[entity(place) for place in run.rankings.get(each.id, [])] for each in questions]
     judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
     extra = list(strangers)

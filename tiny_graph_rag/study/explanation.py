@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -102,26 +101,13 @@ def explain(
     gold = gold_links(examples.examples, ranked.names)
     given = [each.seed_entities is not None for each in examples]
     ideal = [one if is_given else other for one, other, is_given in zip(gold, linked, given, strict=True)]
-    # Gold seeds first: where linking found the same, the last diagnosis has nothing left to search.
+    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
+    # The search before it goes for all seeds that linking found as the gold set has them.
     tags = hop_tags(examples.examples, judgments, ideal, distances)
     gold_seeds = None
     if limits.walks:
-        gold_seeds = with_gold_seeds(
-            graph,
-            examples.examples,
-            linked,
-            gold,
-            run,
-            judgments,
-            retriever,
-            limits,
-            cutoff,
-            distances,
-        )
-    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
-    if gold_seeds is not None:
-        linked_steps = waterfall(found, relevant, np.flatnonzero(given))
-        gold_seeds = replace(gold_seeds, linked_waterfall=linked_steps)
+        rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
+        gold_seeds = with_gold_seeds(graph, linked, gold, rows, judgments, retriever, found)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),
@@ -129,7 +115,7 @@ def explain(
         waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
         gold_seeds=gold_seeds,
         hop_tags=tags,
-        ties=ties(run, judgments, measures, cutoff),
+        ties=ties(run, judgments, measures, cutoff, judged),
         nearest=_nearest(graph, judgments),
         missed=missed_walks(graph, linked, found) if limits.walks else {},
     )
@@ -137,26 +123,20 @@ def explain(
 
 def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int]:
     """Verdict → references that have it, found first, then in the order of loss; those that occur."""
-    offsets = judgments.item_offsets.tolist()
-    verdicts = found.verdicts.tolist()
-    counted = Counter(
-        verdicts[offsets[question] + reference.item]
-        for question, row in enumerate(judgments.references)
-        for reference in row
-    )
+    references = judgments.references
+    items = judgments.item_offsets[references.questions] + references.items
+    counted = np.bincount(found.verdicts[items], minlength=len(Verdict)).tolist()
     order = (Verdict.HIT, *(each for each in Verdict if each is not Verdict.HIT))
     return {str(each): counted[each] for each in order if counted[each]}
 
 
 def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:
-    missing = dict.fromkeys(
-        reference.name for row in judgments.references for reference in row if not reference.entities
-    )
+    missing = judgments.references.unresolved
     if not missing:
         return {}
     from tiny_graph_rag.gold.nearest import NearestNames
 
-    return NearestNames.of(graph.entities).of_all(list(missing)[:NEAREST_SOUGHT])
+    return NearestNames.of(graph.entities).of_all(missing[:NEAREST_SOUGHT])
 
 
 QUESTIONS_WALKED = 200  # a search over a large graph takes milliseconds; nobody looks at more pictures

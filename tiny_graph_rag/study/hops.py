@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,24 +31,34 @@ class FreeHops:
         self._hops = np.full(len(judgments.pair_keys), _UNKNOWN, dtype=np.int32)
         self._seeds: list[frozenset[int] | None] = [None] * len(judgments)
 
+    def learn(self, linked: Sequence[LinkedQuestion], hops: NDArray[np.int32]) -> None:
+        """What a walk without filters from these seeds found: (pairs,), NOT_REACHED where nobody looked."""
+        self._ask_from(linked, range(len(linked)))
+        known = hops != NOT_REACHED
+        self._hops[known] = hops[known]
+
     def of(
         self, linked: Sequence[LinkedQuestion], question: NDArray[np.int64], entity: NDArray[np.int64]
     ) -> NDArray[np.int32]:
         """For each pair the fewest relations from a seed of its question; NOT_REACHED where no walk leads."""
         keys, universe = self.judgments.pair_keys, self.judgments.universe
         pairs = np.searchsorted(keys, question * universe + entity)
-        asked = distinct(question)[0]
-        bounds = np.searchsorted(keys, np.stack([asked, asked + 1]) * universe).T.tolist()
-        for row, (low, high) in zip(asked.tolist(), bounds, strict=True):
-            seeds = frozenset(seed.entity for seed in linked[row].seeds)
-            if seeds != self._seeds[row]:
-                self._seeds[row] = seeds
-                self._hops[low:high] = _UNKNOWN
+        self._ask_from(linked, distinct(question)[0].tolist())
         new = self._hops[pairs] == _UNKNOWN
         if new.any():
             wanted = (question[new], entity[new])
             self._hops[pairs[new]] = hops_between(self.adjacency, seed_columns(linked), wanted)
         return self._hops[pairs]
+
+    def _ask_from(self, linked: Sequence[LinkedQuestion], questions: Iterable[int]) -> None:
+        """Forget what was found from other seeds of these questions."""
+        for row in questions:
+            seeds = frozenset([seed.entity for seed in linked[row].seeds])
+            known, self._seeds[row] = self._seeds[row], seeds
+            if known is not None and known != seeds:
+                ends = np.array([row, row + 1]) * self.judgments.universe
+                low, high = np.searchsorted(self.judgments.pair_keys, ends).tolist()
+                self._hops[low:high] = _UNKNOWN
 
 
 def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.gold.resolve import Judgments
-from tiny_graph_rag.measures import Measure, judge, score, weights
+from tiny_graph_rag.measures import Judged, Measure, judge, score, weights
+from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.run import Run
 
 
@@ -31,23 +32,60 @@ class Ties:
     measures: dict[Measure, tuple[float, float]]
 
 
-def ties(run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: int) -> Ties:
+def ties(
+    run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: int, judged: Judged | None = None
+) -> Ties:
+    """judged: the run as it stands, where it is known. Only questions that a tie could change are judged
+    again."""
     scored = judgments.relevant > 0
     tied = _tied_at(run, cutoff)[scored]
-    gains = _gains(run, judgments)
+    as_it_is = judge(run, judgments) if judged is None else replace(judged, facts=None)
+    found, pooled = score(as_it_is, measures), weights(as_it_is, measures)
+    questions, gains = _open_ties(run, _gains(run, judgments))
+    part, its_judgments = run.of(questions), judgments.of_questions(questions)
     means = []
     for direction in (-1, 1):
-        judged = judge(_reordered(run, direction * gains), judgments)
-        pooled = weights(judged, measures)
-        means.append(
-            {each: _mean(column, pooled.get(each)) for each, column in score(judged, measures).items()}
-        )
+        again = judge(_reordered(part, direction * gains), its_judgments)
+        weight = _replaced(pooled, questions, weights(again, measures))
+        columns = _replaced(found, questions, score(again, measures))
+        means.append({each: _mean(column, weight.get(each)) for each, column in columns.items()})
     return Ties(
         cutoff,
         float(tied.mean()) if len(tied) else float("nan"),
         int(tied.sum()),
         {each: (min(both), max(both)) for each in measures for both in [(means[0][each], means[1][each])]},
     )
+
+
+def _open_ties(run: Run, gains: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The questions, ascending, where equals differ in what they gain, and the gains of their rows."""
+    if not len(gains):
+        return np.zeros(0, dtype=np.int64), gains
+    first = np.flatnonzero(np.diff(_groups(run), prepend=-1))
+    differ = np.maximum.reduceat(gains, first) != np.minimum.reduceat(gains, first)
+    question = np.searchsorted(run.offsets, first[differ], side="right") - 1
+    questions = distinct(question)[0]
+    return questions, gains[stretches(run.offsets[questions], np.diff(run.offsets)[questions])]
+
+
+def _groups(run: Run) -> NDArray[np.int64]:
+    """(rows,): ascending numbers, the same where question, score and hop are."""
+    differs = np.zeros(len(run.entities), dtype=bool)
+    differs[1:] = (run.scores[1:] != run.scores[:-1]) | (run.hops[1:] != run.hops[:-1])
+    starts = run.offsets[:-1]
+    differs[starts[starts < len(differs)]] = True
+    return np.cumsum(differs)
+
+
+def _replaced(
+    columns: dict[Measure, Column], questions: NDArray[np.int64], others: dict[Measure, Column]
+) -> dict[Measure, Column]:
+    """The columns with what `others` say of these questions."""
+    found = {}
+    for each, column in columns.items():
+        found[each] = column.copy()
+        found[each][questions] = others[each]
+    return found
 
 
 def _tied_at(run: Run, cutoff: int) -> NDArray[np.bool_]:
@@ -72,14 +110,7 @@ def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
 
 def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     """Ties in ascending order of `key`, everything else where it was."""
-    question = np.repeat(np.arange(len(run)), np.diff(run.offsets))
-    same = (
-        (question[1:] == question[:-1])
-        & (run.scores[1:] == run.scores[:-1])
-        & (run.hops[1:] == run.hops[:-1])
-    )
-    group = np.concatenate([[0], np.cumsum(~same)])[: len(question)]
-    order = np.lexsort((key, group))
+    order = np.lexsort((key, _groups(run)))
     return replace(
         run, entities=run.entities[order], scores=run.scores[order], hops=run.hops[order], walks=None
     )

@@ -228,6 +228,8 @@ class _Places:
         missing = np.flatnonzero(~listed)
         length = np.diff(run.offsets)
         if limits.walks:
+            if limits.passable is None and limits.onward is None:
+                free.learn(linked, hops)
             apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed for its text alone
             ends, hops[apart] = _where_walks_end(
                 graph, linked, question[apart], entity[apart], limits, free, run
@@ -239,9 +241,9 @@ class _Places:
             verdicts[missing] = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN)
             if limits.returnable is not None:
                 verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
-        if limits.scores_cut:
+        if limits.scores_cut and limits.depth is not None:
             # Within reach, and the list has room left: its score was too low to be returned.
-            short = length[question] < length.max(initial=0)
+            short = length[question] < limits.depth
             verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.FILTERED
         return cls(verdicts, entity.astype(np.int32), hops, rows)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiny_graph_rag.config.sections import COMPACT
-from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json

@@ -1,0 +1,51 @@
+"""Sums over few rows of a long column, held against whole columns; and what fits from the greatest on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.sums import Sums, beyond
+
+
+@pytest.mark.parametrize("length", [50, 5000])  # of which a part touches much, and little
+@pytest.mark.parametrize("how", [np.add, np.maximum])
+def test_sums_are_those_of_a_whole_column_and_leave_nothing_behind(length: int, how: np.ufunc) -> None:
+    random, sums = np.random.default_rng(1), Sums(length)
+    for _ in range(200):
+        counts = random.integers(0, 30, random.integers(0, 4))
+        parts = [(random.integers(0, length, count), random.integers(0, 4, count)) for count in counts]
+        column = np.zeros(length, dtype=np.int64)
+        for rows, values in parts:
+            how.at(column, rows, values)
+        found = sums.of(parts, how=how)
+        assert found.rows.tolist() == np.flatnonzero(column).tolist()
+        assert found.sums.tolist() == column[column > 0].tolist()
+
+
+def test_rows_below_a_bound_are_looked_for_there_alone() -> None:
+    assert Sums(1000).of([(np.array([3, 1, 3]), np.array([5, 2, 4]))], within=8).sums.tolist() == [2, 9]
+
+
+def test_a_sum_that_is_interrupted_leaves_nothing_behind() -> None:
+    sums = Sums(10)
+    with pytest.raises(IndexError):
+        sums.of([(np.array([1]), np.array([7])), (np.array([99]), np.array([1]))])
+    assert sums.of([(np.array([2]), np.array([1]))]).rows.tolist() == [2]
+
+
+def fitting(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> list[bool]:
+    """Equal values together, from the greatest on, while their weights are at most so much."""
+    return [int(weights[values >= each].sum()) <= most for each in values]
+
+
+@pytest.mark.parametrize("greatest", [3, 50, 100_000])
+def test_values_beyond_the_bound_are_those_that_fit_equal_ones_together(greatest: int) -> None:
+    random = np.random.default_rng(greatest)
+    for _ in range(500):
+        values = random.integers(0, greatest, random.integers(0, 60))
+        weights, most = random.integers(0, 5, len(values)), int(random.integers(0, 80))
+        assert (values > beyond(values, weights, most)).tolist() == fitting(values, weights, most)
+        ones = np.ones(len(values), dtype=np.int64)
+        assert (values > beyond(values, None, most)).tolist() == fitting(values, ones, most)
