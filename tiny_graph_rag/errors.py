@@ -12,13 +12,16 @@
     ├── FoundProblems          exit code 1: a gate, a threshold or `validate` found something
     └── ServiceError           exit code 3: an outside service failed
 
-Every message says where, what was wanted, what came and what to do.
+Every message says where, what was wanted, what came and what to do. It is English; one made by `said` can be
+shown in the reader's language, which `shown` of an error does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+
+from tiny_graph_rag.messages import Said, said, shown
 
 MOST_PROBLEMS = 10_000  # of one file; it is not what it is taken for
 SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error away
@@ -27,9 +30,25 @@ SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error
 class TinyGraphRagError(Exception):
     exit_code = 2
 
+    @property
+    def shown(self) -> str:
+        """The message in the language spoken, as far as it has words there."""
+        return shown(self.args[0]) if self.args and isinstance(self.args[0], Said) else str(self)
+
 
 class UsageError(TinyGraphRagError):
     pass
+
+
+class UnknownNameError(UsageError):
+    """A name that none of the choices bears. name: as it was given."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.args[0], self.name)
 
 
 class ConfigError(TinyGraphRagError):
@@ -48,10 +67,18 @@ class InputError(TinyGraphRagError):
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
-        shown = list(problems[:SHOWN_PROBLEMS])
-        if len(problems) > SHOWN_PROBLEMS:
-            shown.append(f"… and {len(problems) - SHOWN_PROBLEMS:,} more problems")
-        super().__init__("\n".join(shown))
+        super().__init__("\n".join(self._first()))
+
+    @property
+    def shown(self) -> str:
+        return "\n".join(map(shown, self._first()))
+
+    def _first(self) -> list[str]:
+        more = len(self.problems) - SHOWN_PROBLEMS
+        return [
+            *self.problems[:SHOWN_PROBLEMS],
+            *([said("… and {n} more problems", n=f"{more:,}")] if more > 0 else []),
+        ]
 
 
 class GraphError(InputError):
@@ -71,8 +98,13 @@ class MissingExtraError(TinyGraphRagError):
 
     def __init__(self, purpose: str, package: str, extra: str) -> None:
         super().__init__(
-            f"{purpose} needs the package '{package}'. Install it with: "
-            f'uv sync --extra {extra}  (or: pip install "tiny-graph-rag[{extra}]")'
+            said(
+                "{purpose} needs the package '{package}'. Install it with: "
+                'uv sync --extra {extra}  (or: pip install "tiny-graph-rag[{extra}]")',
+                purpose=purpose,
+                package=package,
+                extra=extra,
+            )
         )
         self.extra = extra
 
@@ -91,6 +123,11 @@ def check_few(problems: Sequence[str], failure: type[InputError]) -> None:
         raise failure(*problems)
 
 
+def at(place: object, wrong: str) -> Said:
+    """`place: wrong`; what is wrong can still be shown in another language."""
+    return said("{place}: {wrong}", place=place, wrong=wrong)
+
+
 def nearest(
     name: str, known: Sequence[str], limit: int = 3, *, spelled: Mapping[str, str] | None = None
 ) -> str:
@@ -98,7 +135,12 @@ def nearest(
     found = get_close_matches(name, known, n=limit, cutoff=0.6)
     if spelled is not None:
         found = [spelled[each] for each in found]
-    return f"; did you mean {' or '.join(repr(each) for each in found)}?" if found else ""
+    if not found:
+        return ""
+    names = repr(found[0])
+    for each in found[1:]:
+        names = said("{names} or {more}", names=names, more=repr(each))
+    return said("; did you mean {names}?", names=names)
 
 
 def unknown(
@@ -114,24 +156,32 @@ def unknown(
     near: the part of the name to compare with the choices. spelled: how to say a choice.
     """
     hint = nearest(near or name, known, spelled=spelled) or "."
-    return UsageError(f"unknown {what} {name!r}{hint} Choices: {', '.join(known)}")
+    message = said(
+        "unknown {what} {name}{hint} Choices: {choices}",
+        what=said(what),
+        name=repr(name),
+        hint=hint,
+        choices=", ".join(known),
+    )
+    return UnknownNameError(message, name)
 
 
-def amount(number: int, one: str, many: str = "") -> str:
+def amount(number: int, one: str, many: str = "") -> Said:
     """`amount(1, "question")` → `1 question`, of 1,200 → `1,200 questions`. many: where an s won't do."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return Said(f"{{n}} {one if number == 1 else many or one + 's'}", {"n": f"{number:,}"})
 
 
-def json_kind(value: object) -> str:
+def json_kind(value: object) -> Said:
     """What came, in JSON's words, for the message that says what was wanted instead."""
     if value is None:
-        return "null"
+        return said("null")
     if isinstance(value, bool):
-        return f"the boolean {str(value).lower()}"
+        return said("the boolean {value}", value=str(value).lower())
     if isinstance(value, str):
-        return f"the string {value[:40]!r}"
+        return said("the string {value}", value=repr(value[:40]))
     if isinstance(value, int | float):
-        return f"the number {value}"
+        return said("the number {value}", value=value)
     if isinstance(value, list):
-        return "a list" if all(isinstance(item, str) for item in value) else "a list with other things in it"
-    return "an object"
+        strings = all(isinstance(item, str) for item in value)
+        return said("a list") if strings else said("a list with other things in it")
+    return said("an object")

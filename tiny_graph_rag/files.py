@@ -18,6 +18,7 @@ from pathlib import Path
 from threading import Thread, get_ident
 
 from tiny_graph_rag.errors import InputError, UsageError, nearest
+from tiny_graph_rag.messages import said
 
 GZIP_MAGIC = b"\x1f\x8b"
 MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
@@ -38,7 +39,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     or_folder: a folder will do.
 
     An absolute name is taken as it is. Matches whatever Unicode form (NFC, NFD) the disk holds.
-    what: "knowledge graph", "gold set"; for the message. Raises InputError with the nearest names.
+    what: one of ENDINGS, else as the message should call it. Raises InputError with the nearest names.
     """
     path = Path(name).expanduser()
     places = [path] if path.is_absolute() else [folder / path, path]
@@ -46,23 +47,78 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
         found = _existing(place)
         if found is not None:
             if found.is_dir() and not or_folder:
-                raise InputError(f"{found}: the {what} must be a file, this is a folder")
+                raise InputError(
+                    said("{path}: the {what} must be a file, this is a folder", path=found, what=said(what))
+                )
             return found
-    beside = sorted(
-        {
-            each.name
-            for place in places
-            for each in _files_in(place.parent)
-            if each.is_file() and each.suffix == path.suffix
-        }
-    )
-    hint = nearest(_composed(path.name), [_composed(each) for each in beside])
-    if not hint and beside:
-        hint = f"; there are: {', '.join(beside[:8])}{' …' if len(beside) > 8 else ''}"
-    if not beside:
-        hint = "; `init` writes one to begin with"
     looked = " and ".join(dict.fromkeys(str(place.parent) for place in places))
-    raise InputError(f"{path.name}: no such {what} (looked in {looked}){hint}")
+    raise InputError(
+        said(
+            "{name}: no such {what} (looked in {places}){hint}",
+            name=path.name,
+            what=said(what),
+            places=looked,
+            hint=_instead(path, places, what, or_folder=or_folder),
+        )
+    )
+
+
+# What may be offered for a name that is not there, and what makes one.
+_TABLES = (".csv", ".tsv", ".parquet")
+ENDINGS = {
+    "knowledge graph": (
+        *(".json", ".jsonl", ".ndjson", ".graphml", ".xml", ".gexf", *_TABLES, ".txt"),
+        *(".ttl", ".turtle", ".nt", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
+    ),
+    "gold set": (".jsonl", ".json", *_TABLES, ".qrels", ".trec", ".txt"),
+    "run": (".trec", ".run", ".txt", ".jsonl", ".json", *_TABLES),
+    "results file": (".json",),
+    "questions": (".txt", ".jsonl", ".json", *_TABLES),
+    "draft": (".jsonl",),
+    "vocabulary": (".yaml", ".yml"),
+}
+MADE_BY = {
+    "knowledge graph": "; `init` writes one to begin with",
+    "gold set": "; `init` writes one to begin with",
+    "results file": "; `eval` and `score` write one",
+    "run": "; `eval --save-run FILE` writes one, and so may any other program",
+    "draft": "; `recommend` writes one",
+}
+
+
+def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) -> str:
+    """What else it may be: names like it, else files of its kind where it was looked for first, else what
+    makes one."""
+    endings = ENDINGS.get(what, (path.suffix,))
+    is_named = _ending(path) in endings
+    if is_named:
+        endings = (_ending(path),)
+    there = [_of_kind(place.parent, endings) for place in places]
+    names = list(dict.fromkeys(name for each in there for name in each))
+    if or_folder:
+        beside = (each for place in places for each in _files_in(place.parent))
+        names += [_composed(each.name) for each in beside if each.is_dir()]
+    spelled = {bare_name(Path(name)): name for name in reversed(names)}
+    wanted = _composed(path.name)
+    hint = nearest(wanted, names) or nearest(
+        bare_name(path) if is_named else wanted, list(spelled), spelled=spelled
+    )
+    if hint:
+        return hint
+    first = next((each for each in there if each), None)
+    if first is None:
+        return said(MADE_BY[what]) if what in MADE_BY else ""
+    return said("; there are: {names}", names=", ".join(first[:8]) + (" …" if len(first) > 8 else ""))
+
+
+def _ending(path: Path) -> str:
+    """The suffix that tells what a file is, below `.gz`."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def _of_kind(folder: Path, endings: Sequence[str]) -> list[str]:
+    found = (each for each in _files_in(folder) if each.is_file() and _ending(each) in endings)
+    return [_composed(each.name) for each in found]
 
 
 def _existing(path: Path) -> Path | None:
@@ -153,17 +209,26 @@ def allow_unpacked(gib: float) -> None:
 def _check_unpacked(path: Path, size: int) -> None:
     if size > _most_unpacked:
         raise InputError(
-            f"{path}: unpacks to more than {_most_unpacked / (1 << 30):g} GiB. If it is meant to, "
-            "allow it with running.largest_unpacked in config.yaml"
+            said(
+                "{path}: unpacks to more than {most} GiB. If it is meant to, allow it with "
+                "running.largest_unpacked in config.yaml",
+                path=path,
+                most=f"{_most_unpacked / (1 << 30):g}",
+            )
         )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     if isinstance(error, EOFError):
-        return InputError(f"{path}: the gzip file ends too early; it was cut off. Copy it again")
+        return InputError(
+            said("{path}: the gzip file ends too early; it was cut off. Copy it again", path=path)
+        )
     if isinstance(error, zlib.error):
-        return InputError(f"{path}: the gzip file is damaged ({error}). Copy it again")
-    return InputError(f"{path}: can't be read: {getattr(error, 'strerror', None) or error}")
+        return InputError(
+            said("{path}: the gzip file is damaged ({why}). Copy it again", path=path, why=error)
+        )
+    why = getattr(error, "strerror", None) or error
+    return InputError(said("{place}: can't be read ({why})", place=path, why=why))
 
 
 def decode_utf8(raw: bytes, path: Path) -> str:
@@ -198,17 +263,23 @@ def check_utf8(buffer: bytes | mmap.mmap, path: Path) -> None:
 
 
 def _not_utf8(path: Path, line: int, raw: bytes) -> InputError:
-    return InputError(f"{path}:{line}: not UTF-8 text ({_likely_encoding(raw)}). Save it as UTF-8")
+    return InputError(
+        said(
+            "{place}: not UTF-8 text ({encoding}). Save it as UTF-8",
+            place=f"{path}:{line}",
+            encoding=_likely_encoding(raw),
+        )
+    )
 
 
 def _likely_encoding(raw: bytes) -> str:
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return "it looks like UTF-16"
+        return said("it looks like UTF-16")
     try:
         codecs.getincrementaldecoder("cp949")().decode(raw)  # a block may end within a character
     except UnicodeDecodeError:
-        return "the encoding is unknown"
-    return (
+        return said("the encoding is unknown")
+    return said(
         "it looks like CP949/EUC-KR: `iconv -f CP949 -t UTF-8` converts it, and so does Excel's 'CSV UTF-8'"
     )
 
@@ -276,7 +347,7 @@ def output_path(name: str | Path, folder: Path) -> Path:
 def check_writable(path: Path) -> None:
     """Refuse before any work what could not be written after it. Raises UsageError."""
     if path.is_dir():
-        raise UsageError(f"{path}: results must go to a file, this is a folder")
+        raise UsageError(said("{path}: results must go to a file, this is a folder", path=path))
     if _is_device(path):
         return
     try:
@@ -286,8 +357,12 @@ def check_writable(path: Path) -> None:
         probe.unlink()
     except OSError as error:
         raise UsageError(
-            f"{path.parent}: results can't be written here ({error.strerror}). "
-            "Choose another folder with --results-dir or -o"
+            said(
+                "{folder}: results can't be written here ({why}). Choose another folder with --results-dir "
+                "or -o",
+                folder=path.parent,
+                why=error.strerror,
+            )
         ) from error
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config import Config, cache_folder, setting_names
 from tiny_graph_rag.config.settings import fits, section_of, setting_type
-from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.errors import MissingExtraError, UsageError, amount, nearest
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
@@ -189,9 +189,11 @@ class Result:
             for tag, part in list(parts.items())[:SHOWN_ROWS]
         ]
         config = self.evaluation.config.retrieval
+        walks = self.evaluation.explanation.diagnosis.limits.walks
         caption = (
             f"{self.evaluation.examples.name or 'questions'} on {self.evaluation.graph.name or 'graph'} · "
-            f"{config.retriever}, {config.hops} hops · means with 95 % intervals"
+            f"{config.retriever}{', ' + amount(config.hops, 'hop') if walks else ''} · "
+            "means with 95 % intervals"
         )
         return _html_table(caption, ("questions", "n", *map(str, overall.measures)), rows)
 

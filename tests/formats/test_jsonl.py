@@ -33,7 +33,7 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
     ("line", "expected"),
     [
         ("{", "a-eval.jsonl:1:2: not JSON"),
-        ("[]", "a-eval.jsonl:1: wanted an object with 'query' and 'reference_entities', got a list"),
+        ("[]", "the gold set is empty; wanted a question in the list"),
         ('{"query": "Who?"}', "'reference_entities' is missing"),
         (
             '{"query": "Who?", "reference_entities": "점순"}',

@@ -9,11 +9,20 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conftest import ROOT
+from tiny_graph_rag import files
+from tiny_graph_rag.cli import help as help_
+from tiny_graph_rag.cli import usage
 from tiny_graph_rag.gold import checks, curation
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.report.terminal.sweep import COLUMNS
 from tiny_graph_rag.study import advice, choosing, compare
+
+
+def registry_kinds() -> set[str]:
+    """What `unknown …` may be about."""
+    return {help_.registry_of(option).kind for option in help_.CHOOSING}
+
 
 PACKAGE = ROOT / "tiny_graph_rag"
 PAGE = PACKAGE / "report" / "page"
@@ -37,6 +46,9 @@ BY_NAME = {
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
     *("{n} questions came: {ids}", "{n} questions went: {ids}"),
+    *(*files.ENDINGS, *files.MADE_BY.values()),
+    *usage._KINDS.values(),
+    *registry_kinds(),
     "references that mean nothing now ({n}): {names}",
     "references that mean something else now ({n}): {names}",
 }
@@ -52,10 +64,29 @@ def in_python() -> Iterator[str]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
-            texts = {"t": node.args[:1], "counted": node.args[1:3]}.get(node.func.id, [])
-            yield from (
-                each.value for each in texts if isinstance(each, ast.Constant) and isinstance(each.value, str)
-            )
+            calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
+            yield from _constants(calls.get(node.func.id, []))
+            if node.func.id == "amount":
+                yield from _amounts(list(_constants(node.args[1:3])))
+
+
+def _constants(nodes: list[ast.expr]) -> Iterator[str]:
+    """The texts themselves; of a choice between two, both."""
+    for each in nodes:
+        if isinstance(each, ast.IfExp):
+            yield from _constants([each.body, each.orelse])
+        if isinstance(each, ast.Constant) and isinstance(each.value, str) and _has_words(each.value):
+            yield each.value
+
+
+def _has_words(text: str) -> bool:
+    return bool(re.search("[a-z]", re.sub(r"\{\w+\}", "", text)))
+
+
+def _amounts(words: list[str]) -> Iterator[str]:
+    if words:
+        yield f"{{n}} {words[0]}"
+        yield f"{{n}} {words[1] if len(words) > 1 else words[0] + 's'}"
 
 
 def in_page() -> Iterator[str]:

@@ -129,6 +129,18 @@ def load(*names: str) -> None:
         import_module(f"tiny_graph_rag.cli.{name}")
 
 
+def having(option: str) -> list[str]:
+    """The commands that have this option."""
+    load()
+    group = typer.main.get_command(app)
+    commands = getattr(group, "commands", {})
+    return [
+        name
+        for name in COMMANDS
+        if any(option in each.opts for each in getattr(commands.get(name), "params", ()))
+    ]
+
+
 def run() -> None:
     """Parse the command line and do what it says; ends the process."""
     outlive_readers()

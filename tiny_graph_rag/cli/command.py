@@ -20,7 +20,8 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hint
 import typer
 
 from tiny_graph_rag.cli.help import Command
-from tiny_graph_rag.errors import TinyGraphRagError, UsageError
+from tiny_graph_rag.errors import TinyGraphRagError, UnknownNameError, UsageError
+from tiny_graph_rag.messages import said, shown, t
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
 LONGEST_SHOWN = 200  # characters of a name in a message
@@ -108,15 +109,15 @@ def _reported(work: Callable[[], None], debug: bool) -> None:
         work()
         sys.stdout.flush()  # a full disk is an error of this run, not a complaint after its end
     except TinyGraphRagError as error:
-        _say_failed(f"error: {error}", debug)
+        _say_failed(f"{t('error')}: {error.shown}{_same_option(error)}", debug)
         raise typer.Exit(error.exit_code) from None
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:
-        said = _told(error)
-        if said is None:
+        told = _told(error)
+        if told is None:
             _unexpected(error, debug)
-        _say_failed(f"error: {said}", debug)
+        _say_failed(f"{t('error')}: {shown(told)}", debug)
         raise typer.Exit(UsageError.exit_code) from None
     except Exception as error:
         _unexpected(error, debug)
@@ -130,24 +131,45 @@ _NO_PLACE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno
 
 def _told(error: OSError) -> str | None:
     """What the machine refused, in words; None for what no file or disk explains."""
-    place = error.filename or "standard output"
+    place = error.filename or said("standard output")
+    why = error.strerror
     if error.errno in _FULL:
-        return f"{place}: can't be written ({error.strerror}); make room, or write elsewhere"
+        return said("{place}: can't be written ({why}); make room, or write elsewhere", place=place, why=why)
+    if error.errno in _CLOSED and _is_kept_from_reading(place):
+        return said("{place}: can't be read ({why})", place=place, why=why)
     if error.errno in _CLOSED:
-        return f"{place}: can't be {_forbidden(place)} ({error.strerror})"
+        return said(
+            "{place}: can't be written; write elsewhere with --results-dir or -o ({why})",
+            place=place,
+            why=why,
+        )
     if error.errno in _NO_PLACE and error.filename:
         name = str(place)
         return f"{name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + '…'}: {error.strerror}"
     return None
 
 
-def _forbidden(place: str | bytes) -> str:
-    """ "read" where it is not for us to look at, else "written": an error does not say what was tried."""
+def _is_kept_from_reading(place: str | bytes) -> bool:
+    """Whether it is not for us to look at, else it is to write: an error does not say what was tried."""
     path = Path(os.fsdecode(place))
     reached = os.access(path.parent, os.X_OK)
-    if not reached or (path.exists() and not os.access(path, os.R_OK)):
-        return "read"
-    return "written; write elsewhere with --results-dir or -o"
+    return not reached or (path.exists() and not os.access(path, os.R_OK))
+
+
+def _same_option(error: TinyGraphRagError) -> str:
+    """What to say of a choice that is none but has an option of its own name: `--report junit`."""
+    if not isinstance(error, UnknownNameError) or not error.name.replace("-", "").isalpha():
+        return ""
+    from tiny_graph_rag.cli import having
+
+    commands = having(f"--{error.name}")
+    if not commands:
+        return ""
+    return t(
+        ". There is an option {option}, of: {commands}",
+        option=f"--{error.name}",
+        commands=", ".join(commands),
+    )
 
 
 def _say_failed(message: str, debug: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,8 +12,12 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
 from tiny_graph_rag.cli.help import GOLD, Commands
 from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import FoundProblems, UsageError
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.gold.examples import EvalSet
 
 sets = typer.Typer(
     name="dataset",
@@ -77,21 +81,24 @@ def merge_command(
     ] = None,
 ) -> None:
     """Put gold sets together, each id once; an id that stands for two things is an error until settled."""
+    from tiny_graph_rag.formats.gold.exchange import format_of
     from tiny_graph_rag.gold.keep import merge
 
     if prefer not in ("", "first", "last", "union"):
         raise UsageError(f"--prefer: wanted first, last or union, got {prefer!r}")
     if len(several) < 2:
         raise UsageError("wanted two gold sets or more to merge")
-    to = GoldOutput(output, format)
-    session = Session.open(common, folders, to_stdout=to.to_stdout)
+    session = Session.open(common, folders, to_stdout=output == STDOUT)
     read = [read_any(session, each) for each in several]
+    if output is not None and not Path(output).suffix:
+        format = format or format_of(read[0].path)
+    to = GoldOutput(output, format)
     path = to.path(session, f"{read[0].name}-merged.jsonl", read=[each.path for each in read])
     found = merge(read, prefer)  # type: ignore[arg-type]
     to.write(path, found.examples)
     session.say(
-        f"{len(found.examples):,} questions of {sum(map(len, read)):,}: {found.agreed:,} ids held alike by "
-        f"several, {found.settled:,} settled"
+        f"{amount(len(found.examples), 'question')} of {sum(map(len, read)):,}: {found.agreed:,} ids held "
+        f"alike by several, {found.settled:,} settled"
     )
     for one, other in found.doubled[:12]:
         session.warn(f"{other} asks the same as {one}; both are kept")
@@ -143,13 +150,30 @@ def split_command(
         raise UsageError(f"--names: wanted {len(shares)} different names, one a share, got {names!r}")
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
-    stem = Path(output) if output else Path(f"{examples.name}.jsonl")
-    outputs = [GoldOutput(str(stem.with_name(f"{stem.stem}-{each}{stem.suffix}")), format) for each in called]
+    stem, format = _stem(output, examples, format)
+    outputs = [GoldOutput(f"{stem[0]}-{each}{stem[1]}", format) for each in called]
     paths = [each.path(session, "", read=(examples.path,)) for each in outputs]
     for to, path, part in zip(outputs, paths, parts, strict=True):
         to.write(path, part)
         tags = ", ".join(f"{tag} {sum(tag in each.tags for each in part):,}" for tag in examples.tags[:8])
-        session.say(f"{path}: {len(part):,} questions" + (f" ({tags})" if tags else ""))
+        session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
+
+
+def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tuple[str, str], str | None]:
+    """What stands before and behind the names of the parts, and their format: by `-o` and --format, else that
+    of the set itself. A folder takes files of the set's name."""
+    from tiny_graph_rag.formats.gold.exchange import ending_for, format_of
+
+    if output is None:
+        return (examples.name, ".jsonl"), format
+    suffix = Path(output).suffix
+    before = output.removesuffix(suffix)
+    if output.endswith("/") or Path(output).is_dir():
+        before, suffix = f"{output.rstrip('/')}/{examples.name}", ""
+    if suffix:
+        return (before, suffix), format
+    format = format or format_of(examples.path)
+    return (before, ending_for(format, examples.path)), format
 
 
 PART_NAMES = {2: ("dev", "test"), 3: ("train", "dev", "test")}

@@ -74,7 +74,7 @@ def generate_command(
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.terminal.gold_sets import print_generated
 
-    to = GoldOutput(output)
+    to = GoldOutput(output, None if output is None or Path(output).suffix else "jsonl")
     session = Session.open(
         common,
         folders,

@@ -9,11 +9,13 @@ a group of its own further down for a common one.
 from __future__ import annotations
 
 import re
+import sys
 from importlib import import_module
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from tiny_graph_rag.cli.usage import ParserError, say_misuse
 from tiny_graph_rag.errors import RegistrationError
 from tiny_graph_rag.registry import Registry
 
@@ -78,7 +80,17 @@ class Command(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """The program's own help: its commands by what they are for."""
+    """The program's own help, its commands by what they are for; and what is wrong with a command line."""
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        if not more.get("standalone_mode", True):
+            return super().main(*arguments, **more)
+        try:
+            ended = super().main(*arguments, **{**more, "standalone_mode": False})
+        except ParserError as error:
+            say_misuse(error)
+            sys.exit(error.exit_code)
+        sys.exit(ended if isinstance(ended, int) else 0)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         groups: dict[str, Rows] = {}

@@ -19,7 +19,7 @@ from tiny_graph_rag.config import NO_CACHE, Config, cache_folder, language, load
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import LANGUAGES, counted, speak, t
+from tiny_graph_rag.messages import LANGUAGES, counted, shown, speak, t
 from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import scrubbed, url_secrets
 
@@ -110,16 +110,16 @@ class Session:
 
     def say(self, text: str) -> None:
         if not self.quiet:
-            print(without_controls(text), file=sys.stderr if self.to_stdout else sys.stdout)
+            print(without_controls(shown(text)), file=sys.stderr if self.to_stdout else sys.stdout)
 
     def note(self, text: str) -> None:
         """What goes on, where it takes minutes: on standard error, so that results stay alone."""
         if not self.quiet:
-            print(without_controls(text), file=sys.stderr, flush=True)
+            print(without_controls(shown(text)), file=sys.stderr, flush=True)
 
     def warn(self, text: str) -> None:
         if not self.quiet:
-            print(f"warning: {without_controls(text)}", file=sys.stderr)
+            print(f"{t('warning')}: {without_controls(shown(text))}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
@@ -209,13 +209,20 @@ def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
 
 
 def settings_line(config: Config, *, without: Iterable[str] = ()) -> str:
-    """Retriever and hops, then every other setting that is not the default. without: what is varied."""
+    """Retriever, hops where it walks, then every other setting that is not the default. without: what is
+    varied."""
+    from tiny_graph_rag.retrieval import walks
+
     retrieval, left_out = config.retrieval, {"retriever", "hops", "latency_sample", *without}
     changed = {name: value for name, value in config.changed().items() if name not in left_out}
     more = [spelled_setting(name, value) for name, value in changed.items()]
     parts = [
         *([retrieval.retriever] if "retriever" not in without else []),
-        *([counted(retrieval.hops, "{n} hop", "{n} hops")] if "hops" not in without else []),
+        *(
+            [counted(retrieval.hops, "{n} hop", "{n} hops")]
+            if "hops" not in without and walks(retrieval.retriever)
+            else []
+        ),
         *more,
     ]
     return ", ".join(parts)

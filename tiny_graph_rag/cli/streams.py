@@ -38,6 +38,14 @@ class _Channel(io.FileIO):
         os.close(nowhere)
 
 
+class _ErrorChannel(_Channel):
+    """Standard error; what standard output was told before goes out before: both may end in one log."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        sys.stdout.flush()
+        return super().write(data)
+
+
 def outlive_readers() -> None:
     """Let the program go on where `sys.stdout` or `sys.stderr` is a pipe that closes. Terminals stay as they
     are. What the stream's encoding lacks is written in plain signs, else as an escape: no name ends a run."""
@@ -54,7 +62,8 @@ def _outliving(stream: TextIO, *, line_by_line: bool = False) -> TextIO:
     except (AttributeError, OSError, ValueError):  # closed from the start, or none at all
         return stream
     stream.flush()
-    channel = io.BufferedWriter(_Channel(number, "wb", closefd=False))
+    kind = _ErrorChannel if line_by_line else _Channel
+    channel = io.BufferedWriter(kind(number, "wb", closefd=False))
     errors = (
         "tiny-graph-rag-plain"
         if stream.errors in (None, "strict", "backslashreplace", "surrogateescape")

@@ -172,7 +172,7 @@ class KnowledgeGraph:
         if problems:
             raise GraphError(*problems)
         if not rows:
-            raise GraphError("the graph has no entities; there is nothing to retrieve")
+            raise GraphError("the graph has no entities; it needs one at least")
         columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
         columns.add_entities(list(rows), list(rows.values()), extras)
         columns.add_relations([each for each in relations if each is not None], relation_extras)

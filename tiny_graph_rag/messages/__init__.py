@@ -3,6 +3,9 @@
 English stands in the code and is the key; `LANGUAGE.toml` beside this module holds each text in another
 language, with the same names in braces. Files keep English: what a program reads does not change with a
 locale. To add a language, write its file; a test tells which texts it lacks.
+
+`t` says a text at once. An error is made far from who shows it, and may end in a file or in a log: it is a
+`Said`, English that remembers how it was made, and `shown` says it in the reader's language.
 """
 
 from __future__ import annotations
@@ -42,6 +45,40 @@ def t(text: str, /, **values: object) -> str:
     """`text` in the language spoken, with the values in its braces. What has no translation stays English."""
     said = catalogue(_language.get()).get(text, text)
     return said.format(**values) if values else said
+
+
+class Said(str):
+    """A text in English that another language can still show: `template` with `values` in its braces."""
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: Mapping[str, object]
+
+    def __new__(cls, template: str, values: Mapping[str, object]) -> Said:
+        made = super().__new__(cls, template.format(**values) if values else template)
+        made.template, made.values = template, values
+        return made
+
+    def __getnewargs__(self) -> tuple[str, Mapping[str, object]]:  # type: ignore[override]
+        """For pickle: errors come back from other processes."""
+        return self.template, self.values
+
+
+def said(template: str, /, **values: object) -> Said:
+    """What went wrong, with the values in its braces, for whoever catches it to show."""
+    return Said(template, values)
+
+
+def shown(text: str) -> str:
+    """`text` in the language spoken where it is a `Said`, its values that are too; else as it stands."""
+    if not isinstance(text, Said):
+        return text
+    return t(text.template, **{name: _shown_value(each) for name, each in text.values.items()})
+
+
+def _shown_value(value: object) -> object:
+    return shown(value) if isinstance(value, Said) else value
 
 
 def counted(number: int, one: str, many: str, /, **values: object) -> str:

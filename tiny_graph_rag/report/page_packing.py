@@ -14,6 +14,7 @@ from typing import Any
 
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
+from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.report.views import gold_steps, methods
 
 Json = dict[str, Any]
@@ -30,6 +31,7 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
     names = {entity: each["name"] for entity, each in document.get("entities", {}).items()}
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
     head["changed"] = changed_settings(document.get("config") or {})
+    head["walked"] = walked(document.get("summary") or {})
     rows = [_thin(each, names) for each in document.get("results", [])]
     entities = document.get("entities", {})
     return {

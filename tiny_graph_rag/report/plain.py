@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
@@ -71,6 +71,13 @@ def gold_beside(named: int, scored: int) -> bool:
     """Whether what the gold set's own seeds reach may stand beside all questions: of the scored ones, half or
     more must name their seeds."""
     return named > 0 and 2 * named >= scored
+
+
+def walked(summary: Mapping[str, Any]) -> bool:
+    """Whether what was measured walks, so that its hops are worth a word: a retriever that doesn't loses
+    nothing to hops, and its waterfall has no such step."""
+    steps = summary.get("waterfall") or ()
+    return not steps or any(each["step"] == "within hops" for each in steps)
 
 
 def worst_by(measures: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import (
     gold_beside,
@@ -19,6 +20,7 @@ from tiny_graph_rag.report.plain import (
     speed_figure,
     three,
     verdict_words,
+    walked,
     worst_by,
 )
 from tiny_graph_rag.study.gates import SPEEDS, speeds
@@ -205,10 +207,17 @@ def _facts(content: Json) -> str:
         f"graph {one_line(graph['name'])}" if graph.get("name") else "",
         f"run {one_line(run['name'])}" if run.get("name") else "",
         f"{content['summary']['questions']:,} questions",
-        f"{asked['retriever']}, {asked['hops']} hops" if {"retriever", "hops"} <= asked.keys() else "",
+        _retriever(asked, content["summary"]),
         f"k = {content['summary']['k']}",
     ]
     return " · ".join(part for part in parts if part)
+
+
+def _retriever(asked: Json, summary: Json) -> str:
+    if not {"retriever", "hops"} <= asked.keys():
+        return ""
+    hops = asked["hops"]
+    return f"{asked['retriever']}, {amount(hops, 'hop')}" if walked(summary) else str(asked["retriever"])
 
 
 def _answers(summary: Json, level: int) -> Iterator[Block]:
@@ -329,7 +338,7 @@ def _sweep(content: Json) -> Iterator[Block]:
     rows = [
         (
             str(each["system"]),
-            str(each["hops"]),
+            "–" if each["hops"] is None else str(each["hops"]),
             str(each["top_k"]),
             *_cells(each, measures),
             three(each.get("oracle_recall")),

@@ -27,6 +27,7 @@ __all__ = [
     "is_own",
     "make_retriever",
     "retriever",
+    "walks",
 ]
 
 
@@ -59,6 +60,14 @@ def check_retrieval(config: Config) -> None:
         if found.argument == "FILE":
             find_input(argument, Path(config.storage.results_dir), "run")
     LINKERS.choice(config.retrieval.linker)
+
+
+def walks(spec: str) -> bool:
+    """Whether `--hops` means anything to what `--retriever` names. Raises UsageError for an unknown name."""
+    if is_own(spec):
+        return False
+    found, argument = _named(spec)
+    return found.walks_as(argument)
 
 
 def _named(spec: str) -> tuple[type[Retriever], str]:

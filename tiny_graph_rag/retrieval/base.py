@@ -89,12 +89,17 @@ class Retriever(ABC):
     one_by_one: ClassVar[bool] = True
     """Whether a small set is asked one question at a time, so that each one's seconds are its own."""
     walks: ClassVar[bool] = True
-    """Whether it starts from seeds and walks; one that doesn't needs no linking."""
+    """Whether it starts from seeds and walks; one that doesn't needs no linking, and no hops count for it."""
 
     @classmethod
     @abstractmethod
     def of(cls, task: Task) -> Self:
         """Make it. Raises UsageError for an argument or settings that it can't use."""
+
+    @classmethod
+    def walks_as(cls, argument: str) -> bool:
+        """Whether it walks where it is made with this argument, known before it is made."""
+        return cls.walks
 
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:

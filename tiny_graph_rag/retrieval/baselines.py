@@ -98,6 +98,13 @@ class HybridRetriever(Retriever):
 
     def __init__(self, task: Task, parts: Sequence[Retriever]) -> None:
         self.candidates, self.parts = Candidates(task), parts
+        self.walks = any(each.walks for each in parts)  # type: ignore[misc]
+
+    @classmethod
+    def walks_as(cls, argument: str) -> bool:
+        from tiny_graph_rag.retrieval import walks
+
+        return any(walks(each.strip()) for each in argument.split("+"))
 
     @classmethod
     def of(cls, task: Task) -> Self:

@@ -38,6 +38,8 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
     head = Head.of(path)
+    if head.text.strip() in ("[]", "{}"):
+        raise DatasetError(f"{path.name}: the gold set is empty; wanted a question in it")
     found = best_fit(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError(

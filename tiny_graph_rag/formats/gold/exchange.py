@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
+from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
 from tiny_graph_rag.formats.gold import GoldQuestion, detected, read_gold
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.gold.sheet import COLUMNS, sheet_parts
 from tiny_graph_rag.formats.tables import TableWriter, encoded
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
+from tiny_graph_rag.messages import said
 
 _COLUMNS = ("query_id", "doc_id", "score")
 _TYPED_TAGS = ("query_type", "difficulty", "category")
@@ -33,6 +34,8 @@ _HELD = {
 }
 _SUFFIXES = {".jsonl": "jsonl", ".json": "json", ".qrels": "trec", ".trec": "trec", ".txt": "trec"}
 _SUFFIXES |= {".csv": "table", ".tsv": "table", ".parquet": "table"}
+_ENDINGS = {"jsonl": ".jsonl", "json": ".json", "sheet": ".csv", "rag": ".json", "trec": ".qrels"}
+_ENDINGS |= {"table": ".csv", "contest": ".json"}
 
 
 def read_any_gold(path: Path) -> EvalSet:
@@ -98,14 +101,35 @@ def format_for(path: Path, format: str | None) -> str:
     """Raises UsageError for an unknown format, or a suffix that tells none."""
     if format is not None:
         if format not in _HELD:
-            raise UsageError(
-                f"unknown format {format!r}{nearest(format, list(_HELD)) or '.'} Choices: {', '.join(_HELD)}"
-            )
+            raise unknown("format", format, list(_HELD))
         return format
     found = _SUFFIXES.get(path.suffix.lower())
     if found is None:
-        raise UsageError(f"{path.name}: which format? Name it with --format: {', '.join(_HELD)}")
+        raise UsageError(
+            said(
+                "{name}: which format? End the name in one of {endings}, or name it with --format where the "
+                "command has it: {formats}",
+                name=path.name,
+                endings=", ".join(_SUFFIXES),
+                formats=", ".join(_HELD),
+            )
+        )
     return found
+
+
+def format_of(path: Path | None) -> str:
+    """Of a gold set that is there: its format, where sets can be written in it, else jsonl."""
+    found = "jsonl" if path is None else detected(path)
+    return found if found in _HELD else "jsonl"
+
+
+def ending_for(format: str, like: Path | None) -> str:
+    """The suffix of a file in that format; of a table that of `like`, where it is one. Raises UsageError."""
+    if format not in _HELD:
+        raise unknown("format", format, list(_HELD))
+    suffix = "" if like is None else Path(like.name.removesuffix(".gz")).suffix.lower()
+    is_like = suffix in (".csv", ".tsv") or (suffix == ".parquet" and format == "table")
+    return suffix if is_like and format in ("sheet", "table") else _ENDINGS[format]
 
 
 def written(examples: Sequence[Example], path: Path, format: str | None = None) -> Iterable[bytes]:

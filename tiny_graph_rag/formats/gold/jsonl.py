@@ -81,7 +81,7 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         problems = [f"{path.name}: {DRAFT}"]
     problems.extend(_duplicate_ids(examples, path))
     if not examples and not problems:
-        problems.append(f"{path.name}: the gold set is empty; wanted one JSON object a line")
+        problems.append(f"{path.name}: the gold set is empty; wanted {_wanted(path)}")
     name = nfc(path.name).removesuffix(".gz")
     for suffix in (".jsonl", ".json", ".csv", ".tsv"):
         name = name.removesuffix(suffix)
@@ -108,6 +108,14 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[int, str, Any]]:
             yield number, f"{path.name}:{number}", parse_json(line)
         except NotJsonError as error:
             problems.append(error.at(path, number))
+
+
+def _wanted(path: Path) -> str:
+    """What an empty file should hold, as far as it tells by itself which kind it is."""
+    text = decode_utf8(read_bytes(path), path)
+    if _as_sheet(path, text) is not None:
+        return "a question a row below the header"
+    return "a question in the list" if text.lstrip()[:1] in ("[", "{") else "one JSON object a line"
 
 
 def as_lines(path: Path) -> Iterator[str]:
@@ -142,7 +150,7 @@ def _whole(text: str, path: Path) -> list[Any] | None:
         document = document.get("results") if isinstance(document, dict) else None
     else:
         return None
-    return document if isinstance(document, list) and document else None
+    return document if isinstance(document, list) else None
 
 
 def _named_ours(row: Any) -> Any:

@@ -52,7 +52,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
     if not columns.entities:
-        raise GraphError(f"{path}: the graph has no entities; there is nothing to retrieve")
+        raise GraphError(f"{path}: the graph has no entities; it needs one at least")
     return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
 

@@ -178,7 +178,7 @@ class Rows:
             raise GraphError(*self.problems)
         if not columns.entities:
             raise GraphError(
-                f"{self.path}: read as {self.writer}, the file has no entities; there is nothing to retrieve"
+                f"{self.path}: read as {self.writer}, the file has no entities; it needs one at least"
             )
         dropped = tuple(
             Dropped(what, count, tuple(examples)) for what, (count, examples) in self._dropped.items()

@@ -17,7 +17,7 @@ function masthead(data) {
     head.graph && [t("graph"), " ", name(head.graph.name)],
     head.run?.name && [t("run"), " ", name(head.run.name)],
     head.summary && [plural(head.summary.questions, "question")],
-    head.summary && asked?.retriever && [`${asked.retriever}, ${plural(asked.hops, "hop")}`],
+    head.summary && asked?.retriever && [head.walked ? `${asked.retriever}, ${plural(asked.hops, "hop")}` : asked.retriever],
     head.summary && asked?.linker && [t("linked by {linker}", { linker: asked.linker })],
     head.summary?.k && [`k = ${head.summary.k}`],
     head.made?.label && [name(head.made.label, 60)],

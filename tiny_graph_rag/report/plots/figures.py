@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.report.plots.fonts import drawable
 
 Json = dict[str, Any]
@@ -58,11 +59,9 @@ def _titled(content: Json) -> str:
     """What a picture is of: the gold set, and who retrieved."""
     asked = {} if content.get("kind") == "sweep" else (content.get("config") or {}).get("retrieval") or {}
     name = (content.get("run") or {}).get("name") if content.get("kind") == "score" else None
-    system = name or (
-        f"{asked['retriever']}, {counted(asked['hops'], '{n} hop', '{n} hops')}"
-        if {"retriever", "hops"} <= set(asked)
-        else ""
-    )
+    system = name or asked.get("retriever") or ""
+    if asked.get("retriever") and "hops" in asked and walked(content.get("summary") or {}):
+        system += ", " + counted(asked["hops"], "{n} hop", "{n} hops")
     dataset = drawable((content.get("dataset") or {}).get("name") or "", 60)
     return " · ".join(each for each in (dataset, drawable(system, 40)) if each)
 

@@ -12,7 +12,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.history import Past, differing
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.terminal import Console, Table, escape
-from tiny_graph_rag.report.terminal.summary import interval, shown
+from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
 from tiny_graph_rag.report.terminal.sweep import sparkline
 
 NAME_WIDTH = 40
@@ -45,6 +45,8 @@ def print_history(named: dict[str, list[Past]], measures: Sequence[str], tag: st
             course = [_mean(_of(each, tag).get(measure)) for each in rows]
             values = [mean.mean if mean else math.nan for mean in course]
             console.print(f"  {measure}: {sparkline(values)} {shown(values[0])} → {shown(values[-1])}")
+        if not all(mean.reliable for each in rows for mean in map(_mean, _of(each, tag).values()) if mean):
+            console.print(unreliable())
         console.print("")
 
 
@@ -57,4 +59,4 @@ def _mean(found: dict[str, Any] | None) -> Mean | None:
     if found is None:
         return None
     mean, low, high = (math.nan if found[name] is None else found[name] for name in ("mean", "low", "high"))
-    return Mean(mean, low, high, found["n"])
+    return Mean(mean, low, high, found["n"], reliable=found.get("reliable", True))

@@ -1,0 +1,223 @@
+"""What is said where something is wrong or missing: the true reason, in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, write_gold, write_kg
+from tiny_graph_rag.errors import InputError, UsageError, amount
+from tiny_graph_rag.messages import said, shown, speak
+from tiny_graph_rag.report.plain import walked
+from tiny_graph_rag.retrieval import walks
+
+ASKED = {"query": "Whom does Anna know?", "reference_entities": ["Bertram"]}
+EVAL = ("eval", "--dataset", "tale-eval.jsonl", "--skip-generation")
+SAMPLE = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
+OWN = "def retrieve(query):\n    return ['Rex']\n"
+
+
+@pytest.fixture
+def tale(own_folder: Path) -> Path:
+    write_kg(
+        own_folder / "data/kg/tale-KG.json",
+        ["Anna", "Bertram", "Rex"],
+        [("Anna", "KNOWS", "Bertram"), ("Bertram", "OWNS", "Rex")],
+    )
+    write_gold(
+        own_folder / "data/eval/tale-eval.jsonl",
+        *(
+            {"id": f"q{n}", "query": "Whom does Anna know?", "reference_entities": ["Bertram"]}
+            for n in range(40)
+        ),
+    )
+    (own_folder / "mine.py").write_text(OWN, "utf-8")
+    return own_folder
+
+
+def one_log(folder: Path, *arguments: str, **environment: str) -> list[str]:
+    """What standard output and error hold where both go to one file."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "main.py"), *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("retriever", "says_hops"),
+    [
+        ("bfs", True),
+        ("pagerank", True),
+        ("hybrid", True),
+        ("bm25", False),
+        ("mine.py:retrieve", False),
+        ("run:r.jsonl", False),
+    ],
+)
+def test_hops_are_said_only_of_what_walks(tale: Path, run_cli, retriever: str, says_hops: bool) -> None:
+    (tale / "r.jsonl").write_text('{"id": "q0", "retrieved": ["Rex"]}\n', "utf-8")
+    done = run_cli(*EVAL, "--retriever", retriever, "-o", "./r.json")
+    assert done.exit_code == 0, done.stderr
+    assert ("2 hops" in done.stdout.splitlines()[0]) is says_hops
+    assert walks(retriever) is says_hops
+    summary = json.loads((tale / "r.json").read_text("utf-8"))["summary"]
+    assert walked(summary) is says_hops
+    assert run_cli("report", "./r.json", "--report", "md,html").exit_code == 0
+    assert (f"{retriever}, 2 hops" in (tale / "r.md").read_text("utf-8")) is says_hops
+
+
+def test_a_hybrid_of_what_does_not_walk_does_not_walk() -> None:
+    assert walks("hybrid:bfs+bm25")
+    assert not walks("hybrid:bm25+dense")
+
+
+def test_a_sweep_of_a_text_search_has_no_hops_in_its_report(tale: Path, run_cli) -> None:
+    run_cli(
+        "sweep", "--dataset", "tale-eval.jsonl", "--retriever", "bm25", "-o", "./s.json", "--report", "md"
+    )
+    told = (tale / "s.md").read_text("utf-8")
+    assert "| bm25 | – |" in told
+    assert "None" not in told
+
+
+def test_history_marks_what_eval_marks(tale: Path, run_cli) -> None:
+    assert "?" not in run_cli(*EVAL, "-o", "./many.json").stdout.partition("where")[0]
+    assert "?" not in run_cli("history", ".").stdout
+    run_cli(*EVAL, "--limit", "3", "-o", "./few.json")
+    told = run_cli("history", ".").stdout
+    assert "?" in told
+    assert "?: not to be relied on" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint", "never"),
+    [
+        (
+            ("score", "--run", "missing.trec", "--gold", "tale-eval.jsonl"),
+            "`eval --save-run FILE` writes",
+            "init",
+        ),
+        (("compare", "a.json", "b.json"), "`eval` and `score` write one", "init"),
+        (("query", "x", "-g", "nope"), "there are: tale-KG.json", "LICENSE"),
+        (("convert", "nope", "x.json"), "there are: tale-KG.json", "LICENSE"),
+        (("query", "x", "-g", "tale"), "did you mean 'tale-KG.json'?", "LICENSE"),
+        (("query", "x", "-g", "rag_storag"), "did you mean 'rag_storage'?", "LICENSE"),
+        (("eval", "--dataset", "tale-evl"), "did you mean 'tale-eval.jsonl'?", "LICENSE"),
+    ],
+)
+def test_what_is_not_there_is_offered_what_could_be_meant(
+    tale: Path, run_cli, arguments: tuple[str, ...], hint: str, never: str
+) -> None:
+    (tale / "LICENSE").write_text("MIT", "utf-8")
+    (tale / "rag_storage").mkdir()
+    done = run_cli(*arguments)
+    assert done.exit_code == 2
+    assert hint in done.stderr
+    assert never not in done.stderr
+
+
+def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_cli) -> None:
+    (tale / "own.csv").write_text(
+        "question,references\nWho?,Anna\nWhat?,Rex\nWhy?,Anna\nWhen?,Rex\n", "utf-8"
+    )
+    assert run_cli("dataset", "split", "own.csv", "-o", "./parts", "--share", "50/50").exit_code == 0
+    assert (tale / "parts-dev.csv").read_text("utf-8-sig").startswith("id,query,reference_entities")
+    assert run_cli("dataset", "split", "tale-eval.jsonl", "-o", "./parts/", "--share", "50/50").exit_code == 0
+    assert json.loads((tale / "parts/tale-eval-dev.jsonl").read_text("utf-8").splitlines()[0])["query"]
+    assert run_cli("dataset", "merge", "tale-eval.jsonl", "own.csv", "-o", "./both").exit_code == 0
+    assert (tale / "both").read_text("utf-8").startswith('{"id": "q0"')
+    assert run_cli("generate", "-g", SAMPLE, "--n", "1", "-o", "./made").exit_code == 0
+    refused = run_cli("dataset", "split", "own.csv", "-o", "./parts.foo")
+    assert (refused.exit_code, "which format? End the name in one of .jsonl" in refused.stderr) == (2, True)
+
+
+def test_an_error_stands_below_what_was_said_before_it(tale: Path) -> None:
+    write_gold(tale / "other.jsonl", {"id": "q0", "query": "Who?", "reference_entities": ["Rex"]})
+    log = one_log(tale, "dataset", "diff", "tale-eval.jsonl", "other.jsonl")
+    assert log[-1] == "error: the sets differ"
+    (tale / "broken.py").write_text("def retrieve(query):\n    raise ValueError('no')\n", "utf-8")
+    log = one_log(tale, *EVAL, "--retriever", "broken.py:retrieve")
+    assert log[0].startswith("graph tale: 3 entities")
+    assert log[-1].startswith("error: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wanted"),
+    [
+        ("h.csv", "question,references\n", "a question a row below the header"),
+        ("l.json", "[]", "a question in the list"),
+        ("r.json", '{"results":\n []}', "a question in the list"),
+        ("n.jsonl", "\n", "one JSON object a line"),
+    ],
+)
+def test_an_empty_gold_set_is_told_to_be_empty(
+    tale: Path, run_cli, name: str, content: str, wanted: str
+) -> None:
+    (tale / name).write_text(content, "utf-8")
+    done = run_cli("eval", "--dataset", name, "-g", "tale-KG.json")
+    assert (done.exit_code, done.stderr) == (2, f"error: {name}: the gold set is empty; wanted {wanted}\n")
+
+
+@pytest.mark.parametrize("command", [("query", "x"), ("visualize",), ("generate",), ("stats",)])
+def test_an_empty_graph_is_no_matter_of_retrieval(tale: Path, run_cli, command: tuple[str, ...]) -> None:
+    (tale / "empty.json").write_text('{"entities": {}, "relationships": []}', "utf-8")
+    done = run_cli(*command, "-g", "empty.json")
+    assert (done.exit_code, "the graph has no entities" in done.stderr) == (2, True)
+    assert "retrieve" not in done.stderr
+
+
+def test_a_choice_that_is_an_option_of_its_own_is_told_so(tale: Path, run_cli) -> None:
+    done = run_cli(*EVAL, "--report", "junit")
+    assert done.exit_code == 2
+    assert "There is an option --junit, of: eval, score, compare" in done.stderr
+    assert "There is an option" not in run_cli(*EVAL, "--report", "nope").stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("evl",), "no such command: evl; did you mean 'eval'? (`"),
+        (("eval",), "the option --dataset is missing (`"),
+        (("eval", "--datase", "x"), "no such option: --datase; did you mean '--dataset'"),
+        (("eval", "--dataset"), "--dataset needs a value\n"),
+        (("eval", "--quiet=3", "--dataset", "x"), "--quiet takes no value\n"),
+        (("eval", "--dataset", "x", "--hops", "two"), "--hops: wanted a whole number, got 'two' (`"),
+        (("recommend", "--dataset", "x", "--pool", "0"), "--pool: wanted 1 or more, got 0 (`"),
+        (("dataset", "stats", "x", "--effect", "7"), "--effect: wanted from 0.001 to 1.0, got 7.0 (`"),
+        (("dataset", "part"), "no such command: part; there are: diff, merge"),
+        (("stats", "x"), "wanted nothing more, got x (`"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(run_cli, arguments: tuple[str, ...], told: str) -> None:
+    done = run_cli(*arguments)
+    assert done.exit_code == 2
+    assert done.stderr.startswith(f"error: {told}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_error_is_english_in_files_and_korean_where_it_is_shown() -> None:
+    error = InputError(said("{place}: {wrong}", place="a.jsonl:3", wrong=said("a list")), "plain")
+    assert str(error) == "a.jsonl:3: a list\nplain"
+    speak("ko")
+    assert error.shown == "a.jsonl:3: 목록\nplain"
+    assert str(UsageError(amount(2, "question"))) == "2 questions"
+    assert shown(amount(2, "question")) == "질문 2개"
+
+
+def test_korean_errors_leave_no_english_behind_a_name(tale: Path) -> None:
+    log = one_log(tale, "eval", "--dataset", "tale-evl", LC_ALL="ko_KR.UTF-8")
+    assert log[0].startswith("오류: tale-evl: ")
+    assert "no such" not in log[0]

@@ -1,0 +1,89 @@
+"""What the command line itself has wrong, in one line and in the reader's language."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+import typer
+
+from tiny_graph_rag.config import language
+from tiny_graph_rag.errors import nearest
+from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
+
+# Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
+ParserError: type[Any] = typer.BadParameter.__mro__[1]
+_NO_NUMBER = re.compile(r"(?s)(.*) is not a valid (\w+)\.$")
+_OUT_OF_RANGE = re.compile(r"(?s)(.*) is not in the range (.*)\.$")
+_NO_COMMAND = re.compile(r"(?s)No such command '(.*?)'\.")
+_LEFT_OVER = re.compile(r"(?s)Got unexpected extra argument\S* \((.*)\)$")
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+}
+
+
+def say_misuse(error: Any) -> None:
+    """On standard error; a command without arguments shows its help instead."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    speak(_asked_language())
+    context = error.ctx
+    help_ = "" if context is None else t(" (`{command} -h` shows how)", command=context.command_path)
+    typer.echo(f"{t('error')}: {shown(_wrong(error))}{help_}", err=True)
+
+
+def _asked_language() -> str:
+    """Of `--lang`, which nobody has parsed, else the locale's."""
+    words = " ".join(sys.argv[1:]).replace("--lang=", "--lang ").split()
+    given = words[words.index("--lang") + 1] if "--lang" in words[:-1] else ""
+    return given if given in LANGUAGES else language()
+
+
+def _wrong(error: Any) -> str:
+    kind, message = type(error).__name__, error.format_message()
+    parameter = getattr(error, "param", None)
+    name = "" if parameter is None else parameter.get_error_hint(error.ctx).strip("'")
+    if kind == "NoSuchOption":
+        near = nearest(error.option_name, list(error.possibilities or ()))
+        return said("no such option: {option}{near}", option=error.option_name, near=near)
+    if kind == "BadOptionUsage":
+        wants = "requires" in message
+        option = error.option_name
+        return (
+            said("{option} needs a value", option=option)
+            if wants
+            else said("{option} takes no value", option=option)
+        )
+    if kind == "MissingParameter":
+        is_option = name.startswith("-")
+        return (
+            said("the option {name} is missing", name=name)
+            if is_option
+            else said("the argument {name} is missing", name=name)
+        )
+    if found := _NO_NUMBER.match(error.message):
+        wanted: str = said(_KINDS[found[2]]) if found[2] in _KINDS else found[2]
+        return said("{name}: wanted {wanted}, got {got}", name=name, wanted=wanted, got=found[1])
+    if found := _OUT_OF_RANGE.match(error.message):
+        return said("{name}: wanted {wanted}, got {got}", name=name, wanted=_bounds(found[2]), got=found[1])
+    if found := _NO_COMMAND.match(error.message):
+        known = list(getattr(error.ctx.command, "commands", {})) if error.ctx else []
+        hint = nearest(found[1], known) or said("; there are: {names}", names=", ".join(known))
+        return said("no such command: {command}{hint}", command=found[1], hint=hint)
+    if found := _LEFT_OVER.match(error.message):
+        return said("wanted nothing more, got {rest}", rest=found[1])
+    return message if not name else Said("{name}: {wrong}", {"name": name, "wrong": error.message})
+
+
+def _bounds(text: str) -> str:
+    """`x>=1` and `0<=x<=1` in words."""
+    if found := re.fullmatch(r"x>=(\S+)", text):
+        return said("{low} or more", low=found[1])
+    if found := re.fullmatch(r"(\S+)<=x<=(\S+)", text):
+        return said("from {low} to {high}", low=found[1], high=found[2])
+    return text
