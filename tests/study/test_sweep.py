@@ -178,6 +178,8 @@ def test_a_measure_where_less_is_better() -> None:
         ("--tolerance", "2"),
         ("--retriever", "bsf"),
         ("--decide-by", "luck@5"),
+        ("--set", "depth=3,10"),  # a list of three says nothing of the first five
+        ("--set", "depth=10", "--measures", "recall@20"),
     ],
 )
 def test_what_cannot_be_swept_is_said(run_cli, options) -> None:

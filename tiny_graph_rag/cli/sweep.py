@@ -187,7 +187,6 @@ def _plan(
     from tiny_graph_rag.study.sweep import Plan
 
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
-    check_cutoff(config, max(cutoffs))
     if not 0 <= tolerance <= 1:
         raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
     named = parse_measures(measures) if measures is not None else ()
@@ -197,7 +196,10 @@ def _plan(
         raise UsageError(
             f"--decide-by {deciding}: it pools its counts over questions; a question has no value"
         )
-    check_measures(config, (*named, deciding))
+    for each in variants:
+        tried = config.replaced(**each.settings)
+        check_cutoff(tried, max(cutoffs))
+        check_measures(tried, (*named, deciding))
 
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
