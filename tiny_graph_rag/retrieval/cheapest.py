@@ -96,7 +96,10 @@ class CheapestWalks:
             runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength,
             runs.units, graph.name_rank,
         )  # fmt: skip
-        self._graph = (*map(self._given, arrays), runs.symmetric)
+        even = (
+            int(runs.units[0]) if alike and relations else 0
+        )  # all relations' units, where they are the same
+        self._graph = (*map(self._given, arrays), runs.symmetric, even)
         self._flags = self._given(flags)
         self._evidence = (
             self._zeros(len(graph.relations.types.names) + 1, np.int64),
@@ -278,11 +281,7 @@ def _packed(mentions: Sequence[WeighedMention]) -> tuple[list[int], list[int], l
 @cache
 def compiled_rank() -> Callable[..., int]:
     """`kernel.rank` as machine code, and with it every kernel that it calls."""
-    from numba.extending import register_jitable
-
-    for each in kernel.CALLED:
-        register_jitable(each)
-    return compiled(kernel.rank)
+    return compiled(kernel.rank, kernel.CALLED)
 
 
 NEAR = 200  # thousandths added to the price of a straight way: the first bound of the search
