@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from tiny_graph_rag.columns.compiled import can_compile, worth_compiling
 from tiny_graph_rag.columns.stamps import known_sha256
 from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
@@ -177,6 +178,13 @@ def rank_shard(graph: KnowledgeGraph, questions: Sequence[LinkedQuestion], confi
             _retrievers.clear()
         _retrievers[key] = make_retriever(graph, config.override(threads=_threads_here()))
     return _retrievers[key].retrieve(questions)
+
+
+def rank_shard_of_many(graph: KnowledgeGraph, questions: Sequence[LinkedQuestion], config: Config) -> Run:
+    """The same of so many questions in all that compiling pays, however few this worker has at once."""
+    if config.running.compiled and can_compile():
+        import numba  # noqa: F401 - once it is in, what can be compiled is
+    return rank_shard(graph, questions, config)
 
 
 def _threads_here() -> int:
@@ -365,13 +373,18 @@ class ClusterRetriever(Retriever):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own
             return self.local.retrieve(questions)
+        from tiny_graph_rag.retrieval.bfs import STEPS_A_QUESTION
+
         shards = [questions[part] for part in self.cluster.parts_of(len(questions))]
 
         def more(place: int) -> None:
             self._done += len(shards[place])
             self.progress(self._done)
 
-        return Run.concatenated(self.cluster.mapped(self.shared, rank_shard, shards, more))
+        steps = STEPS_A_QUESTION * len(questions)
+        is_many = worth_compiling(steps, allowed=self.shared.config.running.compiled)
+        work = rank_shard_of_many if is_many else rank_shard
+        return Run.concatenated(self.cluster.mapped(self.shared, work, shards, more))
 
     def notes(self) -> list[str]:
         return self.local.notes()
