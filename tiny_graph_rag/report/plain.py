@@ -47,11 +47,6 @@ def markdown_text(text: str, most: int = 200) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))
 
 
-def csv_text(text: str) -> str:
-    """`text` as a cell that no spreadsheet takes for a formula; a leading apostrophe marks it as text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
 def three(value: float | None) -> str:
     """Three digits, – where undefined."""
     return "–" if value is None else f"{value:.3f}".replace("-", "−")
