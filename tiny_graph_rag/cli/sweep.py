@@ -159,11 +159,19 @@ def sweep_command(
         varied = {name for each in plan.variants for name in each.varied}
         more = settings_line(config, without=("hops", *varied))
         session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
-        path = session.graph_path(graph, examples)
-        retrievers = make_retriever if cluster is None else cluster.sharing(path)
-        runs = len(plan.variants) * len(plan.hops)
-        with session.progress("sweeping", runs * len(examples)) as progress:
-            found = sweep(knowledge, examples, config, plan, progress, linking.maker, retrievers)
+        path, n, finished = session.graph_path(graph, examples), len(examples), 0
+        with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
+
+            def told(done: int) -> None:
+                nonlocal finished
+                finished = done
+                progress(done)
+
+            def of_shards(done: int) -> None:
+                progress(finished + min(done, n))
+
+            retrievers = make_retriever if cluster is None else cluster.sharing(path, of_shards)
+            found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
     out.write(target, sweep_parts(found, session.made(label)))

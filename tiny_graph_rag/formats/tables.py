@@ -20,7 +20,8 @@ DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "entity_id", "name")
 
 
 def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
-    """The column names, and (place, row) of each row; place is for messages (`file:line`).
+    """The column names, and (place, row) of each row; place is for messages (`file:line`). Cells of text are
+    as they were before `guarded`.
 
     Raises InputError for an empty file and a row of another length than the header.
     """
@@ -55,7 +56,7 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
         place = f"{path.name}:{rows.line_num}"
         if len(row) != len(names):
             raise InputError(f"{place}: wanted {len(names)} fields ({', '.join(names)}), got {len(row)}")
-        yield place, dict(zip(names, row, strict=True))
+        yield place, dict(zip(names, map(unguarded, row), strict=True))
 
 
 def _next_row(rows: Any, path: Path) -> list[str] | None:
