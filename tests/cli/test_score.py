@@ -191,6 +191,33 @@ def test_matching_by_text_fills_each_reference_once(
     # The Korean texts share 8 of 9 syllables (7 of 8 pairs); the third repeats the second.
     assert means(document)["recall@3"] == recall
     assert means(document)["ndcg@3"] <= 1
+    assert [each["name"] for each in document["results"][0]["ranked"]] == ["c0", "c1", "c2"]
+
+
+def test_texts_without_names_are_listed_by_their_text(own_folder: Path, run_cli) -> None:
+    question = {"id": "q", "query": "?", "reference_entities": ["a"], "reference_texts": ["a red barn"]}
+    write_gold(own_folder / "gold.jsonl", question)
+    entities = [{"text": "a blue door"}, {"id": 0, "text": "A red barn."}]
+    (own_folder / "run.jsonl").write_text(json.dumps({"id": "q", "entities": entities}) + "\n")
+    document = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl", "--match", "text")
+    (found,) = document["results"]
+    assert [(each["id"], each["name"]) for each in found["ranked"]] == [("a blue door",) * 2, ("0", "0")]
+    assert (found["tp"], found["fp"]) == (["0"], ["a blue door"])
+
+
+def test_tokens_of_a_question_that_says_no_total_are_in_the_total(own_folder: Path, run_cli) -> None:
+    write_gold(own_folder / "gold.jsonl", {"id": "p", "query": "?", "reference_entities": ["a"]})
+    rows = [
+        {
+            "id": "p",
+            "entities": ["a"],
+            "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 16},
+        },
+        {"id": "q", "entities": ["a"], "usage": {"prompt_tokens": 100, "completion_tokens": 50}},
+    ]
+    (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    summary = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl")["summary"]
+    assert summary["total_token_usage"] == 16 + 150
 
 
 def test_ties_are_broken_as_asked(own_folder: Path, run_cli) -> None:

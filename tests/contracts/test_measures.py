@@ -22,7 +22,7 @@ from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedContext
 from tiny_graph_rag.measures.graph_facts import graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
@@ -272,3 +272,17 @@ def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:
     )
     judged = judge(run, judgments, facts=facts)
     assert Measure.parse("context_completeness").compute(judged).tolist() == [0.5]
+
+
+def test_paths_through_many_reference_relationships_are_followed_in_no_time() -> None:
+    # Ann and Bob both know forty people: 40! orders in which one may go to and fro between the two.
+    knows = tuple(
+        RelationReference(frozenset([start]), frozenset([end]), "")
+        for start in (0, 1)
+        for end in range(2, 42)
+    )
+    nobody = frozenset[int]()
+    held = ((1,),) * len(knows)
+    context = RetrievedContext(frozenset([0]), nobody, nobody, nobody, 0, (), knows, held)
+    judged = judge(run_of([]), Judgments.of([()], 1), facts=Facts(context=lambda _: context))
+    assert Measure("path_completeness").compute(judged).tolist() == [1.0]

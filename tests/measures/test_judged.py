@@ -89,3 +89,11 @@ def test_recall_is_the_size_of_a_largest_matching(references: list[list[int]], r
         within = judge(run_of(ranking[:depth]), judgments_of(distinct))
         assert int((within.grades > 0).sum()) == largest
     assert int(judged.retrieved[0]) <= 10
+
+
+def test_a_chain_of_entities_that_make_room_may_be_longer_than_the_stack() -> None:
+    # Entity n bears names n - 1 and n. All but the first and the last take one; the first pushes them on.
+    size = 1500
+    names = tuple(Reference(f"r{n}", 1, (n, n + 1), "name", n) for n in range(size))
+    judged = judge(run_of([*range(1, size), 0]), Judgments.of([names], size + 1))
+    assert Measure("recall", size).compute(judged).tolist() == [1.0]

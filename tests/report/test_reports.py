@@ -11,8 +11,9 @@ import pytest
 
 from tests.report.make_results import results
 from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.formats.tables import guarded
 from tiny_graph_rag.report.document import Document, read_document
-from tiny_graph_rag.report.plain import csv_text, markdown_text, one_line
+from tiny_graph_rag.report.plain import markdown_text, one_line
 from tiny_graph_rag.report.reports import REPORTS, check_reports, write_reports
 
 GOLDEN = Path(__file__).with_name("golden")
@@ -100,7 +101,7 @@ def test_the_csv_of_questions_has_a_row_for_each_and_their_verdicts(tmp_path):
 
 
 def test_no_cell_is_a_formula():
-    assert [csv_text(each) for each in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
+    assert [guarded(each) for each in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
         "'=1+1",
         "'@x",
         "'-3",

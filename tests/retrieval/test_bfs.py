@@ -341,7 +341,7 @@ def test_compiled_and_interpreted_rank_alike_from_any_first_bound(case: Any, sta
         )
         walker.near_first = not everything
         if not everything:
-            walker._prepared(reading, walker.hops).start = start
+            walker._prepared(reading, walker.hops).near = start
         one = walker.rank(mentions, reading)
         found.append([each.tolist() for each in (one.entities, one.hops, one.keys, one.masks, one.walks)])
     assert found[0] == found[1] == found[2] == found[3]
@@ -359,7 +359,7 @@ def test_a_long_walk_that_explains_everything_is_found_from_any_first_bound(dept
     walker.near_first = True
     found = []
     for start in range(0, 5000, 50):
-        walker._prepared(reading, walker.hops).start = start
+        walker._prepared(reading, walker.hops).near = start
         one = walker.rank([WeighedMention((question.seeds[0].entity,), (1.0,))], reading)
         found.append([each.tolist() for each in (one.entities, one.keys, one.walks)])
     assert graph.entities.names[found[0][0][0]] == "1974"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 from typing import Any
 
@@ -16,6 +15,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.retrieval.pagerank import Push
 from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.study.evaluate import evaluate
 
@@ -109,22 +109,54 @@ def test_compiled_and_interpreted_cut_alike_and_no_question_changes_another_ones
                     assert run.scores[run.rows(row)].tolist() == other.scores.tolist()
 
 
-def test_pagerank_stays_within_the_hops_of_a_graph_with_more_relations_than_the_limit():
-    """On a line A - B - C - D of 6 slots with room for 5, two hops from A: the walker knows A - B - C."""
-    names = list("ABCD")
-    line = graph_of([(one, "r", other) for one, other in itertools.pairwise(names)])
-    short = graph_of([("A", "r", "B"), ("B", "r", "C")])
-    ranked = []
-    for graph, most in ((line, 5), (short, 0)):
-        config = Config().override(retriever="pagerank", hops=2, max_steps=most)
-        ranked.append(make_retriever(graph, config).retrieve([ask("A", graph, "A")]))
-    assert ranked[0].cuts == {0: Cut(2, "max_steps", 5)}
-    assert not ranked[1].cuts
-    assert named(line, ranked[0]) == named(short, ranked[1])
-    both = Config().override(retriever="pagerank", hops=3, max_steps=5)
-    shared = make_retriever(line, both).retrieve_within([ask("A", line, "A")], [2, 3])
-    assert shared is not None
-    assert named(line, next(shared)) == named(line, ranked[0])
+def many_ways(seed: int | None = None) -> KnowledgeGraph:
+    """300 entities, 900 relations of different weights; seed: of another order in the file."""
+    dice = random.Random(5)
+    ends = [(dice.randrange(300), int(300 * dice.random() ** 3)) for _ in range(900)]
+    triples = [(f"N{a}", "likes", f"N{b}", dice.choice((0.3, 1.0, 2.5)), "") for a, b in ends if a != b]
+    triples += [("Hub", "likes", f"N{each}", 1.0, "") for each in range(0, 300, 7)]
+    if seed is not None:
+        random.Random(seed).shuffle(triples)
+    return graph_of(triples)
+
+
+def test_pagerank_pushes_no_more_than_the_limit_and_comes_as_near_as_it_says():
+    """On a graph with more slots than the limit each mass is at most the walker's own, short of it by less
+    than 1 / (.15 * limit) a relation; what was left waiting is said, and the order of the file is nothing."""
+    graph, shuffled = many_ways(), many_ways(seed=2)
+    degrees = graph.adjacency.degrees
+    settings = {"retriever": "pagerank", "hops": 6, "compiled": False}
+    whole = found(graph, text="Hub", max_steps=0, **settings)
+    exact = dict(zip(whole.entities.tolist(), whole.scores.tolist(), strict=True))
+    for most in (50, 400, 1500):
+        run = found(graph, text="Hub", max_steps=most, **settings)
+        for entity, score in zip(run.entities.tolist(), run.scores.tolist(), strict=True):
+            short = exact[entity] - score
+            assert -1e-9 < short < degrees[entity] / (0.15 * most) + 1e-9
+        assert run.cuts[0].limit == "max_steps"
+        assert 1 <= run.cuts[0].hops < 6
+        other = found(shuffled, text="Hub", max_steps=most, **settings)
+        assert named(shuffled, other) == named(graph, run)
+        assert other.cuts == run.cuts
+        both = make_retriever(graph, Config().override(max_steps=most, depth=2000, **settings))
+        shared = both.retrieve_within([ask("Hub", graph, "Hub")], [2, 6])
+        assert shared is not None
+        assert named(graph, next(shared)) == [each for each in named(graph, run) if each[2] <= 2]
+
+
+def test_a_push_looks_at_no_more_relations_than_the_limit_beside_those_of_the_seeds(monkeypatch):
+    graph, looked = many_ways(), []
+    push = Push._push
+
+    def counted(self, rows):
+        looked.append(int(self.slots[rows].sum()))
+        return push(self, rows)
+
+    monkeypatch.setattr(Push, "_push", counted)
+    for most in (50, 400, 1500):
+        looked.clear()
+        found(graph, "pagerank", "Hub", hops=6, max_steps=most, compiled=False)
+        assert 0 < sum(looked) <= most + looked[0]
 
 
 def test_results_say_what_was_cut_and_a_reference_beyond_it_is_beyond_the_hops():
@@ -135,7 +167,7 @@ def test_results_say_what_was_cut_and_a_reference_beyond_it_is_beyond_the_hops()
             Example("near", "who likes Hub", ("S7",), seed_entities=("Hub",)),
         )
     )
-    config = Config().override(retriever="bfs-plain", hops=6, max_steps=1200, linker="gold")
+    config = Config().override(retriever="bfs-plain", hops=6, depth=2000, max_steps=1200, linker="gold")
     import json
 
     whole = json.loads(b"".join(document_parts(evaluate(graph, examples, config, default_measures(5)))))
@@ -159,3 +191,18 @@ def test_memory_ends_at_the_limit_whatever_the_graph():
     walker = retriever._walker(0, False)  # type: ignore[attr-defined]
     assert walker._capacity <= 900
     assert np.all(np.diff(run.scores) <= 0)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_nearest_first_looks_no_farther_than_its_depth_needs(compiled):
+    """300 entities lie one hop from the hub: of 100 that are wanted none is farther, so nothing is cut."""
+    graph = wheel()
+    whole = {"compiled": compiled, "max_steps": 0}
+    for hops in (1, 2, 6):
+        run = found(graph, "bfs-plain", hops=hops, depth=100, compiled=compiled, max_steps=300)
+        assert not run.cuts
+        assert (
+            named(graph, run) == named(graph, found(graph, "bfs-plain", hops=hops, depth=2000, **whole))[:100]
+        )
+    cut = found(graph, "bfs-plain", hops=2, depth=302, compiled=compiled, max_steps=300)
+    assert cut.cuts == {0: Cut(1, "max_steps", 300)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import re
@@ -102,6 +103,14 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1], "sp
             lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
             "looks at more than ids",
         ),
+        *(
+            (lambda score=score: tiny_graph_rag.score({"a": {"d1": score}}, TABLE, "mrr"), "is no number")
+            for score in ("1", None, 10**400)
+        ),
+        (
+            lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": [("d1", 1), ("d1", 0)]}, "mrr"),
+            "'d1' has grades 1 and 0 for question 'a'",
+        ),
     ],
 )
 def test_what_can_not_be_scored_is_said(work, said: str) -> None:
@@ -154,3 +163,33 @@ def test_ids_of_another_type_and_questions_of_one_side_are_said() -> None:
     with pytest.warns(UserWarning, match="1 question of the gold set is not in the run") as said:
         tiny_graph_rag.score({"p": {"a": 1.0}, "q": {"a": 1.0}}, {"q": {"a": 1}, "r": {"b": 1}}, "recall@5")
     assert "1 question of the run is not in the gold set" in str(said[0].message)
+
+
+def test_a_document_that_stands_twice_counts_with_its_best_score_in_every_kind_of_table() -> None:
+    # b at .5 parts a's two scores; c ties with the better one and came before it.
+    rows = [("a", 0.1), ("c", 0.9), ("b", 0.5), ("a", 0.9), ("a", 0.9)]
+    table = pandas.DataFrame([("q", *row) for row in rows], columns=["query_id", "doc_id", "score"])
+    for run in (table, {"q": rows}):
+        assert tiny_graph_rag.score(run, {"q": {"a": 1}}, "mrr").questions["mrr"].tolist() == [0.5]
+    hidden = pandas.DataFrame(
+        [("q", "a", 0.1), ("q", "a", math.nan)], columns=["query_id", "doc_id", "score"]
+    )
+    for run in (hidden, hidden[::-1]):
+        with pytest.raises(UsageError, match="NaN"):
+            tiny_graph_rag.score(run, {"q": {"a": 1}}, "mrr")
+
+
+def test_intervals_are_those_of_the_command(run_cli, tmp_path) -> None:
+    # One reference each: no list of five can do better than .2, and no interval ends above.
+    (tmp_path / "run").write_text("p Q0 a 1 2 t\nq Q0 x 1 1 t\n")
+    (tmp_path / "gold").write_text("p 0 a 1\nq 0 b 1\n")
+    done = run_cli(
+        *("score", "--run", "run", "--gold", "gold", "--measures", "precision@5", "--quiet", "-o", "./s.json")
+    )
+    assert done.exit_code == 0, done.stderr
+    wanted = json.loads((tmp_path / "s.json").read_text())["summary"]["measures"]["precision@5"]
+    run, gold = {"p": {"a": 2}, "q": {"x": 1}}, {"p": {"a": 1}, "q": {"b": 1}}
+    found = tiny_graph_rag.score(run, gold, ["precision@5"]).means.loc["precision@5"]
+    assert {name: found[name] for name in ("mean", "low", "high", "n")} == {
+        name: wanted[name] for name in ("mean", "low", "high", "n")
+    }

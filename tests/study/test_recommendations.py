@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.report.plain import worst_by
 
 
 def evaluated(run_cli, tmp_path, *questions, options=()):
@@ -112,3 +115,60 @@ def test_what_its_text_alone_ranked_below_k_lies_beyond_the_hops_too(run_cli, tm
     assert rules(document)["more hops"]["evidence"] == {"loss": 1.0, "hops": 3, "share": 1.0}
     assert "by its text alone; needs 3 hops" in done.stdout
     assert "--hops 3" in rules(document)["tried"]["text"]
+
+
+def test_what_a_limit_ended_is_no_reason_for_fewer_hops_than_there_are(run_cli, tmp_path) -> None:
+    # The limit lets no step be walked: Rex lies 2 hops away, within the 4 that were asked for.
+    (tmp_path / "config.yaml").write_text("running:\n  max_steps: 1\n", encoding="utf-8")
+    question = {"query": "What does Anna meet?", "reference_entities": ["Rex"]}
+    document = evaluated(run_cli, tmp_path, question, options=("--hops", "4", "--retriever", "bfs"))
+    (reference,) = document["results"][0]["references"]
+    assert reference["verdict"] == "beyond_hops"
+    assert set(rules(document)) == {"largest loss"}
+
+
+def test_a_single_question_whose_score_was_cut_is_not_told_to_return_more(run_cli, tmp_path) -> None:
+    # Anna is returned, Bert scores less than .99: the list has room left up to --depth.
+    question = {"query": "Whom does Anna meet?", "reference_entities": ["Bert"]}
+    document = evaluated(run_cli, tmp_path, question, options=("--min-score", "0.99"))
+    (reference,) = document["results"][0]["references"]
+    assert reference["verdict"] == "filtered"
+
+
+@pytest.mark.parametrize("first", ["no_answer_accuracy", "judged_bad@5", "type_coverage@5"])
+def test_a_measure_that_no_loser_has_silences_no_advice(run_cli, tmp_path, first) -> None:
+    far = {"query": "Whom does Anna dread?", "reference_entities": ["Carl"]}
+    alone = rules(evaluated(run_cli, tmp_path, far, options=("--hops", "1", "--measures", "ndcg@5")))
+    options = ("--hops", "1", "--measures", first)
+    beside = rules(evaluated(run_cli, tmp_path, far, options=options))
+    # Nothing asked for tells how these questions went: trials judge by nDCG, and say so.
+    assert beside["tried"] == alone["tried"]
+    assert beside["tried"]["evidence"]["measure"] == "ndcg@5"
+
+
+def test_a_tie_is_told_of_beside_a_measure_that_is_undefined(run_cli, tmp_path) -> None:
+    names = [f"Leaf {row}" for row in range(9)]
+    write_kg(tmp_path / "data/kg/star-KG.json", ["Hub", *names], [("Hub", "KNOWS", each) for each in names])
+    question = {"query": "Whom does Hub know?", "reference_entities": ["Leaf 8"]}
+    write_gold(tmp_path / "data/eval/star-eval.jsonl", question)
+    options = ("--measures", "type_coverage@3,ndcg@3", "--top-k", "3", "--quiet", "-o", "./r.json")
+    done = run_cli("eval", "--dataset", "star-eval.jsonl", *options)
+    assert done.exit_code == 0, done.stderr
+    document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
+    assert rules(document)["arbitrary order"]["evidence"]["measure"] == "ndcg@3"
+
+
+def test_the_worst_of_questions_without_references_say_what_was_wrong(run_cli, tmp_path) -> None:
+    write_kg(tmp_path / "data/kg/pair-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    write_gold(tmp_path / "data/eval/pair-eval.jsonl", {"query": "Who is Anna?", "reference_entities": []})
+    options = ("--measures", "no_answer_accuracy", "-o", "./r.json")
+    done = run_cli("eval", "--dataset", "pair-eval.jsonl", *options)
+    assert done.exit_code == 0, done.stderr
+    assert "has no reference, and something was returned" in done.stdout
+    assert "every reference is found" not in done.stdout
+
+
+def test_questions_are_ranked_from_the_worst_by_a_measure_that_rises_to_one() -> None:
+    assert worst_by(["judged_bad@5", "recall@5", "ndcg@5"]) == "ndcg@5"
+    assert worst_by(["judged_bad@5", "source_diversity@5", "recall@5"]) == "recall@5"
+    assert worst_by(["judged_bad@5"]) == worst_by(["of_a_package@5"]) == worst_by([]) == ""

@@ -178,6 +178,8 @@ def test_a_measure_where_less_is_better() -> None:
         ("--tolerance", "2"),
         ("--retriever", "bsf"),
         ("--decide-by", "luck@5"),
+        ("--set", "depth=3,10"),  # a list of three says nothing of the first five
+        ("--set", "depth=10", "--measures", "recall@20"),
     ],
 )
 def test_what_cannot_be_swept_is_said(run_cli, options) -> None:
@@ -210,3 +212,12 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     farthest = farthest_hops(judgments, nearest_hops(judgments, away))
     for within, share in zip((1, 2, 3), shares, strict=True):
         assert round(float(((farthest >= 0) & (farthest <= within)).mean()), 4) == share
+
+
+def test_a_tag_in_the_table_is_no_formula(run_cli, tmp_path) -> None:
+    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    question = {"query": "Whom does Anna know?", "reference_entities": ["Bert"], "tags": ["=cmd()"]}
+    write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
+    swept(run_cli, tmp_path, "--dataset", "tale-eval.jsonl", "-g", "tale-KG.json")
+    rows = (tmp_path / "s.csv").read_text("utf-8-sig").splitlines()[1:]
+    assert {row.split(",")[4] for row in rows} == {"all", "'=cmd()"}

@@ -160,11 +160,19 @@ def sweep_command(
         varied = {name for each in plan.variants for name in each.varied}
         more = settings_line(config, without=("hops", *varied))
         session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
-        path = session.graph_path(graph, examples)
-        retrievers = make_retriever if cluster is None else cluster.sharing(path)
-        runs = len(plan.variants) * len(plan.hops)
-        with session.progress("sweeping", runs * len(examples)) as progress:
-            found = sweep(knowledge, examples, config, plan, progress, linking.maker, retrievers)
+        path, n, finished = session.graph_path(graph, examples), len(examples), 0
+        with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
+
+            def told(done: int) -> None:
+                nonlocal finished
+                finished = done
+                progress(done)
+
+            def of_shards(done: int) -> None:
+                progress(finished + min(done, n))
+
+            retrievers = make_retriever if cluster is None else cluster.sharing(path, of_shards)
+            found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
     out.write(target, sweep_parts(found, session.made(label)))
@@ -188,7 +196,6 @@ def _plan(
     from tiny_graph_rag.study.sweep import Plan
 
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
-    check_cutoff(config, max(cutoffs))
     if not 0 <= tolerance <= 1:
         raise UsageError(said("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance))
     named = parse_measures(measures) if measures is not None else ()
@@ -201,7 +208,10 @@ def _plan(
                 deciding=deciding,
             )
         )
-    check_measures(config, (*named, deciding))
+    for each in variants:
+        tried = config.replaced(**each.settings)
+        check_cutoff(tried, max(cutoffs))
+        check_measures(tried, (*named, deciding))
 
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))

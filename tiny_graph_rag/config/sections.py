@@ -194,7 +194,7 @@ class Running:
         50_000_000, "relations that one question's walks look at; hops beyond are left out; 0: any", low=0
     )
     max_states: int = setting(
-        4_000_000, "ways that one question's walks keep, 300 bytes each; the same; 0: any", low=0
+        4_000_000, "ways that one question's walks keep, 170 bytes each; the same; 0: any", low=0
     )
     graph_cache: bool = setting(True, "keep loaded graphs under the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers under the user's cache folder")

@@ -21,7 +21,8 @@ DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "entity_id", "name")
 
 
 def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
-    """The column names, and (place, row) of each row; place is for messages (`file:line`).
+    """The column names, and (place, row) of each row; place is for messages (`file:line`). Cells of text are
+    as they were before `guarded`.
 
     Raises InputError for an empty file and a row of another length than the header.
     """
@@ -72,7 +73,7 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
                     got=len(row),
                 )
             )
-        yield place, dict(zip(names, row, strict=True))
+        yield place, dict(zip(names, map(unguarded, row), strict=True))
 
 
 def _next_row(rows: Any, path: Path) -> list[str] | None:

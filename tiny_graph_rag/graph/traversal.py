@@ -97,7 +97,7 @@ class Walker:
 
     compile: use the compiled pass; `worth_walking` tells whether to. first: what is walked from the starts,
     where that differs from the rest; it is not compiled. most: relations that one search may look at, 0 for
-    any; it ends before the hop that would take more.
+    any; it ends before the hop that would take more. enough: entities behind whose hop it ends, 0 for none.
     """
 
     def __init__(
@@ -107,12 +107,14 @@ class Walker:
         compile: bool = False,
         first: Adjacency | None = None,
         most: int = 0,
+        enough: int = 0,
     ) -> None:
         entities = len(adjacency.indptr) - 1
         self.first = adjacency if first is None else first
         self.adjacency, self.compile = adjacency, compile
         # Each entity is left once: a graph with no more slots needs no counting.
         self._most = most if 0 < most < len(self.first.neighbours) else 0
+        self._enough = enough
         self._seen = np.zeros(entities, dtype=np.uint8)
         self._found = np.zeros(entities + 1, dtype=np.int32)
         self._place = np.zeros(0 if compile else entities, dtype=np.int64)
@@ -168,8 +170,8 @@ class Walker:
         neighbours, spread = self.adjacency.neighbours, compiled(_spread)
         return int(
             spread(
-                self._indptr, neighbours, seeds, bounds, first, self._most, self._seen, self._ahead, out,
-                levels, walked,
+                self._indptr, neighbours, seeds, bounds, first, self._most, self._enough, self._seen,
+                self._ahead, out, levels, walked,
             )
         )  # fmt: skip
 
@@ -180,6 +182,9 @@ class Walker:
         walked, looked = NOT_CUT, 0
         for hop in range(hops):
             graph = self.adjacency if hop else self.first
+            if 0 < self._enough <= levels[hop + 1]:
+                levels[hop + 2 :] = levels[hop + 1]
+                break
             if self._most:
                 looked += int((graph.indptr[frontier + 1] - graph.indptr[frontier]).sum())
                 if looked > self._most:
@@ -228,9 +233,13 @@ def neighbourhoods(
     compile: bool,
     threads: int = 1,
     most: int = 0,
+    enough: int = 0,
 ) -> Sequence[Reached]:
     """`Walker.reach_all` over several threads; their number changes nothing but the time."""
-    walkers = [Walker(adjacency, compile=compile, most=most) for _ in range(min(threads, len(starts)) or 1)]
+    walkers = [
+        Walker(adjacency, compile=compile, most=most, enough=enough)
+        for _ in range(min(threads, len(starts)) or 1)
+    ]
     if len(walkers) == 1 or not compile:
         return walkers[0].reach_all(starts, hops)
     walkers[0].reach([], hops)  # compiles before the threads ask for it all at once
@@ -271,6 +280,7 @@ def _spread(
     bounds: NDArray[np.int64],
     first: int,
     most: int,
+    enough: int,
     seen: NDArray[np.uint8],
     ahead: NDArray[np.int64],
     out: NDArray[np.int32],
@@ -300,6 +310,10 @@ def _spread(
         low, looked = base, 0
         for hop in range(levels.shape[1] - 2):
             high = count
+            if 0 < enough <= count - base:
+                for later in range(hop, levels.shape[1] - 2):
+                    levels[question, later + 2] = count - base
+                break
             if most:
                 for place in range(low, high):
                     looked += indptr[out[place] + 1] - indptr[out[place]]

@@ -6,8 +6,7 @@ decides: the answer is that of comparing with every word.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from tiny_graph_rag.language.lemmas import BEGINNING
@@ -19,12 +18,10 @@ from tiny_graph_rag.language.words import (
     lemma,
     likeness,
     stem,
-    stray_forms,
     strays,
 )
 
 START = BEGINNING  # letters that a word and its stem share, strays aside
-GAP = "\n"  # stands in no word
 
 
 class Alike:
@@ -68,44 +65,56 @@ class _Korean:
 
 
 class _English:
-    """Any script that is not Hangul."""
+    """Any script that is not Hangul. Each rule of `likeness` has its own way in, so that of a long list only
+    words are proposed that are like the word, or nearly so."""
 
     def __init__(self, words: list[str]) -> None:
-        self._same: dict[str, list[str]] = {}  # by the word itself, its lemma and its stem
-        self._by_start: dict[str, list[str]] = {}  # of the lemma
-        self._by_stem_start: dict[str, list[str]] = {}
+        self._by_stem: dict[str, list[str]] = {}  # the same word and the same lemma have the same stem
+        # By as much of the lemma's beginning as a word must share to be related: (lemma, word).
+        self._by_beginning: dict[str, list[tuple[str, str]]] = {}
+        self._ends: dict[str, dict[str, list[str]]] = {}  # what words may end in, by its start
+        self._ends_by_stem: dict[
+            str, dict[str, list[str]]
+        ] = {}  # the same by stem, where a word asked for it
+        irregular = strays()
         for word in words:
-            for key in {word, lemma(word), stem(word)}:
-                self._same.setdefault(key, []).append(word)
-            self._by_start.setdefault(lemma(word)[:SHARED_PREFIX], []).append(word)
-            self._by_stem_start.setdefault(stem(word)[:START], []).append(word)
-        self._text = GAP.join(words)
-        self._words = words
-        self._starts = [0]
-        for word in words[:-1]:
-            self._starts.append(self._starts[-1] + len(word) + len(GAP))
+            base, form = stem(word), lemma(word)
+            self._by_stem.setdefault(base, []).append(word)
+            if len(form) >= SHARED_PREFIX:
+                self._by_beginning.setdefault(form[: _least_shared(form)], []).append((form, word))
+            for end in _ends(word):
+                start = (stem(end) if end in irregular else end)[:START]
+                self._ends.setdefault(start, {}).setdefault(end, []).append(word)
 
     def proposed(self, word: str) -> set[str]:
-        found = set[str]()
-        for key in (word, lemma(word), stem(word)):
-            found.update(self._same.get(key, ()))
-        found.update(self._by_start.get(lemma(word)[:SHARED_PREFIX], ()))
-        for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM):  # what may end the word
-            end = word[place:]
-            found.update(self._by_stem_start.get(end[:START], ()))
-            if end in strays():
-                found.update(self._same.get(stem(end), ()))
-        part = stem(word)
-        if len(part) >= SHARED_PREFIX:  # and which words it may end
-            found.update(self._holding(part[:START]))
-            for form in stray_forms(part):
-                found.update(self._holding(form))
+        base, form = stem(word), lemma(word)
+        found = set(self._by_stem.get(base, ()))
+        least = form[: _least_shared(form)]
+        for size in range(SHARED_PREFIX, len(form) + 1):
+            related = self._by_beginning.get(form[:size], ())
+            found.update(other for its_form, other in related if its_form.startswith(least))
+        for end in _ends(word):
+            found.update(self._by_stem.get(stem(end), ()))
+        if len(base) >= SHARED_PREFIX:
+            found.update(self._ending_in(base))
         return found
 
-    def _holding(self, part: str) -> Iterator[str]:
-        """The words that hold `part` somewhere."""
-        at = self._text.find(part)
-        while at >= 0:
-            row = bisect_right(self._starts, at) - 1
-            yield self._words[row]
-            at = self._text.find(part, self._starts[row] + len(self._words[row]))
+    def _ending_in(self, base: str) -> Sequence[str]:
+        """The words that end in one of this stem."""
+        start = base[:START]
+        known = self._ends_by_stem.get(start)
+        if known is None:  # filled, then shown: other threads may ask meanwhile
+            known = {}
+            for end, words in self._ends.get(start, {}).items():
+                known.setdefault(stem(end), []).extend(words)
+            self._ends_by_stem[start] = known
+        return known.get(base, ())
+
+
+def _least_shared(form: str) -> int:
+    """Letters of its beginning that a lemma must share with another to be related: four, and half of it."""
+    return max(SHARED_PREFIX, (len(form) + 1) // 2)
+
+
+def _ends(word: str) -> list[str]:
+    return [word[place:] for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM)]

@@ -69,6 +69,7 @@ _ASKED = {
     "where": table("place location city town country region site address 장소 위치 곳 지역"),
     "when": table("time date year day month century period era 시간 날짜 연도 시기 때"),
 }
+KINDS_ASKED = frozenset[str]().union(*_ASKED.values())
 _KIND_ASKED = {
     "who": "who", "whom": "who", "whose": "who", "누구": "who", "누가": "who",
     "where": "where", "어디": "where", "when": "when", "언제": "when",

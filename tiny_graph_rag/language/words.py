@@ -9,7 +9,6 @@ serves one graph.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
@@ -109,19 +108,6 @@ def lemma(word: str) -> str:
 def strays() -> frozenset[str]:
     """Words whose lemma begins otherwise (thought → think)."""
     return frozenset(_lemmas().strays)
-
-
-@cache
-def _strays_by_stem() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for form in _lemmas().strays:
-        found.setdefault(stem(form), []).append(form)
-    return found
-
-
-def stray_forms(base: str) -> Sequence[str]:
-    """The strays of one stem: think → thought."""
-    return _strays_by_stem().get(base, ())
 
 
 @lru_cache(CACHED_WORDS)

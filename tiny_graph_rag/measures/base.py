@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -280,6 +280,12 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 def default_measures(cutoff: int) -> tuple[Measure, ...]:
     """The four that `eval` reports unless told otherwise."""
     return (Measure("precision", cutoff), Measure("recall", cutoff), Measure("mrr"), Measure("ndcg", cutoff))
+
+
+def telling(measures: Sequence[Measure]) -> Measure | None:
+    """The one that says how well a question went: nDCG, else the first that rises to 1; None without any."""
+    rising = [each for each in measures if each.kind.higher_is_better and each.kind.high == 1]
+    return next((each for each in rising if each.name.startswith("ndcg")), rising[0] if rising else None)
 
 
 def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:

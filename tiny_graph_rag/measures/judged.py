@@ -218,19 +218,24 @@ def matched_in_order(keys: NDArray[np.int64], judgments: Judgments) -> list[int]
         seen.add(key)
     holder: dict[int, int] = {}
 
-    def place(row: int, tried: set[int]) -> int:
-        item: int
-        for item in options[row]:
-            if item in tried:
+    def place(row: int) -> int:
+        """Depth first; a loop, since a chain of entities that make room may be longer than Python's stack."""
+        tried: set[int] = set()
+        chain = [(row, iter(options[row]))]  # rows that look for room, each with what it hasn't tried yet
+        wanted: list[int] = []  # the item that each of them would take
+        while chain:
+            item = next((each for each in chain[-1][1] if each not in tried), NO_ITEM)
+            if item == NO_ITEM:
+                chain.pop()
+                if wanted:
+                    wanted.pop()
                 continue
             tried.add(item)
+            wanted.append(item)
             if item not in holder:
-                holder[item] = row
+                holder.update(zip(wanted, (looking for looking, _ in chain), strict=True))
                 return item
-            gained = place(holder[item], tried)
-            if gained != NO_ITEM:
-                holder[item] = row
-                return gained
+            chain.append((holder[item], iter(options[holder[item]])))
         return NO_ITEM
 
-    return [place(row, set()) for row in range(len(keys))]
+    return [place(row) for row in range(len(keys))]

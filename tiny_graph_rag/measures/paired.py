@@ -58,6 +58,7 @@ def interval(differences: Differences, *, span: float = 1.0, groups: Groups | No
     if not len(differences):
         return Interval(math.nan, math.nan, False)
     values, weight = (differences, None) if groups is None else grouped(differences, None, groups)
+    values = np.where(np.abs(values) <= EQUAL, 0.0, values)  # what a group gains and loses again is nothing
     n = len(values)
     low, high, _ = matched_interval(values, weight, (-span, span))
     gained, lost = int((values > 0).sum()), int((values < 0).sum())

@@ -47,11 +47,6 @@ def markdown_text(text: str, most: int = 200) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))
 
 
-def csv_text(text: str) -> str:
-    """`text` as a cell that no spreadsheet takes for a formula; a leading apostrophe marks it as text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
 def three(value: float | None) -> str:
     """Three digits, – where undefined."""
     return "–" if value is None else f"{value:.3f}".replace("-", "−")
@@ -81,8 +76,13 @@ def walked(summary: Mapping[str, Any]) -> bool:
 
 
 def worst_by(measures: Sequence[str]) -> str:
-    """The measure that says which questions went worst: nDCG, else the first; empty where there is none."""
-    return next((each for each in measures if each.startswith("ndcg")), measures[0] if measures else "")
+    """The measure that says which questions went worst, as spelled; empty where there is none. One that isn't
+    known here, from a package that isn't installed, says nothing."""
+    from tiny_graph_rag.measures.base import KINDS, Measure, telling
+
+    known = {each: Measure.parse(each) for each in measures if re.split("[@(]", each)[0] in KINDS}
+    chosen = telling(list(known.values()))
+    return next((each for each, measure in known.items() if measure == chosen), "")
 
 
 def verdict_words(question: dict[str, Any]) -> str:

@@ -35,7 +35,8 @@ class PlainBfsRetriever(Retriever):
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
-        for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
+        every = self.candidates.reached(questions, nearest=True)
+        for question, reached in zip(questions, every, strict=True):
             parts.append(self.candidates.walked(question, reached, 1.0 / (1.0 + reached.hops)))
         return Run.concatenated(parts)
 

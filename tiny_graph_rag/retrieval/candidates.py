@@ -38,18 +38,26 @@ class Candidates:
         self.filters = Filters.of(task.graph, self.settings)
         self.first, self.adjacency = _walkable(task.graph, self.filters)
 
-    def reached(self, questions: Sequence[LinkedQuestion]) -> Sequence[Reached]:
-        """What lies within the hops of each question's seeds, over the relations that may be walked."""
+    def reached(self, questions: Sequence[LinkedQuestion], *, nearest: bool = False) -> Sequence[Reached]:
+        """What lies within the hops of each question's seeds, over the relations that may be walked.
+
+        nearest: whole hops as far as the depth is filled, where a ranking takes what is nearest.
+        """
         starts = [sorted({seed.entity for seed in question.seeds}) for question in questions]
-        hops, most = self.settings.hops, self.running.max_steps
+        hops, most, enough = self.settings.hops, self.running.max_steps, 0
+        if nearest and self.filters.returned is None:
+            seeds = max(map(len, starts), default=0) if self.settings.exclude_seeds else 0
+            enough = self.settings.depth + seeds
         if self.first is not None:
-            walker = Walker(self.adjacency, first=self.first, most=most)
+            walker = Walker(self.adjacency, first=self.first, most=most, enough=enough)
             return Reaching(walker, starts, hops)
         fast = worth_walking(self.adjacency, len(questions), allowed=self.running.compiled)
         if len(self.graph) > ROOM:  # several neighbourhoods of such a graph are held no longer than needed
-            return Reaching(Walker(self.adjacency, compile=fast, most=most), starts, hops)
+            return Reaching(Walker(self.adjacency, compile=fast, most=most, enough=enough), starts, hops)
         threads = (self.running.threads or cpu_count() or 1) if fast else 1
-        return neighbourhoods(self.adjacency, starts, hops, compile=fast, threads=threads, most=most)
+        return neighbourhoods(
+            self.adjacency, starts, hops, compile=fast, threads=threads, most=most, enough=enough
+        )
 
     def ranked(
         self,

@@ -29,7 +29,8 @@ FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose
 MOST_SLOTS = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
 NO_LIMIT = 1 << 60
-LAST_TICK = (1 << 30) - (1 << 20)  # marks are int32; long before that they are wiped
+MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
+LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,8 @@ class CheapestWalks:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory.
 
     most_steps, most_states: the settings of these names. A question that would go beyond one is ranked by
-    fewer hops, as many as stay within. Which these are is the same for any order of questions: what a
-    question learns from the one before it is left out wherever a limit could be met.
+    fewer hops, as many as stay within. Which these are is the same for any order of questions: none learns
+    from another.
     """
 
     def __init__(
@@ -78,10 +79,10 @@ class CheapestWalks:
     ) -> None:
         self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
         self.prices = tuple(prices)
-        self.most_steps, self.most_states = most_steps or NO_LIMIT, most_states or NO_LIMIT
+        self.most_steps = most_steps or NO_LIMIT
+        self.most_states = min(most_states or MOST_STATES, MOST_STATES)
         entities, relations = len(graph), len(graph.relations)
         self._types = len(graph.relations.types.names)
-        self._entities, self._slots = entities, len(runs.neighbours)
         self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
         self.near_first = entities > 2 * depth  # else everything is looked at anyhow
         alike = graph.relations.weights.strides == (0,)
@@ -107,7 +108,9 @@ class CheapestWalks:
             self._zeros(len(graph.entities.types.names) + 1, np.int64),
         )
         self._marks = self._zeros(kernel.M_ROW * entities, np.int32)
-        self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(7))
+        self._queue = self._zeros(entities, np.int32)
+        self._layers = self._zeros(MENTIONS * (hops + 1), np.int32)
+        self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(11))
         self._clock = self._zeros(kernel.LENGTH + 1, np.int64)
         self._found = (
             *(self._zeros(depth, np.int64) for _ in range(4)),
@@ -168,30 +171,20 @@ class CheapestWalks:
         """How many rows the kernel finds within so many hops, or OVERFLOW."""
         prepared = self._prepared(reading, hops)
         others = (len(question[0]) - 2) * self.prices[kernel.OTHER_SEED]
-        learns = self._is_within(question, reading, hops)
-        theta = min(kernel.FAR, (prepared.start if learns else prepared.near) + others)
+        theta = min(kernel.FAR, prepared.near + others)
         rank = compiled_rank() if self.fast else kernel.rank
         self._mark(reading)
         self._clock[kernel.STEPS], self._clock[kernel.MOST_STEPS] = 0, self.most_steps
-        scratch = (self._states, self._records, self._marks, self._temp, self._clock)
+        scratch = (
+            *self._rows_of, self._marks, self._layers, self._temp, self._queue, self._clock,
+        )  # fmt: skip
         out = (*self._found, *self._candidates)
         rows = rank(
             self._graph, self._flags, (*question, prepared.slots), self._evidence, prepared.price, scratch,
             out, hops, self.depth, theta,
         )  # fmt: skip
         self._unmark(reading)
-        if rows != kernel.OVERFLOW and learns:
-            prepared.ended(self._clock[kernel.THETA] - others)
         return int(rows)
-
-    def _is_within(self, question: tuple[Any, Any, Any], reading: Reading, hops: int) -> bool:
-        """Whether no bound that the question might begin with can make it meet a limit: of each mention a
-        record for each entity, and for each step but the last a state for each entity and slots filled, from
-        where two walks go on; the first step leaves from seeds, where nothing is filled."""
-        mentions, seeds, filled = len(question[0]) - 1, len(question[1]), 1 << len(reading.slots)
-        states = seeds + mentions * self._entities * max(1, (hops - 1) * filled)
-        steps = self._slots + 2 * mentions * self._slots * (1 + (hops - 1) * filled)
-        return states <= self.most_states and steps <= self.most_steps
 
     def _prepared(self, reading: Reading, hops: int) -> Prepared:
         """The reading as the kernel takes it, kept while questions repeat it."""
@@ -211,13 +204,12 @@ class CheapestWalks:
 
     def _mark(self, reading: Reading) -> None:
         """Write the slots that types, relations and entities fill where the kernel reads them."""
-        clock, counts = self._clock, (kernel.BASE, kernel.SEARCH, kernel.TICK)
-        if max(clock[each] for each in counts) > LAST_TICK:
+        clock = self._clock
+        if clock[kernel.BASE] > LAST_QUESTION:
             first, last = kernel.RELATION_MARK, kernel.ENTITY_SLOTS
             for marks in (self._marks, *self._evidence[first : last + 1]):
                 marks[:] = self._zeros(len(marks), np.int32)
-            for each in counts:
-                clock[each] = 0
+            clock[kernel.BASE] = 0
         clock[kernel.BASE] += 1
         base = clock[kernel.BASE]
         types, relation_mark, relation_slots, entity_mark, entity_slots, _, entity_types = self._evidence
@@ -239,8 +231,12 @@ class CheapestWalks:
 
     def _room(self, states: int) -> None:
         self._capacity = states
-        self._states = self._zeros(kernel.S_ROW * states, np.int64)
-        self._records = self._zeros(kernel.R_ROW * states, np.int64)
+        self._rows_of = (
+            self._zeros(kernel.S_ROW * states, np.int32),
+            self._zeros(2 * states, np.int64),
+            self._zeros(kernel.R_ROW * states, np.int32),
+            self._zeros(states, np.int64),
+        )
         self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
 
     def _given(self, array: Any) -> Any:
@@ -295,17 +291,12 @@ KEPT_TABLES = 1 << 12
 
 @dataclass(slots=True)
 class Prepared:
-    """A reading as the kernel takes it. start: the bound that the next question begins with, at least `near`.
-
-    Questions of one reading tend to end at one bound. The next begins a little below the last one's, so that
-    it seldom walks more than it must; what it finds is the same for any start.
-    """
+    """A reading as the kernel takes it. near: the bound that the search begins with."""
 
     reading: Reading
     slots: tuple[Any, ...]
     price: Any
     near: int
-    start: int
 
     @classmethod
     def of(
@@ -328,13 +319,8 @@ class Prepared:
         price[kernel.UNEXPLAINED] = reading.unexplained
         back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
         tables = tuple(map(row, (left_empty(weights), least, filled(weights))))
-        flags = (reading.focus, reading.head, back, bool(words), exclude_seeds, reading.asks)
-        return cls(reading, (*tables, *flags), row(price), near, near)
-
-    def ended(self, bound: int) -> None:
-        """Learn from a question's last bound: fall at once, rise a step at a time."""
-        wider = min(self.start + kernel.WIDER, bound - kernel.WIDER)
-        self.start = max(self.near, wider)
+        flags = (reading.focus, reading.head, back, words, exclude_seeds, reading.asks)
+        return cls(reading, (*tables, *flags), row(price), near)
 
 
 @lru_cache(KEPT_TABLES)

@@ -23,6 +23,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
+from tiny_graph_rag.columns.compiled import can_compile, worth_compiling
 from tiny_graph_rag.columns.stamps import known_sha256
 from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
@@ -179,6 +180,13 @@ def rank_shard(graph: KnowledgeGraph, questions: Sequence[LinkedQuestion], confi
     return _retrievers[key].retrieve(questions)
 
 
+def rank_shard_of_many(graph: KnowledgeGraph, questions: Sequence[LinkedQuestion], config: Config) -> Run:
+    """The same of so many questions in all that compiling pays, however few this worker has at once."""
+    if config.running.compiled and can_compile():
+        import numba  # noqa: F401 - once it is in, what can be compiled is
+    return rank_shard(graph, questions, config)
+
+
 def _threads_here() -> int:
     from distributed import get_worker
 
@@ -198,14 +206,20 @@ class ClusterClient:
     @classmethod
     @contextmanager
     def open(cls, address: str) -> Iterator[Self]:
-        """Raises ServiceError where nobody answers, MissingExtraError without Dask."""
+        """Raises ServiceError where nobody answers, UsageError for what is no address, MissingExtraError
+        without Dask."""
         try:
             from distributed import Client
         except ImportError as error:
             raise MissingExtraError("--cluster", "distributed", "cluster") from error
         try:
+            _knock(address)
             client = Client(address, timeout=CONNECT_SECONDS)
-        except (OSError, ValueError, TimeoutError) as error:
+        except ValueError as error:
+            raise UsageError(
+                f"--cluster {address}: {error}; wanted an address such as tcp://HOST:8786"
+            ) from error
+        except (OSError, TimeoutError) as error:
             raise ServiceError(
                 f"--cluster {address}: no Dask scheduler answers there ({str(error).splitlines()[0]}). Start "
                 "one with `dask scheduler`, and workers with `dask worker ADDRESS`"
@@ -336,6 +350,15 @@ class ClusterClient:
         return seen
 
 
+def _knock(address: str) -> None:
+    """Raises OSError where a host refuses at once, which Dask would try again and again."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(address)
+    if scheme in ("tcp", "tls"):
+        socket.create_connection(parse_host_port(place), timeout=CONNECT_SECONDS).close()
+
+
 def _files_of(path: Path) -> list[tuple[str, Path]]:
     """The files of a graph with their places in its folder, "" of a graph that is one file."""
     if path.is_file():
@@ -365,13 +388,18 @@ class ClusterRetriever(Retriever):
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own
             return self.local.retrieve(questions)
+        from tiny_graph_rag.retrieval.bfs import STEPS_A_QUESTION
+
         shards = [questions[part] for part in self.cluster.parts_of(len(questions))]
 
         def more(place: int) -> None:
             self._done += len(shards[place])
             self.progress(self._done)
 
-        return Run.concatenated(self.cluster.mapped(self.shared, rank_shard, shards, more))
+        steps = STEPS_A_QUESTION * len(questions)
+        is_many = worth_compiling(steps, allowed=self.shared.config.running.compiled)
+        work = rank_shard_of_many if is_many else rank_shard
+        return Run.concatenated(self.cluster.mapped(self.shared, work, shards, more))
 
     def notes(self) -> list[str]:
         return self.local.notes()

@@ -8,6 +8,12 @@ A walk's state is (entity, slots filled). A layer holds the states that one more
 the cheapest cost is kept with the damped mass of all walks of that cost, and beside it the cheapest among
 walks that came by another relation, so that no walk goes straight back over the relation it came by.
 
+Nothing is searched that cannot be among the best: a search has a bound, theta, and does only what may lead
+to an explanation of at most that energy. Where too few entities have one, theta is raised and the search goes
+on from what was put off: each entity of a layer keeps the bound from which on it is due again, and of what it
+did before, only what lies above the last theta is new. Costs only grow along a walk, so a later pass adds
+dearer walks and changes none that was found.
+
 It is one long file because numba's cache on disk only notices changes in the file of the function that it
 compiled.
 """
@@ -21,32 +27,35 @@ from __future__ import annotations
 FAR = 1 << 29  # more than any energy, and still an int32
 MASS = 1 << 40  # one mention's walkers: fine enough for hubs, and 64 sums of it stay below 2^46
 TIE_BITS = 30  # of a key: the part below the energy
-WIDER = 500  # thousandths by which the bound is raised at least: fewer passes, none much too wide
-FEW_SLOTS = (
-    1 << 12
-)  # of seeds: quicker to mark what lies at their ends than to look for it from a hundred rows
+WIDER, FINER = 500, 100  # thousandths by which theta is raised at least: few passes, none much too wide
+FEW_SLOTS = 1 << 12  # of seeds: quicker to mark what lies at their ends than to look for it from many rows
 MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OVERFLOW = -1
 OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 
-# States, records and an entity's marks lie in one block each, a row after another: what belongs to one lies
-# together in memory, and a compiled call hands over one array. A state or record is named by where its row
-# starts; a walk into a state by twice that, plus one for the second cheapest.
-S_ROW = 16  # a state: entity, slots filled, the entity's next state, is its first, an older one, is dead
-S_ENT, S_MASK, S_CHAIN, S_LEAD, S_OLDER, S_DEAD = range(6)
-S_C1, S_P1, S_E1, S_K1, S_M1 = range(6, 11)  # the cheapest walk: cost, walk before, relation, its kind, mass
-S_C2, S_P2, S_E2, S_K2, S_M2 = range(11, 16)  # the cheapest by another relation
-R_ROW = 11  # a record: an entity's cheapest explanation from one mention
-R_ENT, R_ENERGY, R_MASS, R_FROM, R_EDGE, R_COST, R_MASK, R_FOC, R_LEN, R_GROUP, R_NEXT = range(R_ROW)
-M_ROW = 8  # marks of an entity; what a tick marks is of the search that has this tick
-SEEN_TICK, SEEN_HEAD, BEST_TICK, BEST_HEAD, SEED_MARK, LEVEL_TICK, LEVEL, QUEUE = range(M_ROW)
+# States, records and an entity's marks are rows of one block each, as short as a line of the processor's
+# memory: what belongs to one is read at once, and a compiled call hands over one array. Masses stand beside
+# them, for they alone are longer than an int32. A state or record is named by its row's number, a walk into
+# a state by twice that, plus one for the second cheapest.
+S_ROW = 16  # a state: entity, slots filled, the entity's next state of this layer, its first of an older one,
+# mention and layer as one number; and at the first of an entity's states: the layer's next entity, and the
+# bound from which on the entity is due
+S_ENT, S_MASK, S_CHAIN, S_OLDER, S_PLACE, S_NEXT, S_DUE = range(7)
+S_WAY, S_COST, S_FROM, S_EDGE, S_KIND = 4, 8, 9, 10, 11  # the cheapest walk: cost, walk before, relation, its
+# kind; the cheapest by another relation S_WAY behind
+R_ROW = 8  # a record: an entity's cheapest explanation from one mention; place: of the state it came from;
+# filled: the slots, twice, and whether the last step is on the focus
+R_ENT, R_ENERGY, R_FROM, R_EDGE, R_COST, R_FILLED, R_PLACE, R_NEXT = range(R_ROW)
+M_ROW = 4  # marks of an entity, of the question whose number it bears: its newest state and record, and how
+# far from a seed it lies
+MARKED, STATE, RECORD, LEVEL = range(M_ROW)
+SEED = 0  # that level
 
-# The clock counts across calls. BASE: questions; SEARCH: passes with one bound; TICK: layers. Of the pass at
-# hand: where states and records end, the smallest bound that was cut (CUT), and where theta ended. Of it
-# also the relations looked at (STEPS), of which there may be MOST_STEPS; and on OVERFLOW the step (LENGTH)
-# that room or steps did not suffice for.
-BASE, SEARCH, STATES_END, RECORDS_END, CUT, TICK, THETA, STEPS, MOST_STEPS, LENGTH = range(10)
+# The clock. BASE: questions so far. Of this one: how many states and records there are, the smallest bound
+# that the last pass put off (CUT), the relations looked at (STEPS), of which there may be MOST_STEPS; and on
+# OVERFLOW the step (LENGTH) that room or steps did not suffice for.
+BASE, STATES, RECORDS, CUT, STEPS, MOST_STEPS, LENGTH = range(7)
 # Evidence: slots that a type fills; whether a relation and an entity are marked for this question (BASE) and
 # the slots that their texts fill; entities' types and the slots that these fill.
 TYPE_SLOTS, RELATION_MARK, RELATION_SLOTS, ENTITY_MARK, ENTITY_SLOTS = range(5)
@@ -62,57 +71,72 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
 
     theta: the energy up to which explanations are looked for first. It is raised until `depth` entities have
     one, so far hubs are only searched where nearer things don't suffice; the result is the same for any
-    theta. Where it ended stands in clock[THETA].
+    theta.
     """
     (pointers, seeds, masses, slots) = question
-    (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
-    (states, records, marks, temp, clock) = scratch
+    (left, least_left, word_weight, focus, head, back, words, exclude_seeds, asks) = slots
+    (states, ways, records, arrived, marks, layers, temp, queue, clock) = scratch
     (keys, chosen, rest) = out[5:]
     strength = graph[5]
     groups = len(pointers) - 1
     base = clock[BASE]
-    for i in range(len(seeds)):
-        marks[seeds[i] * M_ROW + SEED_MARK] = base
-    wanted = depth
+    clock[STATES] = 0
+    clock[RECORDS] = 0
+    clock[LENGTH] = 0
+    for place in range(groups * (hops + 1)):
+        layers[place] = -1
+    for group in range(groups):
+        for i in range(pointers[group], pointers[group + 1]):
+            at = marked(seeds[i], base, marks)
+            marks[at + LEVEL] = SEED
+            if start(seeds[i], group * (hops + 1), masses[i], states, ways, marks, layers, clock) == OVERFLOW:
+                return OVERFLOW
     slack = 0
     if groups > 1:
         slack = left[0] + price[OFF_FOCUS] + price[OFF_HEAD]
+    wider = WIDER if groups > 1 or words else FINER  # where it takes longer to see what is new
+    last = -4 * FAR
     while True:
-        clock[SEARCH] += 1
-        clock[STATES_END] = 0
-        clock[RECORDS_END] = 0
-        clock[STEPS] = 0
         clock[CUT] = FAR
         for group in range(groups):
-            spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops,
-                   theta, slack)  # fmt: skip
-            if clock[CUT] == OVERFLOW:
+            if (
+                spread(graph, flags, evidence, slots, price, scratch, group, hops, last, theta, slack)
+                == OVERFLOW
+            ):
                 return OVERFLOW
         count = 0
-        for z in range(0, clock[RECORDS_END], R_ROW):
-            if marks[records[z + R_ENT] * M_ROW + BEST_HEAD] != z:
-                continue  # a record of an entity that a later mention reached too
-            energy, mass, best = settle(z, groups, left, focus, price, records)
-            if energy <= theta:
-                keys[count] = (energy << TIE_BITS) + (
-                    (1 << TIE_BITS) - 1 - damped(mass, strength[records[z + R_ENT]])
-                )
-                chosen[count] = best
-                count += 1
-            else:
-                clock[CUT] = min(clock[CUT], energy)
-        if count >= wanted or clock[CUT] >= FAR:
+        if groups == 1:
+            count = clock[RECORDS]
+        else:
+            for z in range(clock[RECORDS]):
+                if marks[records[z * R_ROW + R_ENT] * M_ROW + RECORD] != z:
+                    continue  # a record of an entity that a later mention reached too
+                energy, mass, best = settle(z, groups, hops, left, focus, price, records, arrived)
+                if energy <= theta:
+                    strong = strength[records[z * R_ROW + R_ENT]]
+                    keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strong))
+                    chosen[count] = best
+                    count += 1
+                else:
+                    clock[CUT] = min(clock[CUT], energy)
+        if count >= depth or clock[CUT] >= FAR:
             break
-        theta = max(theta + WIDER, clock[CUT])
-    clock[THETA] = theta
+        last = theta
+        theta = max(theta + wider, clock[CUT])
+    if groups == 1:
+        for z in range(count):
+            strong = strength[records[z * R_ROW + R_ENT]]
+            energy = records[z * R_ROW + R_ENERGY]
+            keys[z] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(arrived[z], strong))
+            chosen[z] = z
     if not exclude_seeds:
         for i in range(len(seeds)):
             v = seeds[i]
-            if flags[v] & NOT_RETURNED or marks[v * M_ROW + SEED_MARK] != base:
+            if flags[v] & NOT_RETURNED or marks[v * M_ROW + RECORD] >= 0:
                 continue
-            marks[v * M_ROW + SEED_MARK] = 0  # a seed that two mentions name stands once
+            marks[v * M_ROW + RECORD] = 0  # a seed that two mentions name stands once
             mine = 0
-            if has_words:
+            if words:
                 mine = evidence[ENTITY_TYPE_SLOTS][evidence[ENTITY_TYPE][v]]
                 if evidence[ENTITY_MARK][v] == base:
                     mine |= evidence[ENTITY_SLOTS][v]
@@ -130,12 +154,13 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     for i in range(count):
         if keys[i] <= limit:
             keys[rows] = keys[i]
-            chosen[rows] = chosen[i]
-            if chosen[rows] >= 0 and records[chosen[rows] + R_LEN] > longest:
-                longest = records[chosen[rows] + R_LEN]
+            z = chosen[i]
+            chosen[rows] = z
+            if z >= 0:
+                longest = max(longest, records[z * R_ROW + R_PLACE] % (hops + 1) + 1)
             rows += 1
     near = marked_to(graph, seeds, longest)
-    if levels(graph, flags, seeds, near, marks, clock) == OVERFLOW:
+    if levels(graph, flags, seeds, near, marks, queue, clock) == OVERFLOW:
         clock[LENGTH] = longest
         return OVERFLOW
     name_rank = graph[7]
@@ -144,8 +169,9 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
         v = -1 - z
         hop = 0
         if z >= 0:
-            v = records[z + R_ENT]
-            hop = hop_of(graph, flags, v, records[z + R_LEN], near, marks, clock)
+            v = records[z * R_ROW + R_ENT]
+            length = records[z * R_ROW + R_PLACE] % (hops + 1) + 1
+            hop = hop_of(graph, flags, v, length, near, marks, clock)
         rest[i] = hop * len(name_rank) + name_rank[v]
     sort(keys, rest, chosen, rows)
     rows = min(rows, depth)
@@ -153,19 +179,17 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     return rows
 
 
-def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds, masses, hops, theta, slack):
-    """Walk from one mention's seeds and record each entity's cheapest explanation from there."""
+def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, theta, slack):
+    """Walk on from one mention's seeds, from what bounds above `last` and up to `theta` let do; record each
+    entity's cheapest explanation from there. -> 0 or OVERFLOW; clock[CUT] tells what was put off."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
     (type_slots, relation_mark, relation_slots, entity_mark, entity_slots, entity_type, entity_type_slots) = (
         evidence
     )
-    (left, least_left, word_weight, focus, head, back, has_words, exclude_seeds, asks) = slots
-    (states, records, marks, temp, clock) = scratch
-    (t_mask, t_cost, t_from, a_mask, a_cost, a_mass, a_from) = temp  # ways to leave by a run; arrivals
+    (left, least_left, word_weight, focus, head, back, words, exclude_seeds, asks) = slots
+    (states, ways, records, arrived, marks, layers, temp, queue, clock) = scratch
+    (w_walk, w_mask, w_cost, w_kind, t_mask, t_cost, t_walk, a_mask, a_cost, a_mass, a_walk) = temp
     base = clock[BASE]
-    search = clock[SEARCH]
-    n_states = clock[STATES_END]
-    n_records = clock[RECORDS_END]
     cut = clock[CUT]
     steps = clock[STEPS]
     most_steps = clock[MOST_STEPS]
@@ -173,92 +197,107 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
     off_focus = price[OFF_FOCUS]
     off_head = price[OFF_HEAD]
     unexplained = price[UNEXPLAINED]
-    clock[TICK] += 1
-    first_tick = clock[TICK]
-    tick = first_tick
-    layer = n_states
-    n_states = start(pointers[group], pointers[group + 1], seeds, masses, n_states, states, marks, tick)
-    if n_states == OVERFLOW:
-        clock[CUT] = OVERFLOW
-        clock[LENGTH] = 0
-        clock[TICK] = tick  # marks of this try must look old to the next
-        return
+    step = price[STEP]
     for length in range(1, hops + 1):
-        layer_end = n_states
-        tick += 1
+        place = group * (hops + 1) + length - 1  # of the states that the step leaves
         more = hops - length
-        for first in range(layer, layer_end, S_ROW):
-            u = states[first + S_ENT]
-            if not states[first + S_LEAD] or (length > 1 and flags[u] & NOT_CROSSED):
-                continue  # an entity's states are handled together, at the first of them
-            if not live(first, states):
+        first = layers[place]
+        while first >= 0:
+            lead = first
+            first = states[lead * S_ROW + S_NEXT]
+            if states[lead * S_ROW + S_DUE] > theta:
+                cut = min(cut, states[lead * S_ROW + S_DUE])
                 continue
-            for run in range(run_ptr[u], run_ptr[u + 1]):
+            clock[LENGTH] = max(clock[LENGTH], length)
+            u = states[lead * S_ROW + S_ENT]
+            due = FAR
+            n_ways = 0
+            if length == 1 or not flags[u] & NOT_CROSSED:
+                n_ways = live(lead, place - length + 1, states, temp)
+            silent = FAR  # the least bound of a step that nothing speaks for
+            for i in range(n_ways):
+                mask = w_mask[i]
+                bound = w_cost[i] + step + unexplained - slack
+                if words:
+                    bound -= min(word_weight[words & ~mask], unexplained)
+                    mask |= words
+                ends = bound + left[mask]
+                if focus:
+                    ends += off_focus
+                if more:
+                    ends = min(ends, bound + step + least_left[more * width + mask])
+                silent = min(silent, ends)
+            if silent > theta:
+                due = silent
+            strong = strength[u]
+            low_run = run_ptr[u]
+            high_run = run_ptr[u + 1] if n_ways else low_run
+            for run in range(low_run, high_run):
                 kind = run_kind[run]
                 speaks = type_slots[kind >> 1]
+                if speaks == 0 and silent > theta:
+                    continue
                 on_focus = focus == 0 or (speaks & focus) != 0
                 k = 0
-                s = first
-                while s >= 0:
-                    if states[s + S_DEAD]:
-                        s = states[s + S_CHAIN]
-                        continue
-                    for second in range(2):
-                        mask = states[s + S_MASK]
-                        cost = states[s + S_C1]
-                        last = states[s + S_K1]
-                        if second:
-                            cost = states[s + S_C2]
-                            last = states[s + S_K2]
-                            if cost >= FAR:
-                                continue
-                        low = filled_by(kind, speaks, mask, last, back)
-                        cost += step_price(kind, speaks, mask, low, price)
-                        mask |= low
-                        bound = cost + least_left[more * width + mask] - slack
-                        if more == 0 and not on_focus:
-                            bound += off_focus
-                        if has_words or bound <= theta:
-                            t_mask[k] = mask
-                            t_cost[k] = cost
-                            t_from[k] = 2 * s + second
-                            k += 1
-                        elif bound < cut:
-                            cut = bound
-                    s = states[s + S_CHAIN]
-                if k == 0:
+                news = False
+                for i in range(n_ways):
+                    mask = w_mask[i]
+                    low = filled_by(kind, speaks, mask, w_kind[i], back)
+                    cost = w_cost[i] + step_price(kind, speaks, mask, low, price)
+                    mask |= low
+                    bound = cost - slack
+                    most = mask
+                    if words:
+                        most |= words
+                        if speaks == 0:
+                            bound -= min(word_weight[words & ~mask], unexplained)
+                    ends = bound + left[most]
+                    if not on_focus:
+                        ends += off_focus
+                    goes = FAR
+                    if more:
+                        goes = bound + step + least_left[more * width + mask]
+                    if ends > theta:
+                        due = min(due, ends)
+                    if goes > theta:
+                        due = min(due, goes)
+                    if ends <= theta or goes <= theta:
+                        t_mask[k] = mask
+                        t_cost[k] = cost
+                        t_walk[k] = w_walk[i]
+                        k += 1
+                        news = news or words or last < ends <= theta or last < goes <= theta
+                if not news:
                     continue  # nothing on this run can be cheap enough: a hub is passed over at once
-                steps += k * (run_start[run + 1] - run_start[run])
+                low_slot = run_start[run]
+                high_slot = run_start[run + 1]
+                steps += k * (high_slot - low_slot)
                 if steps > most_steps:
                     clock[STEPS] = steps
-                    clock[CUT] = OVERFLOW
-                    clock[LENGTH] = length
-                    clock[TICK] = tick
-                    return
-                for j in range(run_start[run], run_start[run + 1]):
+                    return OVERFLOW
+                for j in range(low_slot, high_slot):
                     v = neighbours[j]
                     at = v * M_ROW
-                    if marks[at + SEED_MARK] == base:
+                    if marks[at + MARKED] == base and marks[at + LEVEL] == SEED:
                         continue
                     e = edges[j]
-                    words = 0
-                    if has_words:
+                    found = 0
+                    if words:
                         if relation_mark[e] == base:
-                            words = relation_slots[e]
+                            found = relation_slots[e]
                         if entity_mark[v] == base:
-                            words |= entity_slots[v]
-                        words |= entity_type_slots[entity_type[v]]
-                    lands = on_focus or (words & focus) != 0
+                            found |= entity_slots[v]
+                        found |= entity_type_slots[entity_type[v]]
                     arrivals = 0
                     for i in range(k):
-                        source = t_from[i]
-                        s = source >> 1
-                        if (states[s + S_E1] == e) != (source & 1):
+                        walk = t_walk[i]
+                        s = (walk >> 1) * S_ROW
+                        if (states[s + S_EDGE] == e) != (walk & 1):
                             continue  # straight back go only walks that came by another relation
-                        mass = states[s + S_M2] if source & 1 else states[s + S_M1]
+                        mass = ways[walk]
                         mask = t_mask[i]
                         cost = t_cost[i]
-                        new = words & ~mask
+                        new = found & ~mask
                         if new:
                             if speaks == 0:
                                 cost -= min(word_weight[new], unexplained)
@@ -271,101 +310,91 @@ def spread(graph, flags, evidence, slots, price, scratch, group, pointers, seeds
                             a_mask[p] = mask
                             a_cost[p] = cost
                             a_mass[p] = mass
-                            a_from[p] = source
+                            a_walk[p] = walk
                         elif cost < a_cost[p]:
                             a_cost[p] = cost
                             a_mass[p] = mass
-                            a_from[p] = source
+                            a_walk[p] = walk
                         elif cost == a_cost[p]:
                             a_mass[p] += mass
-                            if states[s + S_MASK] < states[(a_from[p] >> 1) + S_MASK]:
-                                a_from[p] = source
+                            if states[s + S_MASK] < states[(a_walk[p] >> 1) * S_ROW + S_MASK]:
+                                a_walk[p] = walk
+                    lands = on_focus or (found & focus) != 0
                     for p in range(arrivals):
                         cost = a_cost[p]
                         mask = a_mask[p]
-                        source = a_from[p]
+                        walk = a_walk[p]
                         # as an answer
                         energy = cost + left[mask]
                         if not lands:
                             energy += off_focus
-                        if head and not words & head:
+                        if head and not found & head:
                             energy += off_head
-                        answers = energy - slack <= theta
-                        if not answers:
-                            cut = min(cut, energy - slack)
-                        elif flags[v] & NOT_RETURNED:
+                        answers = last < energy - slack <= theta
+                        if energy - slack > theta:
+                            due = min(due, energy - slack)
+                        if answers and flags[v] & NOT_RETURNED:
                             answers = False
                         # as a place to go on from
-                        goes_on = more > 0
-                        if goes_on:
-                            bound = cost + price[STEP] + least_left[more * width + mask] - slack
-                            goes_on = bound <= theta
-                            if not goes_on:
-                                cut = min(cut, bound)
+                        goes_on = False
+                        if more:
+                            bound = cost + step + least_left[more * width + mask] - slack
+                            goes_on = last < bound <= theta
+                            if bound > theta:
+                                due = min(due, bound)
                         if not (answers or goes_on):
                             continue
-                        mass = a_mass[p] * units[e] // strength[u]
+                        mass = a_mass[p] * units[e] // strong
+                        marked(v, base, marks)
                         if answers:
-                            z = record_of(v, group, search, n_records, mass, energy, records, marks)
+                            z = record_of(v, place, hops, energy, records, arrived, marks, clock)
                             if z == OVERFLOW:
-                                clock[CUT] = OVERFLOW
-                                clock[LENGTH] = length
-                                clock[TICK] = tick
-                                return
-                            n_records = max(n_records, z + R_ROW)
-                            if improves(z, energy, mass, length, u, mask, states, records, name_rank):
-                                records[z + R_ENERGY] = energy
-                                records[z + R_FROM] = source
-                                records[z + R_EDGE] = e
-                                records[z + R_COST] = cost
-                                records[z + R_MASK] = mask
-                                records[z + R_FOC] = lands
-                                records[z + R_LEN] = length
-                        if not goes_on:
-                            continue
-                        z = state_of(v, mask, tick, first_tick, n_states, states, marks)
-                        if z == OVERFLOW:
-                            clock[CUT] = OVERFLOW
-                            clock[LENGTH] = length + 1
-                            clock[TICK] = tick
-                            return
-                        if z < n_states:
-                            merge(z, cost, source, e, kind, mass, u, states, name_rank)
-                        else:
-                            n_states += S_ROW
-                            states[z + S_C1] = cost
-                            states[z + S_P1] = source
-                            states[z + S_E1] = e
-                            states[z + S_K1] = kind
-                            states[z + S_M1] = mass
-                            states[z + S_C2] = FAR
-        layer = layer_end
-        if n_states == layer_end:
-            break
-    clock[STATES_END] = n_states
-    clock[RECORDS_END] = n_records
+                                return OVERFLOW
+                            if improves(z, energy, mass, place, u, mask, states, records, arrived, name_rank):
+                                r = z * R_ROW
+                                records[r + R_ENERGY] = energy
+                                records[r + R_FROM] = walk
+                                records[r + R_EDGE] = e
+                                records[r + R_COST] = cost
+                                records[r + R_FILLED] = 2 * mask + lands
+                                records[r + R_PLACE] = place
+                        if goes_on:
+                            z = state_of(v, mask, place + 1, states, marks, layers, clock)
+                            if z == OVERFLOW:
+                                clock[LENGTH] = max(clock[LENGTH], length + 1)
+                                return OVERFLOW
+                            merge(z, cost, walk, e, kind, mass, u, states, ways, name_rank)
+            states[lead * S_ROW + S_DUE] = due
+            cut = min(cut, due)
     clock[CUT] = cut
-    clock[TICK] = tick
     clock[STEPS] = steps
+    return 0
 
 
-def start(first, last, seeds, masses, n_states, states, marks, tick):
-    """A state for each seed from `first` to `last`, nothing filled; -> where the states end, or OVERFLOW."""
-    for i in range(first, last):
-        v = seeds[i]
-        if marks[v * M_ROW + SEEN_TICK] == tick:
-            continue
-        z = state_of(v, 0, tick, tick, n_states, states, marks)
-        if z == OVERFLOW:
-            return OVERFLOW
-        n_states += S_ROW
-        states[z + S_C1] = 0
-        states[z + S_P1] = -1
-        states[z + S_E1] = -1
-        states[z + S_K1] = -2
-        states[z + S_M1] = masses[i]
-        states[z + S_C2] = FAR
-    return n_states
+def marked(v, base, marks):
+    """Where an entity's marks stand, which are wiped if they are of an earlier question."""
+    at = v * M_ROW
+    if marks[at + MARKED] != base:
+        marks[at + MARKED] = base
+        marks[at + STATE] = -1
+        marks[at + RECORD] = -1
+        marks[at + LEVEL] = -1
+    return at
+
+
+def start(v, place, mass, states, ways, marks, layers, clock):
+    """A state for a seed with nothing filled, unless there is one; -> OVERFLOW where there is no room."""
+    z = state_of(v, 0, place, states, marks, layers, clock)
+    if z == OVERFLOW:
+        return OVERFLOW
+    row = z * S_ROW
+    if states[row + S_COST] == FAR:
+        states[row + S_COST] = 0
+        states[row + S_FROM] = -1
+        states[row + S_EDGE] = -1
+        states[row + S_KIND] = -2
+        ways[2 * z] = mass
+    return z
 
 
 def filled_by(kind, speaks, mask, last, back):
@@ -393,204 +422,244 @@ def step_price(kind, speaks, mask, low, price):
     return cost
 
 
-def record_of(v, group, search, n_records, mass, energy, records, marks):
-    """The record of v from this mention, a new one behind the last where there is none yet; or OVERFLOW.
+def record_of(v, place, hops, energy, records, arrived, marks, clock):
+    """The record of v from a place's mention, a new one where there is none yet; or OVERFLOW.
 
     A new one has an energy above `energy`, which `improves` then replaces.
     """
-    at = v * M_ROW
-    z = -1
-    if marks[at + BEST_TICK] == search:
-        z = marks[at + BEST_HEAD]
-    if z >= 0 and records[z + R_GROUP] == group:
-        return z
-    if n_records >= len(records):
-        return OVERFLOW
-    records[n_records + R_NEXT] = z
-    z = n_records
-    marks[at + BEST_HEAD] = z
-    marks[at + BEST_TICK] = search
-    records[z + R_ENT] = v
-    records[z + R_GROUP] = group
-    records[z + R_MASS] = mass
-    records[z + R_ENERGY] = energy + 1
-    return z
-
-
-def improves(z, energy, mass, length, u, mask, states, records, name_rank):
-    """Count a walk's mass in record z; -> whether the walk is to be shown: it is cheaper, or as cheap and
-    shorter, or comes by the entity first in the house order, or fills the smaller mask."""
-    if energy < records[z + R_ENERGY]:
-        records[z + R_MASS] = mass
-        return True
-    if energy > records[z + R_ENERGY]:
-        return False
-    records[z + R_MASS] += mass
-    if length != records[z + R_LEN]:
-        return length < records[z + R_LEN]
-    a = name_rank[u]
-    b = name_rank[states[(records[z + R_FROM] >> 1) + S_ENT]]
-    return a < b or (a == b and mask < records[z + R_MASK])
-
-
-def state_of(v, mask, tick, first_tick, n_states, states, marks):
-    """The state (v, mask) of this layer, a new one at `n_states` where there is none yet; or OVERFLOW."""
-    at = v * M_ROW
-    last = -1
-    z = -1
-    if marks[at + SEEN_TICK] == tick:
-        z = marks[at + SEEN_HEAD]
-    while z >= 0 and states[z + S_MASK] != mask:
-        last = z
-        z = states[z + S_CHAIN]
+    newest = marks[v * M_ROW + RECORD]
+    z = newest
+    while z >= 0 and records[z * R_ROW + R_PLACE] // (hops + 1) != place // (hops + 1):
+        z = records[z * R_ROW + R_NEXT]
     if z >= 0:
         return z
-    if n_states >= len(states):
+    z = clock[RECORDS]
+    if z >= len(arrived):
         return OVERFLOW
-    z = n_states
-    states[z + S_ENT] = v
-    states[z + S_MASK] = mask
-    states[z + S_CHAIN] = -1
-    states[z + S_LEAD] = last < 0
-    if last < 0:
-        states[z + S_OLDER] = marks[at + SEEN_HEAD] if marks[at + SEEN_TICK] >= first_tick else -1
-        marks[at + SEEN_HEAD] = z
-        marks[at + SEEN_TICK] = tick
-    else:
-        states[last + S_CHAIN] = z
+    clock[RECORDS] = z + 1
+    marks[v * M_ROW + RECORD] = z
+    r = z * R_ROW
+    records[r + R_ENT] = v
+    records[r + R_ENERGY] = energy + 1
+    records[r + R_PLACE] = place
+    records[r + R_NEXT] = newest
     return z
 
 
-def live(first, states):
-    """Mark the states of an entity that go on: not those that explain no more than another and cost no less.
+def improves(z, energy, mass, place, u, mask, states, records, arrived, name_rank):
+    """Count a walk's mass in record z; -> whether the walk is to be shown: it is cheaper, or as cheap and
+    shorter, or comes by the entity first in the house order, or fills the smaller mask."""
+    r = z * R_ROW
+    if energy < records[r + R_ENERGY]:
+        arrived[z] = mass
+        return True
+    if energy > records[r + R_ENERGY]:
+        return False
+    arrived[z] += mass
+    if place != records[r + R_PLACE]:
+        return place < records[r + R_PLACE]
+    other = states[(records[r + R_FROM] >> 1) * S_ROW + S_ENT]
+    if u == other:
+        return mask < records[r + R_FILLED] >> 1
+    return name_rank[u] < name_rank[other]
 
-    Compared are the states of this layer and of earlier ones; -> whether any goes on.
+
+def state_of(v, mask, place, states, marks, layers, clock):
+    """The state (v, mask) of the layer at `place`, a new one where there is none yet; or OVERFLOW.
+
+    An entity's states hang together: the first of the newest layer, behind it the layer's others (S_CHAIN)
+    and the first of the next older (S_OLDER). The entity is due again at once.
     """
-    any_live = False
-    s = first
-    while s >= 0:
-        dead = False
-        lead = first
-        while lead >= 0 and not dead:
-            z = lead
-            while z >= 0:
-                if (
-                    z != s
-                    and states[z + S_C1] <= states[s + S_C1]
-                    and (states[z + S_MASK] | states[s + S_MASK]) == states[z + S_MASK]
-                ):
-                    dead = True
-                    break
-                z = states[z + S_CHAIN]
-            lead = states[lead + S_OLDER]
-        states[s + S_DEAD] = dead
-        if not dead:
-            any_live = True
-        s = states[s + S_CHAIN]
-    return any_live
+    newer = -1
+    lead = marks[v * M_ROW + STATE]
+    while lead >= 0 and states[lead * S_ROW + S_PLACE] > place:
+        newer = lead
+        lead = states[lead * S_ROW + S_OLDER]
+    behind = -1
+    if lead >= 0 and states[lead * S_ROW + S_PLACE] == place:
+        states[lead * S_ROW + S_DUE] = -2 * FAR
+        z = lead
+        while z >= 0 and states[z * S_ROW + S_MASK] != mask:
+            behind = z
+            z = states[z * S_ROW + S_CHAIN]
+        if z >= 0:
+            return z
+    z = clock[STATES]
+    if z * S_ROW >= len(states):
+        return OVERFLOW
+    clock[STATES] = z + 1
+    row = z * S_ROW
+    states[row + S_ENT] = v
+    states[row + S_MASK] = mask
+    states[row + S_PLACE] = place
+    states[row + S_CHAIN] = -1
+    states[row + S_COST] = FAR
+    states[row + S_COST + S_WAY] = FAR
+    if behind >= 0:
+        states[behind * S_ROW + S_CHAIN] = z
+        return z
+    states[row + S_DUE] = -2 * FAR
+    states[row + S_OLDER] = lead
+    states[row + S_NEXT] = layers[place]
+    layers[place] = z
+    if newer >= 0:
+        states[newer * S_ROW + S_OLDER] = z
+    else:
+        marks[v * M_ROW + STATE] = z
+    return z
 
 
-def merge(z, cost, source, e, kind, mass, u, states, name_rank):
+def live(lead, first_place, states, temp):
+    """The walks by which an entity's states of one layer go on, as columns of `temp`; -> how many.
+
+    A state goes on unless another, of this layer or an earlier one of the mention, explains as much and
+    costs no more.
+    """
+    (w_walk, w_mask, w_cost, w_kind) = temp[:4]
+    count = 0
+    z = lead
+    while z >= 0:
+        row = z * S_ROW
+        if not outdone(z, lead, first_place, states):
+            w_walk[count] = 2 * z
+            w_mask[count] = states[row + S_MASK]
+            w_cost[count] = states[row + S_COST]
+            w_kind[count] = states[row + S_KIND]
+            count += 1
+            if states[row + S_WAY + S_COST] < FAR:
+                w_walk[count] = 2 * z + 1
+                w_mask[count] = states[row + S_MASK]
+                w_cost[count] = states[row + S_WAY + S_COST]
+                w_kind[count] = states[row + S_WAY + S_KIND]
+                count += 1
+        z = states[row + S_CHAIN]
+    return count
+
+
+def outdone(state, lead, first_place, states):
+    row = state * S_ROW
+    while lead >= 0 and states[lead * S_ROW + S_PLACE] >= first_place:
+        z = lead
+        while z >= 0:
+            other = z * S_ROW
+            if (
+                z != state
+                and states[other + S_COST] <= states[row + S_COST]
+                and (states[other + S_MASK] | states[row + S_MASK]) == states[other + S_MASK]
+            ):
+                return True
+            z = states[other + S_CHAIN]
+        lead = states[lead * S_ROW + S_OLDER]
+    return False
+
+
+def merge(z, cost, walk, e, kind, mass, u, states, ways, name_rank):
     """One more walk into state z, by a relation that it was not reached by before.
 
     Of walks that cost the same, the one shown comes by the entity first in the house order; of one entity's
     relations, by the first in the order of slots, which is that of types and directions.
     """
-    if cost < states[z + S_C1]:
-        states[z + S_C2] = states[z + S_C1]
-        states[z + S_P2] = states[z + S_P1]
-        states[z + S_E2] = states[z + S_E1]
-        states[z + S_K2] = states[z + S_K1]
-        states[z + S_M2] = states[z + S_M1]
-        states[z + S_C1] = cost
-        states[z + S_P1] = source
-        states[z + S_E1] = e
-        states[z + S_K1] = kind
-        states[z + S_M1] = mass
-    elif cost == states[z + S_C1]:
-        states[z + S_M1] += mass
-        if name_rank[u] < name_rank[states[(states[z + S_P1] >> 1) + S_ENT]]:
-            states[z + S_P2] = states[z + S_P1]
-            states[z + S_E2] = states[z + S_E1]
-            states[z + S_K2] = states[z + S_K1]
-            states[z + S_P1] = source
-            states[z + S_E1] = e
-            states[z + S_K1] = kind
-        elif states[z + S_C2] > cost or name_rank[u] < name_rank[states[(states[z + S_P2] >> 1) + S_ENT]]:
-            states[z + S_P2] = source
-            states[z + S_E2] = e
-            states[z + S_K2] = kind
-        states[z + S_C2] = cost
-        states[z + S_M2] = states[z + S_M1]
-    elif cost < states[z + S_C2]:
-        states[z + S_C2] = cost
-        states[z + S_P2] = source
-        states[z + S_E2] = e
-        states[z + S_K2] = kind
-        states[z + S_M2] = mass
-    elif cost == states[z + S_C2] and cost > states[z + S_C1]:
-        states[z + S_M2] += mass
-        if name_rank[u] < name_rank[states[(states[z + S_P2] >> 1) + S_ENT]]:
-            states[z + S_P2] = source
-            states[z + S_E2] = e
-            states[z + S_K2] = kind
+    one = z * S_ROW
+    two = one + S_WAY
+    if cost < states[one + S_COST]:
+        for place in range(S_COST, S_COST + S_WAY):
+            states[two + place] = states[one + place]
+        ways[2 * z + 1] = ways[2 * z]
+        shown(one, cost, walk, e, kind, states)
+        ways[2 * z] = mass
+    elif cost == states[one + S_COST]:
+        ways[2 * z] += mass
+        ways[2 * z + 1] = ways[2 * z]
+        if precedes(u, one, states, name_rank):
+            for place in range(S_COST, S_COST + S_WAY):
+                states[two + place] = states[one + place]
+            shown(one, cost, walk, e, kind, states)
+        elif states[two + S_COST] > cost or precedes(u, two, states, name_rank):
+            shown(two, cost, walk, e, kind, states)
+        states[two + S_COST] = cost
+    elif cost < states[two + S_COST]:
+        shown(two, cost, walk, e, kind, states)
+        ways[2 * z + 1] = mass
+    elif cost == states[two + S_COST]:
+        ways[2 * z + 1] += mass
+        if precedes(u, two, states, name_rank):
+            shown(two, cost, walk, e, kind, states)
 
 
-def settle(z, groups, left, focus, price, records):
+def shown(at, cost, walk, e, kind, states):
+    states[at + S_COST] = cost
+    states[at + S_FROM] = walk
+    states[at + S_EDGE] = e
+    states[at + S_KIND] = kind
+
+
+def precedes(u, at, states, name_rank):
+    """Whether u stands before the entity that the walk at `at` comes by, in the house order."""
+    return name_rank[u] < name_rank[states[(states[at + S_FROM] >> 1) * S_ROW + S_ENT]]
+
+
+def settle(z, groups, hops, left, focus, price, records, arrived):
     """An entity's cheapest explanation over the mentions that reach it: -> energy, mass, its best record.
 
     A mention that is left out costs OTHER_SEED; one that is taken in costs its own walk and fills its slots.
     """
+    width = hops + 1
     best = z
-    y = records[z + R_NEXT]
+    y = records[z * R_ROW + R_NEXT]
     while y >= 0:
-        if (records[y + R_ENERGY], records[y + R_GROUP]) < (
-            records[best + R_ENERGY],
-            records[best + R_GROUP],
+        if (records[y * R_ROW + R_ENERGY], records[y * R_ROW + R_PLACE] // width) < (
+            records[best * R_ROW + R_ENERGY],
+            records[best * R_ROW + R_PLACE] // width,
         ):
             best = y
-        y = records[y + R_NEXT]
+        y = records[y * R_ROW + R_NEXT]
     mass = 0
     y = z
     while y >= 0:
-        if records[y + R_ENERGY] == records[best + R_ENERGY]:
-            mass += records[y + R_MASS]
-        y = records[y + R_NEXT]
-    energy = records[best + R_ENERGY] + (groups - 1) * price[OTHER_SEED]
-    if records[z + R_NEXT] < 0:
+        if records[y * R_ROW + R_ENERGY] == records[best * R_ROW + R_ENERGY]:
+            mass += arrived[y]
+        y = records[y * R_ROW + R_NEXT]
+    row = best * R_ROW
+    energy = records[row + R_ENERGY] + (groups - 1) * price[OTHER_SEED]
+    if records[z * R_ROW + R_NEXT] < 0:
         return energy, mass, best
-    head_price = records[best + R_ENERGY] - records[best + R_COST] - left[records[best + R_MASK]]
-    if not records[best + R_FOC]:
+    cost = records[row + R_COST]
+    mask = records[row + R_FILLED] >> 1
+    lands = records[row + R_FILLED] & 1
+    head_price = records[row + R_ENERGY] - cost - left[mask]
+    if not lands:
         head_price -= price[OFF_FOCUS]
-    cost = records[best + R_COST]
-    mask = records[best + R_MASK]
-    lands = records[best + R_FOC]
-    taken = 1 << records[best + R_GROUP]
+    taken = 1 << (records[row + R_PLACE] // width)
     joined = 1
-    joined_mass = records[best + R_MASS]
+    joined_mass = arrived[best]
     while True:
         pick = -1
         y = z
         while y >= 0:
-            if not taken & (1 << records[y + R_GROUP]):
-                trial = cost + records[y + R_COST] + left[mask | records[y + R_MASK]] + head_price
+            row = y * R_ROW
+            group = records[row + R_PLACE] // width
+            if not taken & (1 << group):
+                trial = (
+                    cost + records[row + R_COST] + left[mask | (records[row + R_FILLED] >> 1)] + head_price
+                )
                 trial += (groups - joined - 1) * price[OTHER_SEED]
-                if not (lands or records[y + R_FOC]):
+                if not (lands or records[row + R_FILLED] & 1):
                     trial += price[OFF_FOCUS]
                 if trial < energy or (
-                    trial == energy and pick >= 0 and records[y + R_GROUP] < records[pick + R_GROUP]
+                    trial == energy and pick >= 0 and group < records[pick * R_ROW + R_PLACE] // width
                 ):
                     pick = y
                     energy = trial
-            y = records[y + R_NEXT]
+            y = records[row + R_NEXT]
         if pick < 0:
             return energy, mass, best
-        cost += records[pick + R_COST]
-        mask |= records[pick + R_MASK]
-        lands = lands or records[pick + R_FOC]
-        taken |= 1 << records[pick + R_GROUP]
+        row = pick * R_ROW
+        cost += records[row + R_COST]
+        mask |= records[row + R_FILLED] >> 1
+        lands |= records[row + R_FILLED] & 1
+        taken |= 1 << (records[row + R_PLACE] // width)
         joined += 1
-        joined_mass += records[pick + R_MASS]
+        joined_mass += arrived[pick]
         mass = joined_mass
 
 
@@ -598,9 +667,10 @@ def damped(mass, strength):
     """Mass by the strength of where it arrives, as a number of TIE_BITS bits that keeps its order."""
     share = (mass << 16) // max(strength, 1)
     length = 0
-    top = share
-    while top:
-        top >>= 1
+    for half in (32, 16, 8, 4, 2, 1):
+        if share >> (length + half):
+            length += half
+    if share:
         length += 1
     if length > MANTISSA + 1:
         part = (share >> (length - MANTISSA - 1)) & ((1 << MANTISSA) - 1)
@@ -675,35 +745,38 @@ def marked_to(graph, seeds, longest):
     return max(0, longest - (2 if symmetric else 1))
 
 
-def levels(graph, flags, seeds, near, marks, clock):
+def levels(graph, flags, seeds, near, marks, queue, clock):
     """Mark the entities up to that hop; -> how many, or OVERFLOW where that takes too many steps."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
     base = clock[BASE]
     count = 0
     for i in range(len(seeds)):
-        v = seeds[i]
-        if marks[v * M_ROW + LEVEL_TICK] != base:
-            marks[v * M_ROW + LEVEL_TICK] = base
-            marks[v * M_ROW + LEVEL] = 0
-            marks[count * M_ROW + QUEUE] = v
+        if marks[seeds[i] * M_ROW + LEVEL] == SEED:
+            queue[count] = seeds[i]
             count += 1
+            marks[seeds[i] * M_ROW + LEVEL] = -1
+    for i in range(count):
+        marks[queue[i] * M_ROW + LEVEL] = SEED
     done = 0
     while done < count:
-        u = marks[done * M_ROW + QUEUE]
+        u = queue[done]
         done += 1
-        if marks[u * M_ROW + LEVEL] + 1 > near:
+        level = marks[u * M_ROW + LEVEL]
+        if level >= near:
             break
-        if marks[u * M_ROW + LEVEL] > 0 and flags[u] & NOT_CROSSED:
+        if level > SEED and flags[u] & NOT_CROSSED:
             continue
-        clock[STEPS] += run_start[run_ptr[u + 1]] - run_start[run_ptr[u]]
+        low_slot = run_start[run_ptr[u]]
+        high_slot = run_start[run_ptr[u + 1]]
+        clock[STEPS] += high_slot - low_slot
         if clock[STEPS] > clock[MOST_STEPS]:
             return OVERFLOW
-        for j in range(run_start[run_ptr[u]], run_start[run_ptr[u + 1]]):
+        for j in range(low_slot, high_slot):
             v = neighbours[j]
-            if marks[v * M_ROW + LEVEL_TICK] != base:
-                marks[v * M_ROW + LEVEL_TICK] = base
-                marks[v * M_ROW + LEVEL] = marks[u * M_ROW + LEVEL] + 1
-                marks[count * M_ROW + QUEUE] = v
+            at = marked(v, base, marks)
+            if marks[at + LEVEL] < 0:
+                marks[at + LEVEL] = level + 1
+                queue[count] = v
                 count += 1
     return count
 
@@ -712,14 +785,17 @@ def hop_of(graph, flags, v, length, near, marks, clock):
     """Fewest steps from a seed to v, which a walk of `length` steps reaches."""
     (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
     base = clock[BASE]
-    if marks[v * M_ROW + LEVEL_TICK] == base:
+    if marks[v * M_ROW + LEVEL] >= 0:
         return marks[v * M_ROW + LEVEL]
     if length <= near + 1:
         return length
     for j in range(run_start[run_ptr[v]], run_start[run_ptr[v + 1]]):
         w = neighbours[j]
-        if marks[w * M_ROW + LEVEL_TICK] == base and (
-            marks[w * M_ROW + LEVEL] == 0 or not flags[w] & NOT_CROSSED
+        at = w * M_ROW
+        if (
+            marks[at + MARKED] == base
+            and marks[at + LEVEL] >= 0
+            and (marks[at + LEVEL] == SEED or not flags[w] & NOT_CROSSED)
         ):
             return near + 1
     return length
@@ -738,23 +814,20 @@ def write(rows, hops, entities, states, records, keys, chosen, rest, out):
             o_entity[i] = -1 - z
             o_mask[i] = 0
             continue
-        o_entity[i] = records[z + R_ENT]
-        o_mask[i] = records[z + R_MASK]
-        place = records[z + R_LEN] - 1
-        o_walk[i * hops + place] = records[z + R_EDGE]
-        source = records[z + R_FROM]
+        row = z * R_ROW
+        o_entity[i] = records[row + R_ENT]
+        o_mask[i] = records[row + R_FILLED] >> 1
+        place = records[row + R_PLACE] % (hops + 1)
+        o_walk[i * hops + place] = records[row + R_EDGE]
+        walk = records[row + R_FROM]
         while place > 0:
             place -= 1
-            s = source >> 1
-            if source & 1:
-                o_walk[i * hops + place] = states[s + S_E2]
-                source = states[s + S_P2]
-            else:
-                o_walk[i * hops + place] = states[s + S_E1]
-                source = states[s + S_P1]
+            at = (walk >> 1) * S_ROW + S_WAY * (walk & 1)
+            o_walk[i * hops + place] = states[at + S_EDGE]
+            walk = states[at + S_FROM]
 
 
 CALLED = (
-    state_of, start, filled_by, step_price, record_of, improves, spread, live, merge, settle, damped, border,
-    sort, marked_to, levels, hop_of, write,
+    marked, state_of, start, filled_by, step_price, record_of, improves, outdone, live, shown, precedes,
+    merge, spread, settle, damped, border, sort, marked_to, levels, hop_of, write,
 )  # fmt: skip

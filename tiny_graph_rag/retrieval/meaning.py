@@ -12,7 +12,7 @@ import numpy as np
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.llm.embeddings import Embedder
-from tiny_graph_rag.retrieval.word_claims import NO_PLACE, Claim, milli
+from tiny_graph_rag.retrieval.word_claims import NO_CLAIMS, NO_PLACE, Claims, milli
 
 
 class Meanings:
@@ -22,11 +22,11 @@ class Meanings:
         self, names: Sequence[str], embedder: Embedder, ranking: RankingPrices, price: float | None
     ) -> None:
         in_words = [" ".join(words_of_name(name)) for name in names]
-        self._types = [place for place, text in enumerate(in_words) if text]
-        self._texts = [in_words[place] for place in self._types]
+        self._types = np.flatnonzero([bool(text) for text in in_words])
+        self._texts = [text for text in in_words if text]
         self._embedder, self._price = embedder, price
         self._weight, self._least = milli(ranking.similar_word), milli(ranking.similar_from)
-        self._known: dict[str, tuple[Claim, ...]] = {}
+        self._known: dict[str, Claims] = {}
 
     def learn(self, words: Sequence[str]) -> None:
         """Embed new words and the types' names in as few calls as there are batches.
@@ -41,14 +41,13 @@ class Meanings:
         # Whole thousandths: more would depend on how the machine splits a product.
         cosines = np.rint(asked @ types.T * 1000).astype(np.int64)
         for word, row in zip(new, cosines, strict=True):
-            near = np.flatnonzero(row >= self._least).tolist()
-            self._known[word] = tuple(
-                Claim(self._types[each], self._weight * int(row[each]) // 1000, NO_PLACE) for each in near
-            )
+            near = np.flatnonzero(row >= self._least)
+            weights = self._weight * row[near] // 1000
+            self._known[word] = Claims(self._types[near], weights, np.full(len(near), NO_PLACE))
 
-    def claims(self, word: str) -> tuple[Claim, ...]:
+    def claims(self, word: str) -> Claims:
         """The types that a learned word is near to; none for any other word."""
-        return self._known.get(word, ())
+        return self._known.get(word, NO_CLAIMS)
 
     def note(self) -> str:
         return self._embedder.spent.note(self._price)

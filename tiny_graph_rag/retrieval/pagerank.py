@@ -12,7 +12,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import distinct, zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
+from tiny_graph_rag.columns.stored import give_back_pages
 from tiny_graph_rag.graph.traversal import NOT_CUT, Reached, slots_of
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
@@ -28,6 +30,8 @@ MASS_UNITS = 2.0**50
 WEIGHT_UNITS = 2.0**32
 NEIGHBOURS_A_STEP = 30  # as many neighbours as numpy looks at in the time of one step of plain Python
 
+FIRST_KNOWN = 1 << 10
+SLOTS_PUSHED = 1 << 20  # at once
 BLOCK = 16  # homes side by side: two cache lines of masses an entity
 
 Home = tuple[tuple[int, float], ...]  # seeds with their shares, which sum to 1; empty without seeds
@@ -39,8 +43,10 @@ class PageRankRetriever(Retriever):
 
     The walker starts at the seeds by their weights and returns there with probability .15, and from an
     entity without relations always. Relations are followed by their weights. The scores of the whole graph
-    sum to 1. On a graph with more relations than `max_steps` he stays within the hops.
-    Source: Haveliwala, Topic-sensitive PageRank (2002).
+    sum to 1. On a graph with more relations than `max_steps` mass is pushed on only where enough of it lies
+    for that limit to hold; what stays behind is less than 1 / (.15 * max_steps) a relation of an entity.
+    Sources: Haveliwala, Topic-sensitive PageRank (2002); Andersen, Chung & Lang, Local graph partitioning
+    using PageRank vectors (2006).
     """
 
     def __init__(self, task: Task) -> None:
@@ -72,51 +78,31 @@ class PageRankRetriever(Retriever):
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """Hops only say what is returned: the walker goes everywhere, once for all limits."""
-        reached = self.candidates.reached(questions)
-        if self.is_near:
-            yield from self._near(questions, reached, hops)
-            return
         parts: dict[tuple[int, int], Run] = {}
-        for row, mass in self._masses(questions):
-            for limit in hops:
-                near = reached[row].within(limit)
-                parts[limit, row] = self.candidates.walked(questions[row], near, mass[near.entities])
+        if self.is_near:
+            for row, question in enumerate(questions):
+                pushed = self._pushed(question, max(hops))
+                parts |= {(limit, row): pushed.run(self.candidates, question, limit) for limit in hops}
+        else:
+            reached = self.candidates.reached(questions)
+            for row, mass in self._masses(questions):
+                for limit in hops:
+                    near = reached[row].within(limit)
+                    parts[limit, row] = self.candidates.walked(questions[row], near, mass[near.entities])
         rows = range(len(questions))
         for limit in hops:
             yield Run.concatenated([parts[limit, row] for row in rows])
 
-    def _near(
-        self, questions: Sequence[LinkedQuestion], reached: Sequence[Reached], hops: Sequence[int]
-    ) -> Iterator[Run]:
-        """A walker who goes no farther than each limit, over the relations that lead there."""
-        for limit in hops:
-            parts = []
-            for question, every in zip(questions, reached, strict=True):
-                near = every.within(limit)
-                walked = limit if near.walked == NOT_CUT else near.walked
-                run = self.candidates.walked(question, near, self._mass_near(question, near, walked))
-                cut = Cut(walked, "max_steps", self.candidates.running.max_steps)
-                parts.append(replace(run, cuts={0: cut}))
-            yield Run.concatenated(parts)
-
-    def _mass_near(self, question: LinkedQuestion, near: Reached, walked: int) -> NDArray[np.float64]:
-        """(reached,): the masses where only the relations of entities within fewer hops are followed, from
-        either end."""
-        adjacency, filters = self.candidates.adjacency, self.candidates.filters
-        inner, size = int(near.levels[walked]), len(near)
-        rows = np.sort(near.entities)
-        place = np.argsort(near.entities)
-        slots = slots_of(adjacency, near.entities[:inner])
-        owner = np.repeat(np.arange(inner), adjacency.degrees[near.entities[:inner]])
-        found = np.searchsorted(rows, adjacency.neighbours[slots])
-        neighbours, relations = place[np.minimum(found, size - 1)], adjacency.relations[slots]
-        if filters.out and filters.against:  # what leads to the outermost entities leads back
-            back = neighbours >= inner
-            owner, neighbours = np.append(owner, neighbours[back]), np.append(neighbours, owner[back])
-            relations = np.append(relations, relations[back])
-        steps = self._steps(owner.astype(np.int32), neighbours.astype(np.int32), relations, size)
-        home = ((int(place[np.searchsorted(rows, entity)]), share) for entity, share in _home(question.seeds))
-        return steps.mass(tuple(home), size)
+    def _pushed(self, question: LinkedQuestion, hops: int) -> Pushed:
+        """Where the walker's mass comes to lie, and how far from the seeds that is."""
+        if not hasattr(self, "_places"):
+            self._places = zeros_as_touched(self.entities, np.int32)
+        push = Push(self.candidates, self._places)
+        try:
+            push.run(_home(question.seeds))
+            return push.found(_home(question.seeds), hops)
+        finally:
+            self._places[push.entities[: push.known]] = 0
 
     def _masses(self, questions: Sequence[LinkedQuestion]) -> Iterator[tuple[int, NDArray[np.float64]]]:
         """(row of a question, mass (entities,)), in any order; questions with the same seeds share theirs."""
@@ -192,6 +178,124 @@ class Steps:
             if change < TOLERANCE * MASS_UNITS:
                 break
         return mass / MASS_UNITS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pushed:
+    """reached: over the relations that mass was pushed along. mass: of its entities. whole: the hop up to
+    which everything was pushed on, NOT_CUT where nothing within the hops was left."""
+
+    reached: Reached
+    mass: NDArray[np.float64]
+    whole: int
+
+    def run(self, candidates: Candidates, question: LinkedQuestion, hops: int) -> Run:
+        near = self.reached.within(hops)
+        run = candidates.walked(question, near, self.mass[: len(near)])
+        if self.whole == NOT_CUT or self.whole >= hops:
+            return run
+        return replace(run, cuts={0: Cut(self.whole, "max_steps", candidates.running.max_steps)})
+
+
+class Push:
+    """Forward push of one question's mass, in rounds: whoever holds enough keeps a share and passes on the
+    rest, all at once. To push over a relation takes mass from the walkers, so that rounds end.
+
+    places: (entities,) zeros, where each entity gets one more than its place in `entities`, those known.
+    """
+
+    def __init__(self, candidates: Candidates, places: NDArray[np.int32]) -> None:
+        self.candidates, self.adjacency, self.places = candidates, candidates.adjacency, places
+        self.least = MASS_UNITS / ((1 - DAMPING) * candidates.running.max_steps)  # a relation of who pushes
+        self.known = 0
+        self.entities = np.zeros(FIRST_KNOWN, np.int32)
+        self.slots = np.zeros(FIRST_KNOWN, np.int64)  # of each
+        self.kept, self.waiting = np.zeros(FIRST_KNOWN), np.zeros(FIRST_KNOWN)
+        self.has_pushed = np.zeros(FIRST_KNOWN, bool)
+        self.weights: NDArray[np.float64] | None = candidates.graph.relations.weights
+        if self.weights.strides == (0,):  # all alike
+            self.weights = None
+        self.heaviest = 1.0 if self.weights is None else float(self.weights.max(initial=0.0)) or 1.0
+
+    def run(self, home: Home) -> None:
+        seeds = self._rows(np.array([entity for entity, _ in home], np.int32))
+        shares = np.array([share for _, share in home])
+        self.waiting[seeds] = np.rint(shares * MASS_UNITS)
+        pushing = np.flatnonzero(self.waiting[: self.known] > 0)  # the seeds always, whatever the limit
+        while len(pushing):
+            stranded = 0.0
+            for some in self._parts(pushing):
+                stranded += self._push(some)
+            self.waiting[seeds] += np.rint(shares * stranded)
+            waiting, slots = self.waiting[: self.known], np.maximum(self.slots[: self.known], 1)
+            pushing = np.flatnonzero(waiting >= self.least * slots)
+
+    def _parts(self, rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+        """Of about SLOTS_PUSHED slots each."""
+        ends = np.cumsum(self.slots[rows])
+        return np.split(rows, np.flatnonzero(np.diff(ends // SLOTS_PUSHED)) + 1)
+
+    def _push(self, rows: NDArray[np.int64]) -> float:
+        """Mass passed on by these; -> what nobody can be passed goes home."""
+        mass = self.waiting[rows]
+        onward = np.rint(DAMPING * mass)
+        self.kept[rows] += mass - onward
+        self.waiting[rows] = 0
+        self.has_pushed[rows] = True
+        slots = slots_of(self.adjacency, self.entities[rows])
+        owner = np.repeat(np.arange(len(rows)), self.slots[rows])
+        if self.weights is None:
+            passed = np.rint(onward / np.maximum(self.slots[rows], 1))[owner]
+        else:
+            weights = np.rint(self.weights[self.adjacency.relations[slots]] / self.heaviest * WEIGHT_UNITS)
+            total = np.maximum(np.bincount(owner, weights, len(rows)), 1.0)
+            passed = np.rint(onward[owner] * (weights / total[owner]))
+        left = onward.sum() - passed.sum()
+        found = self._rows(self.adjacency.neighbours[slots])
+        self.waiting[: self.known] += np.bincount(found, passed, self.known)
+        give_back_pages(self.adjacency.neighbours)
+        return float(left)
+
+    def _rows(self, entities: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Their places among those known, which they become."""
+        new = distinct(entities[self.places[entities] == 0])[0]
+        first, self.known = self.known, self.known + len(new)
+        if self.known > len(self.entities):
+            room = max(self.known, 2 * len(self.entities))
+            for name in ("entities", "slots", "kept", "waiting", "has_pushed"):
+                column = getattr(self, name)
+                setattr(self, name, np.concatenate([column, np.zeros(room - len(column), column.dtype)]))
+        self.entities[first : self.known] = new
+        indptr = self.adjacency.indptr
+        self.slots[first : self.known] = indptr[new + 1] - indptr[new]
+        self.places[new] = np.arange(first + 1, self.known + 1)
+        return np.asarray(self.places[entities] - 1)
+
+    def found(self, seeds: Home, hops: int) -> Pushed:
+        """What lies within the hops along relations that were pushed over."""
+        level = self._rows(np.array([entity for entity, _ in seeds], np.int32)).astype(np.int64)
+        seen = np.zeros(self.known, bool)
+        seen[level] = True
+        rows, ends, whole = [level], [0, len(level)], NOT_CUT
+        for hop in range(hops):
+            ends_here = ~self.has_pushed[level] & (self.slots[level] > 1)  # with one, it leads back alone
+            if whole == NOT_CUT and ends_here.any():
+                whole = hop
+            graph = self.adjacency if hop or self.candidates.first is None else self.candidates.first
+            level = level[self.has_pushed[level]]
+            parts = [np.zeros(0, np.int64)]
+            for some in self._parts(level):
+                found = self._rows(graph.neighbours[slots_of(graph, self.entities[some])]).astype(np.int64)
+                seen = np.concatenate([seen, np.zeros(self.known - len(seen), bool)])
+                parts.append(distinct(found[~seen[found]])[0])
+                seen[parts[-1]] = True
+                give_back_pages(graph.neighbours)
+            level = np.concatenate(parts)
+            rows.append(level)
+            ends.append(ends[-1] + len(level))
+        every = np.concatenate(rows)
+        mass = (self.kept[every] + (1 - DAMPING) * self.waiting[every]) / MASS_UNITS
+        return Pushed(Reached(self.entities[every], np.array(ends), whole), mass, whole)
 
 
 def _home(seeds: Sequence[Seed]) -> Home:

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.words import (
@@ -25,7 +28,7 @@ from tiny_graph_rag.language.words import (
     words_of,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.word_claims import NO_PLACE, Found, Texts, TypeNames, milli
+from tiny_graph_rag.retrieval.word_claims import NO_CLAIMS, NO_PLACE, Claims, Found, Texts, TypeNames, milli
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.meaning import Meanings
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 ADJACENT = 1
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
+BITS = 62  # words of a question in one whole number
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
 
@@ -67,8 +71,6 @@ class Reading:
 @dataclass(slots=True)
 class _Mention:
     types: list[int]
-    claimed: frozenset[int]  # places of all words that speak for the types
-    coverage: int
     places: list[int]  # of its own words
     weight: int
     repeated: bool
@@ -96,7 +98,7 @@ class Reader:
         """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
         if is_function_word(word) or is_question_word(word) or is_return_word(word):
             return False
-        return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
+        return not len(self.types.claims(word)) and self.texts.find(word).weight < milli(self.ranking.rarest)
 
     def read(self, question: LinkedQuestion) -> Reading:
         masked = without_seeds(question)
@@ -130,36 +132,69 @@ class Reader:
 
     def _mentions(self, words: dict[int, str]) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered, then of compactness."""
-        claims: dict[int, list[tuple[int, int, int]]] = {}
-        for place, word in words.items():
-            by_meaning = () if self.meanings is None else self.meanings.claims(word)
-            for claim in by_meaning or self.types.claims(word):
-                claims.setdefault(claim.type, []).append((place, claim.weight, claim.place))
-        ranked = []
-        for type_, mine in claims.items():
-            cover: dict[int, int] = {}
-            for _, weight, part in mine:
-                cover[part] = max(cover.get(part, 0), weight)
-            by_owner = cover.pop(NO_PLACE, 0)
-            coverage = max(by_owner, sum(cover.values()) // max(1, len(self.types.words[type_])))
-            places = [place for place, _, _ in mine]
-            ranked.append((-coverage, max(places) - min(places), self.types.names[type_], type_, mine))
-        taken: set[int] = set()
+        claims = {place: found for place, word in words.items() if len(found := self._claims(word))}
+        if not claims:
+            return []
+        every, weights, parts = (
+            np.concatenate([getattr(each, column) for each in claims.values()])
+            for column in ("types", "weights", "places")
+        )
+        bits, places = (
+            np.repeat(column, [len(each) for each in claims.values()])
+            for column in (np.arange(len(claims)), np.array(list(claims)))
+        )
+        seen = np.zeros(len(self.types.names), dtype=bool)
+        seen[every] = True
+        types = np.flatnonzero(seen)
+        place_of = np.empty(len(seen), dtype=np.int64)
+        place_of[types] = np.arange(len(types))
+        row = place_of[every]  # of each claim, its type's among `types`
+        coverage = self._coverage(types, row, weights, parts)
+        span = _spans(row, places, len(types))
+        order = (int(coverage.max()) - coverage) * (int(span.max()) + 1) + span
+        order = order * len(seen) + self.types.rank[types]
+        claimed = np.zeros((1 + len(claims) // BITS, len(types)), dtype=np.int64)  # words, a bit each
+        np.add.at(claimed, (bits // BITS, row), 1 << bits % BITS)
+        free = np.full((len(claimed), 1), (1 << BITS) - 1)
         mentions: list[_Mention] = []
-        for coverage, _, _, type_, mine in sorted(ranked, key=lambda each: each[:3]):
-            own = [each for each in mine if each[0] not in taken]
-            claimed = frozenset(place for place, _, _ in mine)
-            if own:
-                weight = max(weight for _, weight, _ in own)
-                places = sorted(place for place, _, _ in own)
-                named = [place for place, _, part in own if part != NO_PLACE]
-                mentions.append(_Mention([type_], claimed, coverage, places, weight, _stand_apart(named)))
-                taken.update(places)
-            else:
-                for each in mentions:  # the same words, as well covered: one mention of either
-                    if each.claimed == claimed and each.coverage == coverage:
-                        each.types.append(type_)
+        while (open_ := ((claimed & free) != 0).any(axis=0)).any():
+            first = int(np.where(open_, order, np.iinfo(np.int64).max).argmin())
+            mine = np.flatnonzero(row == first)
+            own = mine[[bool(free[bit // BITS, 0] >> bit % BITS & 1) for bit in bits[mine].tolist()]]
+            named = places[own[parts[own] != NO_PLACE]].tolist()
+            # With it those that the same words speak for as well: one mention of either.
+            same = (claimed == claimed[:, first : first + 1]).all(axis=0) & (coverage == coverage[first])
+            mentions.append(
+                _Mention(
+                    types[same].tolist(),
+                    places[own].tolist(),
+                    int(weights[own].max()),
+                    _stand_apart(named),
+                )
+            )
+            free &= ~claimed[:, first : first + 1]
         return mentions
+
+    def _claims(self, word: str) -> Claims:
+        by_meaning = NO_CLAIMS if self.meanings is None else self.meanings.claims(word)
+        return by_meaning if len(by_meaning) else self.types.claims(word)
+
+    def _coverage(
+        self,
+        types: NDArray[np.int64],
+        row: NDArray[np.int64],
+        weights: NDArray[np.int64],
+        parts: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """How much of each type's name is covered, in thousandths; what its owner says covers all of it."""
+        lengths = self.types.lengths[types]
+        first = np.cumsum(lengths + 1) - lengths - 1  # a place for what stands for no word, then the words'
+        cover = np.zeros(int(lengths.sum()) + len(types), dtype=np.int64)
+        np.maximum.at(cover, first[row] + parts - NO_PLACE, weights)
+        by_owner = cover[first]
+        of_words = np.add.reduceat(cover, first) - by_owner
+        coverage: NDArray[np.int64] = np.maximum(by_owner, of_words // np.maximum(1, lengths))
+        return coverage
 
     def _slots(
         self, mentions: list[_Mention], words: dict[int, str], focus: _Mention | None
@@ -225,6 +260,15 @@ def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int
     if near:
         return mentions[min(near)[2]]
     return max(mentions, key=lambda each: each.to_seed, default=None)
+
+
+def _spans(row: NDArray[np.int64], places: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """From the first to the last place of each row."""
+    low, high = np.full(rows, int(places.max())), np.zeros(rows, dtype=np.int64)
+    np.minimum.at(low, row, places)
+    np.maximum.at(high, row, places)
+    spans: NDArray[np.int64] = high - low
+    return spans
 
 
 def _stand_apart(places: Sequence[int]) -> bool:

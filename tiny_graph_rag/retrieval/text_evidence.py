@@ -172,10 +172,11 @@ class TextEvidence:
         told: list[NDArray[np.int32]] = []
         more: list[Column] = []
         for stem in stems:
-            types, rows = list(self.index.types(stem)), self.index.relations(stem)
-            if not types and not len(rows):
+            types, rows = self.index.types(stem), self.index.relations(stem)
+            if not len(types) and not len(rows):
                 continue
-            rows = rows[~found_in(np.array(types, dtype=np.int32), codes[rows])] if types else rows
+            if len(types) and len(rows):
+                rows = rows[~found_in(types, codes[rows])]
             bearers = len(rows) + int(self._of_type[types].sum())
             rest = len(codes) - bearers
             added = round(math.log2(1 + (rest + 0.5) / (bearers + 0.5)) * MILLI) * GUIDE[0] // GUIDE[1]

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import counted
+from tiny_graph_rag.columns.arrays import counted, expanded
 from tiny_graph_rag.columns.strings import Strings
+from tiny_graph_rag.columns.sums import Sums
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.traversal import slots_of
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
@@ -75,9 +75,9 @@ class Postings:
     rows: NDArray[np.unsignedinteger[Any]]
     counts: NDArray[np.unsignedinteger[Any]]
 
-    def of(self, stem: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def of(self, stem: int) -> tuple[NDArray[np.int32], Counts]:
         place = slice(int(self.offsets[stem]), int(self.offsets[stem + 1]))
-        return self.rows[place].astype(np.int32), self.counts[place].astype(np.float64)
+        return self.rows[place].astype(np.int32), self.counts[place].astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,8 @@ class Joins:
     weights: NDArray[np.uint16]
 
 
-NOTHING = Bits(np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64))
+NO_ROWS = np.zeros(0, dtype=np.int32)
+NOTHING = Bits(NO_ROWS, np.zeros(0, dtype=np.int64))
 
 
 class TextIndex:
@@ -133,6 +134,7 @@ class TextIndex:
         lengths = kept["lengths"].astype(np.float64)
         average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
         self._norm = 1 - B + B * lengths / (average or 1.0)
+        self._sums = Sums(len(graph))
         self._known: dict[str, Bits] = {}
         self._numbers: dict[str, int | None] = {}
         self._kept_rows = 0
@@ -164,55 +166,50 @@ class TextIndex:
     def relations(self, stem: str) -> NDArray[np.int32]:
         """Rows of the relations whose description holds the stem."""
         number = self.number(stem)
-        return self.told.of(number)[0] if number is not None else NOTHING.entities
+        return self.told.of(number)[0] if number is not None else NO_ROWS
 
-    def types(self, stem: str) -> Sequence[int]:
+    def types(self, stem: str) -> NDArray[np.int32]:
         """Relation types whose name holds the stem."""
         if self._of_types is None:
-            return self._types.get(stem, ())
+            return self._types.get(stem, NO_ROWS)
         number = self.number(stem)
-        return self._of_types.of(number)[0].tolist() if number is not None else ()
+        return self._of_types.of(number)[0] if number is not None else NO_ROWS
 
     def _bits(self, stem: str) -> Bits:
-        rows, weights = zip(*self._fields(stem), strict=True)
-        every = np.concatenate(rows)
-        if not len(every):
-            return NOTHING
-        order = np.argsort(every, kind="stable")
-        every, weight = every[order], np.concatenate(weights)[order]
-        first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
-        entities = every[first].astype(np.int32)
-        often = np.add.reduceat(weight, first) / self._norm[entities]
+        entities, halves = self._sums.of(list(self._fields(stem)))
+        often = halves / 2 / self._norm[entities]
         impact = self.rarity(len(entities)) * (K1 + 1) * often / (K1 + often)
-        return Bits(entities, np.rint(impact * MILLI).astype(np.int64))
+        return Bits(entities.astype(np.int32), np.rint(impact * MILLI).astype(np.int64))
 
-    def _fields(self, stem: str) -> Iterator[tuple[NDArray[Any], NDArray[np.float64]]]:
-        """Entities, some of them more than once, and weighted counts, field by field."""
+    def _fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
+        """Entities, some of them more than once, and weighted counts in halves, field by field."""
         relations, adjacency = self.graph.relations, self.graph.adjacency
-        yield NOTHING.entities, np.zeros(0)
+        ends = relations.sources, relations.targets
         number = self.number(stem)
         if number is not None:
             rows, counts = self.own.of(number)
-            yield rows, counts * OWN
+            yield rows, counts * int(2 * OWN)
             told, counts = self.told.of(number)
-            yield from ((ends[told], counts * TOLD) for ends in (relations.sources, relations.targets))
+            yield from ((each[told], counts * int(2 * TOLD)) for each in ends)
             rows, counts = self.named.of(number)
-            slots = slots_of(adjacency, rows)
-            yield adjacency.neighbours[slots], np.repeat(counts, adjacency.degrees[rows]) * NEAR
+            first = adjacency.indptr[rows]
+            owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
+            yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
         types = self.types(stem)
-        if types:
+        if len(types):
             order, starts = self._by_type
-            bearers = np.concatenate([order[starts[each] : starts[each + 1]] for each in types])
-            weight = np.full(len(bearers), KIND)
-            yield from ((ends[bearers], weight) for ends in (relations.sources, relations.targets))
+            _, places = expanded(starts[types], starts[types + 1] - starts[types])
+            bearers = order[places]
+            weights = np.full(len(bearers), int(2 * KIND))
+            yield from ((each[bearers], weights) for each in ends)
 
     @cached_property
-    def _types(self) -> dict[str, list[int]]:
+    def _types(self) -> dict[str, NDArray[np.int32]]:
         found: dict[str, list[int]] = {}
         for type_, name in enumerate(self.graph.relations.types.names):
             for stem in set(content_stems(" ".join(words_of_name(name)))):
                 found.setdefault(stem, []).append(type_)
-        return found
+        return {stem: np.array(types, dtype=np.int32) for stem, types in found.items()}
 
     @cached_property
     def _by_type(self) -> tuple[Counts, Counts]:

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import expanded
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.alike import Alike
-from tiny_graph_rag.language.kinds import asked_kind, singular
+from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, singular
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
     RELATED,
@@ -44,28 +46,44 @@ def milli(value: float) -> int:
     return round(value * 1000)
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """A word speaks for a type. weight: in thousandths; place: the word of its name that it stands for."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Claims:
+    """A word speaks for relation types. types: ascending, each once; weights: in thousandths; places: of the
+    words of their names that it stands for, NO_PLACE where for none."""
 
-    type: int
-    weight: int
-    place: int
+    types: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    places: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.types)
+
+
+NO_CLAIMS = Claims(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+BY_NAME, BY_KIND, BY_OWNER = range(3)  # of equal weights, the first decides
+WAYS = 3
 
 
 class TypeNames:
-    """Relation types by the words of their names."""
+    """Relation types by the words of their names. lengths: how many words of content each name has; rank: the
+    names' order."""
 
     def __init__(
         self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
     ) -> None:
         self.names = tuple(names)
-        self.words = [[word for word in words_of_name(name) if not is_function_word(word)] for name in names]
-        self._places: dict[str, list[tuple[int, int]]] = {}  # of each word: types, and where in their names
-        for type_, words in enumerate(self.words):
-            for place, word in enumerate(words):
-                self._places.setdefault(word, []).append((type_, place))
-        self._alike = Alike(self._places)
+        rows: dict[str, int] = {}
+        found: list[tuple[int, int, int]] = []  # word, type, place in its name
+        lengths = []
+        for type_, name in enumerate(names):
+            words = [word for word in words_of_name(name) if not is_function_word(word)]
+            lengths.append(len(words))
+            found += [(rows.setdefault(word, len(rows)), type_, place) for place, word in enumerate(words)]
+        self.lengths = np.array(lengths, dtype=np.int64)
+        word, self._types, self._places = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
+        self._offsets = np.searchsorted(word, np.arange(len(rows) + 1))
+        self._rows = rows
+        self._alike = Alike(rows)
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
@@ -75,38 +93,68 @@ class TypeNames:
         self._owner: dict[str, set[int]] = {}
         self._owner_stems: dict[str, set[int]] | None = None
         for place, name in enumerate(names):
-            for word in vocabulary.get(name, ()):
-                self._owner.setdefault(folded_word(word), set()).add(place)
-        self._known: dict[str, tuple[Claim, ...]] = {}
+            for each in vocabulary.get(name, ()):
+                self._owner.setdefault(folded_word(each), set()).add(place)
+        self._known: dict[str, Claims] = {}
 
-    def claims(self, word: str) -> tuple[Claim, ...]:
-        """The types that a word speaks for, at most once each, in the order of their names."""
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        rank = np.empty(len(self.names), dtype=np.int64)
+        rank[sorted(range(len(rank)), key=self.names.__getitem__)] = np.arange(len(rank))
+        return rank
+
+    def claims(self, word: str) -> Claims:
+        """The types that a word speaks for."""
         found = self._known.get(word)
         if found is None:
             found = self._known[word] = self._claims(word)
         return found
 
-    def _claims(self, word: str) -> tuple[Claim, ...]:
-        best: dict[int, Claim] = {}
+    def _claims(self, word: str) -> Claims:
+        """Of each type the greatest weight; of equal ones the first way to it, and the first word."""
+        ways: list[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
         if not is_function_word(word):
-            found = [
-                (type_, place, self._weight[grade])
-                for other, grade in self._alike.like(word)
-                for type_, place in self._places[other]
-            ]
-            for type_, place, weight in sorted(found):
-                _keep(best, Claim(type_, weight, place))
+            like = list(self._alike.like(word))
+            owner, slots = self._slots_of([other for other, _ in like])
+            weights = np.array([self._weight[grade] for _, grade in like], dtype=np.int64)[owner]
+            ways.append((BY_NAME, self._types[slots], self._places[slots], weights))
         kinds = asked_kind(word)
-        for type_, place in sorted(self._of_kind(kinds)) if kinds else ():
-            _keep(best, Claim(type_, self._other_name, place))
-        for type_ in self._by_owner(word):
-            _keep(best, Claim(type_, self._other_name, NO_PLACE))
-        return tuple(best[type_] for type_ in sorted(best))
+        if kinds:
+            _, slots = self._slots_of(
+                [other for kind in sorted(kinds) for other in self._of_kind.get(kind, ())]
+            )
+            weights = np.full(len(slots), self._other_name)
+            ways.append((BY_KIND, self._types[slots], self._places[slots], weights))
+        by_owner = self._by_owner(word)
+        if by_owner:
+            types = np.array(sorted(by_owner))
+            weights = np.full(len(types), self._other_name)
+            ways.append((BY_OWNER, types, np.full(len(types), NO_PLACE), weights))
+        if not sum(len(types) for _, types, _, _ in ways):
+            return NO_CLAIMS
+        most = max(self._other_name, *self._weight.values())
+        width = int(self.lengths.max()) + 1
+        best = np.full(len(self.names), np.iinfo(np.int64).max)
+        for way, types, places, weights in ways:
+            order = ((most - weights) * WAYS + way) * width + places - NO_PLACE
+            np.minimum.at(best, types, order)
+        types = np.flatnonzero(best < np.iinfo(np.int64).max)
+        order = best[types]
+        return Claims(types, most - order // (WAYS * width), order % width + NO_PLACE)
 
-    def _of_kind(self, kinds: frozenset[str]) -> Iterator[tuple[int, int]]:
-        for other, places in self._places.items():
-            if other in kinds or singular(other) in kinds:
-                yield from places
+    def _slots_of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where words of names stand: (which of the words, slot)."""
+        rows = np.array([self._rows[word] for word in words], dtype=np.int64)
+        return expanded(self._offsets[rows], self._offsets[rows + 1] - self._offsets[rows])
+
+    @cached_property
+    def _of_kind(self) -> dict[str, list[str]]:
+        """The words of names that say what a question word asks for."""
+        found: dict[str, list[str]] = {}
+        for word in self._rows:
+            for kind in {word, singular(word)} & KINDS_ASKED:
+                found.setdefault(kind, []).append(word)
+        return found
 
     def _by_owner(self, word: str) -> set[int]:
         if not self._owner:
@@ -118,11 +166,6 @@ class TypeNames:
                 stems.setdefault(stem(other), set()).update(types)
             self._owner_stems = stems  # only now: other threads may ask meanwhile
         return self._owner.get(word, set()) | stems.get(stem(word), set())
-
-
-def _keep(best: dict[int, Claim], claim: Claim) -> None:
-    if claim.type not in best or claim.weight > best[claim.type].weight:
-        best[claim.type] = claim
 
 
 @dataclass(frozen=True, slots=True)

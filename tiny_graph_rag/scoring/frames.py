@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.measures import Measure, means, parse_measures, weights
+from tiny_graph_rag.measures import Measure, parse_measures
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
+from tiny_graph_rag.measures.summary import summarise
 from tiny_graph_rag.scoring.stretches import counted, rising
 
 if TYPE_CHECKING:
@@ -42,19 +43,20 @@ class Scored:
     means: pandas.DataFrame
 
 
-def score(run: Any, gold: Any, measures: str | Sequence[Measure]) -> Scored:
+def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Scored:
     """Score a run against a gold set; both as {question: {document: number}} or as a DataFrame.
 
     run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
-    the order in which they came. Questions of the gold set that the run lacks count as nothing retrieved.
-    Grades may be fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions
-    that only one side knows and of ids of another type.
-    Raises UsageError for an unknown measure, one that needs more than ids, NaN scores, grades that
-    are no numbers or contradict each other; MissingExtraError
-    without pandas.
+    the order in which they came; a document that stands there twice counts once, with its best score.
+    Questions of the gold set that the run lacks count as nothing retrieved. Grades may be fractions: nDCG
+    gains them as they are, the others count what is above 0. Warns of questions that only one side knows and
+    of ids of another type. Means and their intervals are those that the command `score` writes.
+    Raises UsageError for an unknown measure, one that needs more than ids, scores that are no numbers or NaN,
+    grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
     frames = _pandas()
-    wanted = parse_measures(measures) if isinstance(measures, str) else tuple(measures)
+    named = parse_measures(measures) if isinstance(measures, str) else measures
+    wanted = tuple(Measure.parse(each) if isinstance(each, str) else each for each in named)
     for each in wanted:
         if each.kind.needs:
             raise UsageError(
@@ -67,11 +69,7 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure]) -> Scored:
         warnings.warn(line, stacklevel=2)
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
-    found = means(
-        columns,
-        weights=weights(judged, wanted),
-        bounds={each: each.bounds for each in wanted},
-    )
+    found = summarise(columns, judged, [()] * len(judged)).overall.measures
     table = frames.DataFrame({str(each): column for each, column in columns.items()}, index=list(grades))
     rows = [(each.mean, each.low, each.high, each.n, each.reliable) for each in found.values()]
     names = ["mean", "low", "high", "n", "reliable"]
@@ -179,8 +177,12 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
     ranks: list[int] = []
     first = 0
     for grades, ranking in zip(gold, rankings, strict=True):
-        ascending = sorted(ranking.values())
-        if isnan(sum(ascending)) and any(map(isnan, ascending)):  # infinite scores add up to NaN, too
+        try:
+            ascending = sorted(ranking.values())
+            is_nan = isnan(sum(ascending)) and any(map(isnan, ascending))  # infinite ones add up to NaN, too
+        except (TypeError, ValueError, OverflowError) as error:
+            raise UsageError(f"a score of the run is no number: {error}") from error
+        if is_nan:
             raise UsageError("a score of the run is NaN; NaN has no place in an order")
         length = len(ascending)
         for place, document in enumerate(grades, start=first):
@@ -198,8 +200,8 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
 
 
 def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
-    """{question: {document: number}} of a DataFrame, of dictionaries, or of lists of pairs; the first of
-    duplicates counts. alike: raise UsageError where duplicates say different things.
+    """{question: {document: number}} of a DataFrame, of dictionaries, or of lists of pairs; of duplicates the
+    best counts. alike: raise UsageError where duplicates say different things.
     """
     if hasattr(table, "columns"):
         missing = [name for name in ("query_id", "doc_id", "score") if name not in table.columns]
@@ -208,11 +210,9 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
         found: dict[str, dict[str, Any]] = {}
         triples = zip(*(table[name].tolist() for name in ("query_id", "doc_id", "score")), strict=True)
         for question, document, value in triples:
-            first = found.setdefault(question, {}).setdefault(document, value)
-            if alike and first != value and first == first:  # NaN is refused later, in its own words
-                raise UsageError(
-                    f"{document!r} has grades {first} and {value} for question {question!r}; wanted one"
-                )
+            mine = found.setdefault(question, {})
+            if mine.setdefault(document, value) is not value:
+                _again(mine, question, document, value, alike=alike)
         return found
     if not isinstance(table, Mapping):
         raise UsageError(
@@ -220,19 +220,33 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
             f"got {type(table).__name__}"
         )
     return {
-        question: row if isinstance(row, (dict, Mapping)) else _best_of(row)  # type: ignore[misc]
+        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, alike=alike)  # type: ignore[misc]
         for question, row in table.items()
     }
 
 
-def _best_of(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, alike: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     try:
-        for document, value in sorted(pairs, key=lambda pair: -pair[1]):
-            found.setdefault(document, value)
-    except (TypeError, ValueError, IndexError) as error:
+        for document, value in pairs:
+            if found.setdefault(document, value) is not value:
+                _again(found, question, document, value, alike=alike)
+        sum(found.values())  # fails for what is no number: of bare documents of two letters, say
+    except (TypeError, ValueError) as error:
         raise UsageError("wanted (document, score) pairs, each score a number") from error
     return found
+
+
+def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, alike: bool) -> None:
+    """A document that stands there already, and its value here. NaN stays, to be refused in its own words."""
+    first = mine[document]
+    if first != first or first == value:
+        return
+    if alike and value == value:
+        raise UsageError(f"{document!r} has grades {first} and {value} for question {question!r}; wanted one")
+    if not value <= first:
+        del mine[document]  # among equal scores it stands where its best score came
+        mine[document] = value
 
 
 def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:

@@ -102,6 +102,7 @@ def parts(
 
 def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextMatch | None) -> Stretch:
     codes: dict[str, int] = {}
+    shown: dict[int, tuple[str, str]] = {}
     references: list[tuple[Reference, ...]] = []
     irrelevant: list[list[int]] = []
     rankings: list[list[int]] = []
@@ -111,6 +112,7 @@ def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextM
             # Every place is an entity of its own; which reference it fills, the texts decide.
             filled = filled_by_text([each.text or each.name for each in places], question.texts, match)
             mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
+            shown.update(zip(mine, ((each.key, each.name or each.key) for each in places), strict=True))
             references.append(
                 tuple(
                     Reference(text, 1, tuple(mine[at] for at in (place,) if at is not None), "text", item)
@@ -133,7 +135,7 @@ def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextM
         rankings.append([codes.setdefault(_key(each, question, match), len(codes)) for each in places])
     judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
     names = list(codes)
-    return _stretch(questions, run, rankings, judgments, lambda code: (names[code].split("\0")[0],) * 2)
+    return _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
 
 
 def _key(place: Retrieved, question: GoldQuestion, match: TextMatch | None) -> str:

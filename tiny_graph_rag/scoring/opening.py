@@ -170,11 +170,13 @@ def _selected(gold: GoldSet, request: Request) -> tuple[tuple[GoldQuestion, ...]
 
 
 def _usage(run: WrittenRun) -> dict[str, int]:
-    """Tokens as the run reports them, added up; {} where it reports none."""
+    """Tokens as the run reports them, added up; {} where it reports none. A question that says no total has
+    that of its parts."""
     if not run.usage:
         return {}
-    total = {
-        name: sum(int(each[name]) for each in run.usage.values() if isinstance(each.get(name), int))
-        for name in TOKENS
-    }
-    return total if total["total_tokens"] else {**total, "total_tokens": sum(total.values())}
+    rows = [
+        [value if isinstance(value := each.get(name), int) else 0 for name in TOKENS]
+        for each in run.usage.values()
+    ]
+    counted = [(prompt, completion, total or prompt + completion) for prompt, completion, total in rows]
+    return dict(zip(TOKENS, map(sum, zip(*counted, strict=True)), strict=True))

@@ -160,9 +160,10 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
 def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
     """(hops, share, loss): the hop count that reaches nine tenths of what lies beyond the hops, the share of
     it that they reach, the recall that is lost there. None where too little is lost. What text alone ranked
-    below k is lost there too: a walk would have spoken for it."""
+    below k is lost there too: a walk would have spoken for it. What walks that a limit ended did not come to
+    is left out: more hops would bring none of it."""
     diagnosis = found.diagnosis
-    lost = diagnosis.beyond_hops
+    lost = diagnosis.beyond_hops & (diagnosis.hops > (diagnosis.limits.hops or 0))
     relevant = np.bincount(diagnosis.questions)
     loss = float((1 / relevant[diagnosis.questions[lost]]).sum() / max((relevant > 0).sum(), 1))
     hops = np.sort(diagnosis.hops[lost])
@@ -211,7 +212,8 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
 
 def arbitrary_order(found: Explanation) -> Iterator[Advice]:
     """Ties that another order of equals would turn into another result."""
-    spread = {str(each): best - worst for each, (worst, best) in found.ties.measures.items()}
+    each_range = ((str(each), best - worst) for each, (worst, best) in found.ties.measures.items())
+    spread = {measure: range_ for measure, range_ in each_range if not math.isnan(range_)}
     if not spread:
         return
     measure = max(spread, key=spread.__getitem__)

@@ -107,7 +107,7 @@ def explain(
     gold_seeds = None
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
-        gold_seeds = with_gold_seeds(graph, linked, gold, rows, run, judgments, retriever, found)
+        gold_seeds = with_gold_seeds(graph, linked, gold, rows, judgments, retriever, found)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),

@@ -17,7 +17,6 @@ from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.gold import GoldLinker
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
-from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.verdicts import Diagnosis, Step, diagnose, waterfall
 
 
@@ -47,12 +46,11 @@ def with_gold_seeds(
     linked: Sequence[LinkedQuestion],
     gold: Sequence[LinkedQuestion],
     rows: NDArray[np.int64],
-    run: Run,
     judgments: Judgments,
     retriever: Retriever,
     found: Diagnosis,
 ) -> GoldSeeds | None:
-    """rows: the questions with gold that name their seeds; None where there are none. run, found: of what was
+    """rows: the questions with gold that name their seeds; None where there are none. found: of what was
     linked. Only questions whose seeds differ are asked again."""
     if not len(rows):
         return None
@@ -60,9 +58,8 @@ def with_gold_seeds(
     ideal = found
     if other:
         asked, mine = [gold[row] for row in other], judgments.of_questions(np.array(other))
-        again, longest = retriever.retrieve(asked), int(np.diff(run.offsets).max())
-        judged = judge(again, mine)
-        told = diagnose(graph, asked, again, mine, judged, found.limits, found.cutoff, longest=longest)
+        again = retriever.retrieve(asked)
+        told = diagnose(graph, asked, again, mine, judge(again, mine), found.limits, found.cutoff)
         ideal = replace(found, verdicts=found.verdicts.copy())
         ideal.verdicts[stretches(judgments.item_offsets[other], judgments.relevant[other])] = told.verdicts
     linked_entities = [{seed.entity for seed in linked[row].seeds} for row in rows.tolist()]

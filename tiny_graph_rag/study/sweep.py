@@ -17,7 +17,7 @@ from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
+from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
@@ -149,7 +149,7 @@ def sweep(
     started = time.perf_counter()
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    links: dict[tuple[Any, ...], list[LinkedQuestion]] = {}
+    links: dict[tuple[object, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]
     groups = [example.group for example in examples]
     group_of = numbered(groups)
@@ -159,12 +159,11 @@ def sweep(
     first_of: list[int] = []
     for variant in plan.variants:
         deepest = config.replaced(**variant.settings, hops=max(plan.hops))
-        by = (deepest.retrieval.linker, deepest.retrieval.fuzzy)
-        linked = (
-            links[by]
-            if by in links
-            else links.setdefault(by, _linked(graph, names, deepest, examples, linker_for))
-        )
+        asked_how = repr(deepest.openai) if asks_model(deepest) else ""
+        by = (deepest.retrieval.linker, deepest.retrieval.fuzzy, asked_how)
+        if by not in links:
+            links[by] = _linked(graph, names, deepest, examples, linker_for)
+        linked = links[by]
         retriever = retriever_for(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 

@@ -7,7 +7,7 @@ whole: what a flag wins on the losers is then seen beside what it costs the othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.base import Column, telling
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.retrieval import is_own, make_retriever
 from tiny_graph_rag.study.advice import Trial, hops_wanted
@@ -95,8 +95,8 @@ def _trial(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any]) -
     size = len(evaluation.examples)
     everything = size <= MOST_QUESTIONS
     rows = np.arange(size) if everything else _spread(losers, MOST_QUESTIONS)
-    measure = _deciding(list(evaluation.scores))
-    before = evaluation.scores[measure][rows]
+    measure = _deciding(evaluation)
+    before = evaluation.scores.get(measure, measure.compute(evaluation.judged))[rows]
     after = _asked_again(evaluation, rows, measure, settings)
     lose = np.isin(rows, losers)
     change = after - before
@@ -119,13 +119,19 @@ def _untried(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any],
     """What is not installed can't be tried, but can be named."""
     diagnosis = evaluation.explanation.diagnosis
     losers = len(distinct(diagnosis.questions[diagnosis.verdicts == verdict])[0])
-    measure, nan = str(_deciding(list(evaluation.scores))), float("nan")
+    measure, nan = str(_deciding(evaluation)), float("nan")
     return Trial(_flag(settings), str(verdict), measure, losers, 0, nan, nan, None, None, 0, 0, extra)
 
 
-def _deciding(measures: Sequence[Measure]) -> Measure:
-    """nDCG where it was asked for, else the first measure."""
-    return next((each for each in measures if str(each).startswith("ndcg")), measures[0])
+def _deciding(evaluation: Evaluation) -> Measure:
+    """Of the measures asked for, the telling one that every question with a reference has; else nDCG."""
+    scored = evaluation.judgments.relevant > 0
+    asked = [
+        each
+        for each, column in evaluation.scores.items()
+        if each.kind.weight is None and not np.isnan(column[scored]).any()
+    ]
+    return telling(asked) or Measure("ndcg", evaluation.config.evaluation.top_k)
 
 
 def _spread(rows: NDArray[np.int64], most: int) -> NDArray[np.int64]:

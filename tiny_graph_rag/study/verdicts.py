@@ -110,12 +110,10 @@ def diagnose(
     limits: Limits,
     cutoff: int,
     free: FreeHops | None = None,
-    longest: int = 0,
 ) -> Diagnosis:
-    """All in the same question order. cutoff: the k of hit. free: distances found so far. longest: entities
-    of the longest list, where that is of another question."""
+    """All in the same question order. cutoff: the k of hit. free: distances found so far."""
     free = free or FreeHops(graph.adjacency, judgments)
-    places = _Places.of(graph, linked, run, judgments, limits, free, longest)
+    places = _Places.of(graph, linked, run, judgments, limits, free)
     items = len(judgments.grades)
     questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
     verdicts = np.full(items, Verdict.NOT_IN_GRAPH, dtype=np.int8)
@@ -220,7 +218,6 @@ class _Places:
         judgments: Judgments,
         limits: Limits,
         free: FreeHops,
-        longest: int,
     ) -> _Places:
         universe = max(judgments.universe, 1)
         question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
@@ -244,9 +241,9 @@ class _Places:
             verdicts[missing] = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN)
             if limits.returnable is not None:
                 verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
-        if limits.scores_cut:
+        if limits.scores_cut and limits.depth is not None:
             # Within reach, and the list has room left: its score was too low to be returned.
-            short = length[question] < length.max(initial=longest)
+            short = length[question] < limits.depth
             verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.FILTERED
         return cls(verdicts, entity.astype(np.int32), hops, rows)
 

@@ -118,7 +118,10 @@ def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
         value = {"name": value[0], "score": value[1]}
     if isinstance(value, dict) and not value.get("name"):
         value = {**value, "name": next((value[key] for key in NAMES if value.get(key)), None)}
-    if not isinstance(value, dict) or not (value.get("name") or value.get("id") or value.get("text")):
+    known = isinstance(value, dict) and any(
+        value.get(each) not in (None, "") for each in ("name", "id", "text")
+    )
+    if not isinstance(value, dict) or not known:
         keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
         problems.append(
             f"{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import COMPACT
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.references import References
 from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json
-from tiny_graph_rag.report.json.spelled import Spelled, plain_json
+from tiny_graph_rag.report.json.spelled import Remembered, Spelled, plain_json
 from tiny_graph_rag.run import NO_HOP, NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.verdicts import NO_RANK, Verdict
+from tiny_graph_rag.study.verdicts import NO_ENTITY, NO_RANK, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -91,53 +93,78 @@ def references_json(
     written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
     """
     found, judgments = evaluation.explanation.diagnosis, evaluation.judgments
-    first, last = judgments.item_offsets[[questions.start, questions.stop]].tolist()
-    listed, hops = np.flatnonzero(found.rows >= 0), found.hops.copy()
-    steps = evaluation.run.steps(found.rows[listed])
-    hops[listed] = np.where(steps == NO_HOP, hops[listed], steps)
-    columns = (found.verdicts, found.ranks, hops, found.entities)
-    items = list(zip(*(each[first:last].tolist() for each in columns), strict=True))
     compact = evaluation.config.running.results == COMPACT
-    paths = {} if compact else _paths(evaluation, slice(first, last), written_ranks, spelled)
-    for question in questions:
-        offset = int(judgments.item_offsets[question])
-        blocking = None
-        parts = []
-        for reference in judgments.references[question]:
-            item = offset + reference.item
-            verdict, rank, hop, entity = items[item - first]
-            part = _written(reference, spelled) + _outcome(verdict, rank, hop)
-            if verdict in LISTED:
-                part += b',"matched":' + spelled.shown[spelling_of(spelled, entity, reference)]
-            if item in paths:
-                part += b',"path":' + paths[item]
-            if verdict == Verdict.RANKED_BELOW_K and not compact:
-                blocking = blocking or b',"above":' + _blocking(evaluation, question, spelled)
-                part += blocking
-            elif verdict == Verdict.NOT_IN_GRAPH:
-                near = evaluation.explanation.nearest.get(reference.name, ())
-                part += b',"nearest":' + spelled.encoded([one.name for one in near])
-            elif verdict == Verdict.NO_SEED:
-                part += b',"tried":' + spelled.encoded(list(evaluation.linked[question].tried))
-            parts.append(part)
-        yield b"[%b}]" % b"},".join(parts) if parts else b"[]"
+    references = judgments.references.of_questions(np.asarray(questions))
+    question = references.questions + questions.start
+    items = judgments.item_offsets[question] + references.items
+    verdicts = found.verdicts[items]
+    listed = np.where(verdicts >= min(LISTED), found.entities[items], NO_ENTITY)
+    parts: list[Iterable[bytes]] = [
+        _written(references, spelled),
+        _outcomes(evaluation, items),
+        _matched(references, listed, spelled),
+    ]
+    if not compact:
+        block = slice(*judgments.item_offsets[[questions.start, questions.stop]].tolist())
+        paths = _paths(evaluation, block, written_ranks, spelled)
+        parts.append([b',"path":' + paths[item] if item in paths else b"" for item in items.tolist()])
+    column = [b""] * len(items)
+    for verdict, of in _EVIDENCE.items():
+        if verdict == Verdict.RANKED_BELOW_K and compact:
+            continue
+        told: Remembered[int, bytes] = Remembered(partial(of, evaluation, spelled))
+        rows = np.flatnonzero(verdicts == verdict)
+        keys = references.codes if verdict == Verdict.NOT_IN_GRAPH else question
+        for row, key in zip(rows.tolist(), keys[rows].tolist(), strict=True):
+            column[row] = told[key]
+    every = list(map(b"".join, zip(*parts, column, strict=True)))
+    for low, high in pairwise(references.offsets.tolist()):
+        yield b"[%b}]" % b"},".join(every[low:high]) if high > low else b"[]"
 
 
-def _written(reference: Reference, spelled: Spelled) -> bytes:
-    """A reference as the gold set has it, open for what became of it."""
-    key = reference.name, reference.grade, reference.shares_entity
-    written = spelled.references.get(key)
-    if written is None:
+def _written(references: References, spelled: Spelled) -> Iterable[bytes]:
+    """References as the gold set has them, open for what became of them."""
+
+    def spell(key: tuple[int, int, bool]) -> bytes:
+        code, grade, shares = key
+        named = references.named[code]
         fields = {
-            "name": reference.name,
-            "grade": reference.grade,
-            "entity_ids": [spelled.ids[entity] for entity in reference.entities],
-            "resolved_by": reference.resolved_by,
-            "ambiguous": reference.is_ambiguous,
-            "shares_entity": reference.shares_entity,
+            "name": named.name,
+            "grade": grade,
+            "entity_ids": [spelled.ids[entity] for entity in named.entities],
+            "resolved_by": named.resolved_by,
+            "ambiguous": len(named.entities) > 1,
+            "shares_entity": shares,
         }
-        written = spelled.references[key] = spelled.encoded(fields).removesuffix(b"}")
-    return written
+        return spelled.encoded(fields).removesuffix(b"}")
+
+    columns = (references.codes, references.grades, references.shares)
+    keys = zip(*(each.tolist() for each in columns), strict=True)
+    return map(spelled.remembered("written", spell).__getitem__, keys)
+
+
+def _matched(references: References, listed: NDArray[np.int32], spelled: Spelled) -> Iterable[bytes]:
+    """The spelling that brought each reference its entity, where that is in the list. listed: NO_ENTITY
+    elsewhere."""
+
+    def spell(key: tuple[int, int]) -> bytes:
+        code, entity = key
+        if entity == NO_ENTITY:
+            return b""
+        return b',"matched":' + spelled.shown[spelling_of(spelled, entity, references.named[code].name)]
+
+    keys = zip(references.codes.tolist(), listed.tolist(), strict=True)
+    return map(spelled.remembered("matched", spell).__getitem__, keys)
+
+
+def _outcomes(evaluation: Evaluation, items: NDArray[np.int64]) -> Iterable[bytes]:
+    """Verdict, rank and hop of each item."""
+    found = evaluation.explanation.diagnosis
+    hops, rows = found.hops[items], found.rows[items]
+    listed = np.flatnonzero(rows >= 0)
+    steps = evaluation.run.steps(rows[listed])
+    hops[listed] = np.where(steps == NO_HOP, hops[listed], steps)
+    return map(_outcome, found.verdicts[items].tolist(), found.ranks[items].tolist(), hops.tolist())
 
 
 @lru_cache(maxsize=1 << 14)
@@ -168,25 +195,46 @@ def _paths(evaluation: Evaluation, items: slice, written_ranks: int, spelled: Sp
     return paths
 
 
-def spelling_of(spelled: Spelled, entity: int, reference: Reference) -> str:
+def spelling_of(spelled: Spelled, entity: int, reference: str) -> str:
     """The name or alias of the entity that the reference matched."""
     name = spelled.names[entity]
-    if name == reference.name:
+    if name == reference:
         return name
-    written = nfc(reference.name)
+    written = nfc(reference)
     if nfc(name) == written:
         return name
-    known, folded = [name, *spelled.graph.entities.aliases[entity]], fold(reference.name)
+    known, folded = [name, *spelled.graph.entities.aliases[entity]], fold(reference)
     exact = [each for each in known if nfc(each) == written]
     return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
 
 
-def _blocking(evaluation: Evaluation, row: int, spelled: Spelled) -> bytes:
-    """JSON of the entities within the first k that are no reference: what would have to make room."""
-    relevant = {entity for each in evaluation.judgments.references[row] for entity in each.entities}
-    start, stop = evaluation.run.offsets[row : row + 2].tolist()
-    above = evaluation.run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)]
-    return b"[%b]" % b",".join(spelled.id_json[each] for each in above.tolist() if each not in relevant)
+def _nearest(evaluation: Evaluation, spelled: Spelled, code: int) -> bytes:
+    """The names most like one that the graph lacks."""
+    name = evaluation.judgments.references.named[code].name
+    near = evaluation.explanation.nearest.get(name, ())
+    return b',"nearest":' + spelled.encoded([one.name for one in near])
+
+
+def _tried(evaluation: Evaluation, spelled: Spelled, question: int) -> bytes:
+    """What was looked for where nothing was linked."""
+    return b',"tried":' + spelled.encoded(list(evaluation.linked[question].tried))
+
+
+def _above(evaluation: Evaluation, spelled: Spelled, question: int) -> bytes:
+    """The entities within the first k that are no reference: what would have to make room."""
+    references, run = evaluation.judgments.references, evaluation.run
+    codes = references.codes[references.offsets[question] : references.offsets[question + 1]].tolist()
+    relevant = {entity for code in codes for entity in references.named[code].entities}
+    start, stop = run.offsets[question : question + 2].tolist()
+    above = run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)].tolist()
+    return b',"above":[%b]' % b",".join(spelled.id_json[each] for each in above if each not in relevant)
+
+
+_EVIDENCE: dict[Verdict, Callable[[Evaluation, Spelled, int], bytes]] = {
+    Verdict.NOT_IN_GRAPH: _nearest,
+    Verdict.NO_SEED: _tried,
+    Verdict.RANKED_BELOW_K: _above,
+}
 
 
 def _ties(found: Ties) -> dict[str, Any]:

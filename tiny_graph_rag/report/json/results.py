@@ -8,10 +8,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from operator import add
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.examples import EvalSet
@@ -48,6 +50,8 @@ from tiny_graph_rag.report.json.spelled import (
 from tiny_graph_rag.study.evaluate import Evaluation
 
 QUESTIONS_AT_ONCE = 1024
+
+T = TypeVar("T")
 
 
 def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator[bytes]:
@@ -255,22 +259,26 @@ def confusions(evaluation: Evaluation, questions: range) -> Iterator[tuple[list[
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
     block = slice(questions.start, questions.stop)
     rows, items = judged.rows[block, :cutoff], judged.items[block, :cutoff]
-    entities = np.append(evaluation.run.entities, 0)[rows].tolist()
-    first = evaluation.judgments.item_offsets[block].tolist()
-    for question, ends, places, its_items, offset in zip(
-        questions, entities, rows.tolist(), items.tolist(), first, strict=True
-    ):
-        right, wrong, filled = [], [], set()
-        for entity, place, item in zip(ends, places, its_items, strict=True):
-            if place == NO_ROW:
-                break
-            if item == NO_ITEM:
-                wrong.append(entity)
-            else:
-                right.append(entity)
-                filled.add(item - offset)
-        references = evaluation.judgments.references[question]
-        yield right, wrong, [each.name for each in references if each.item not in filled]
+    right, wrong = items != NO_ITEM, (items == NO_ITEM) & (rows != NO_ROW)
+    filled = np.zeros(len(evaluation.judgments.grades), dtype=bool)
+    filled[items[right]] = True
+    references = evaluation.judgments.references.of_questions(np.asarray(questions))
+    owner = references.questions
+    missed = ~filled[evaluation.judgments.item_offsets[block][owner] + references.items]
+    names = [references.named[code].name for code in references.codes[missed].tolist()]
+    ranked = evaluation.run.entities
+    yield from zip(
+        _split(ranked[rows[right]].tolist(), right.sum(axis=1)),
+        _split(ranked[rows[wrong]].tolist(), wrong.sum(axis=1)),
+        _split(names, np.bincount(owner[missed], minlength=len(questions))),
+        strict=True,
+    )
+
+
+def _split(values: list[T], counts: NDArray[np.integer[Any]]) -> Iterator[list[T]]:
+    """Of each question its values. counts: how many each has."""
+    for low, high in pairwise([0, *np.cumsum(counts).tolist()]):
+        yield values[low:high]
 
 
 def _confusions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:

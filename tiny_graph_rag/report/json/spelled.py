@@ -7,14 +7,15 @@ part of the file is a join of such pieces: nothing is built that is only there t
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
@@ -70,9 +71,15 @@ class Spelled:
         self.id_json: Remembered[int, bytes] = Remembered(lambda row: encoded(self.ids[row]))
         self.name_json: Remembered[int, bytes] = Remembered(lambda row: encoded(self.names[row]))
         self.entity_json: Remembered[int, bytes] = Remembered(self._entity)
-        self.step_json: Remembered[int, bytes] = Remembered(self._step)
+        self._from: Remembered[int, bytes] = Remembered(self._leaves)
+        self._relation: Remembered[int, bytes] = Remembered(self._walks_along)
+        self._to: Remembered[int, bytes] = Remembered(self._arrives)
         self.shown: Remembered[str, bytes] = Remembered(encoded)
-        self.references: dict[tuple[str, int, bool], bytes] = {}
+        self._kept: dict[str, Remembered[Any, Any]] = {}
+
+    def remembered(self, what: str, make: Callable[[K], T]) -> Remembered[K, T]:
+        """What `make` gives, kept for the whole file under this name."""
+        return self._kept.setdefault(what, Remembered(make))
 
     @property
     def mentioned(self) -> list[int]:
@@ -87,33 +94,40 @@ class Spelled:
         """JSON of the walks that end at `entities`, from their seeds: `{"from", "relation", "to", "forward"}`
         a step. walks: (rows, hops), as Run.walks has them."""
         known, at = self.graph.relations, entities.astype(np.int64)
-        steps = np.full(walks.shape, NO_STEP, dtype=np.int64)
+        walked = walks != NO_STEP
+        before, after, forward = (np.zeros(walks.shape, dtype=np.int64) for _ in range(3))
         for hop in range(walks.shape[1] - 1, -1, -1):
-            rows = np.flatnonzero(walks[:, hop] != NO_STEP)
+            rows = np.flatnonzero(walked[:, hop])
             relation = walks[rows, hop]
             source, target = known.sources[relation], known.targets[relation]
-            forward = at[rows] == target
-            steps[rows, hop] = 2 * relation.astype(np.int64) + forward
-            at[rows] = np.where(forward, source, target)
-        walked = steps != NO_STEP
-        flat = list(map(self.step_json.__getitem__, steps[walked].tolist()))
-        bounds = [0, *np.cumsum(walked.sum(axis=1)).tolist()]
-        return [b"[%b]" % b",".join(flat[low:high]) for low, high in pairwise(bounds)]
+            forward[rows, hop] = at[rows] == target
+            after[rows, hop] = at[rows]
+            at[rows] = before[rows, hop] = np.where(forward[rows, hop], source, target)
+        steps, first = walked.sum(axis=1), np.zeros(walks.shape, dtype=np.int64)
+        first[:, :1] = 1
+        pieces: list[bytes] = [b""] * (3 * int(steps.sum()))
+        pieces[0::3] = map(self._from.__getitem__, (2 * before + first)[walked].tolist())
+        pieces[1::3] = map(self._relation.__getitem__, known.types.codes[walks[walked]].tolist())
+        pieces[2::3] = map(self._to.__getitem__, (2 * after + forward)[walked].tolist())
+        bounds = pairwise([0, *(3 * np.cumsum(steps)).tolist()])
+        return [b"".join(pieces[low:high]) + b"]" if high > low else b"[]" for low, high in bounds]
 
     def _entity(self, row: int) -> bytes:
         return b'{"id":%b,"name":%b,"score":' % (self.id_json[row], self.name_json[row])
 
-    def _step(self, step: int) -> bytes:
-        """A relation and which way it is walked: twice its row, plus one along its own direction."""
-        known, (relation, forward) = self.graph.relations, divmod(step, 2)
-        ends = known.sources.item(relation), known.targets.item(relation)
-        before, after = ends if forward else ends[::-1]
-        return b'{"from":%b,"relation":%b,"to":%b,"forward":%b}' % (
-            self.id_json[before],
-            self.shown[known.types[relation]],
-            self.id_json[after],
-            b"true" if forward else b"false",
-        )
+    def _leaves(self, key: int) -> bytes:
+        """A step's beginning: twice the entity that it leaves, plus one where it is the first of its walk."""
+        row, is_first = divmod(key, 2)
+        return b'%b{"from":%b' % (b"[" if is_first else b",", self.id_json[row])
+
+    def _walks_along(self, code: int) -> bytes:
+        """A step's middle: its relation's type."""
+        return b',"relation":%b,"to":' % self.shown[self.graph.relations.types.names[code]]
+
+    def _arrives(self, key: int) -> bytes:
+        """A step's end: twice the entity that it comes to, plus one where it goes with the relation."""
+        row, forward = divmod(key, 2)
+        return b'%b,"forward":%b}' % (self.id_json[row], b"true" if forward else b"false")
 
 
 def linked_json(linked: LinkedQuestion, spelled: Spelled) -> list[dict[str, Any]]:
@@ -155,17 +169,16 @@ def rankings_json(
     """
     starts = run.offsets[questions.start : questions.stop]
     lengths = np.minimum(run.offsets[questions.start + 1 : questions.stop + 1] - starts, most)
-    ends = np.cumsum(lengths)
-    rows = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
+    rows = stretches(starts, lengths)
     entities = run.entities[rows]
     hops: Remembered[int, bytes] = Remembered(lambda hop: b',"hop":%d' % hop)
-    parts = [
+    parts: list[Iterable[bytes]] = [
         map(spelled.entity_json.__getitem__, entities.tolist()),
         numbers_json(run.scores[rows], spelled),
         map(hops.__getitem__, run.steps(rows).tolist()),
     ]
     if walks and run.walks is not None:
-        parts.append([b',"walk":' + walk for walk in spelled.walks(entities, run.walks[rows])])
+        parts += [repeat(b',"walk":', len(rows)), spelled.walks(entities, run.walks[rows])]
     if reasons is not None:
         parts.append(
             [
@@ -175,7 +188,7 @@ def rankings_json(
             ]
         )
     ranked = list(map(b"".join, zip(*parts, strict=True)))
-    for low, high in pairwise([0, *ends.tolist()]):
+    for low, high in pairwise([0, *np.cumsum(lengths).tolist()]):
         yield b"[%b}]" % b"},".join(ranked[low:high]) if high > low else b"[]"
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, worst_by
+from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import recommendations
@@ -159,9 +160,10 @@ def waterfall_table(
 
 
 def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
-    """How many questions score 0, and the worst of each kind of loss, by nDCG (else the first measure)."""
-    by_name = {str(each): each for each in evaluation.scores}
-    measure = by_name[worst_by(list(by_name))]
+    """How many questions score 0, and the worst of each kind of loss, by the measure that tells it."""
+    measure = telling(list(evaluation.scores))
+    if measure is None:
+        return
     values = evaluation.scores[measure]
     worst = _spread_over_losses(evaluation, measure)[:WORST_SHOWN]
     if not worst:
@@ -212,7 +214,9 @@ def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:
         yield f"{one_line(each['name'], 40)}: {end_words(each, hops)}"
     if len(missed) > REFERENCES_SHOWN:
         yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
-    if not missed:
+    if not found["references"]:
+        yield t("has no reference, and something was returned")
+    elif not missed:
         ranks = sorted(each["rank"] for each in found["references"] if each["rank"])
         yield t("every reference is found: rank {ranks}", ranks=", ".join(map(str, ranks)))
 

@@ -1,0 +1,118 @@
+"""Words claim relation types by index and in columns: the same as word by word and type by type."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from tiny_graph_rag.config.sections import RankingPrices
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.kinds import asked_kind, singular
+from tiny_graph_rag.language.words import is_function_word, likeness, stem, words_of_name
+from tiny_graph_rag.retrieval.reading import ADJACENT, Reader
+from tiny_graph_rag.retrieval.word_claims import NO_PLACE, Texts, TypeNames
+
+PRICES = RankingPrices()
+WEIGHTS = {
+    grade: round(1000 * price) for grade, price in ((3, 1.0), (2, PRICES.same_stem), (1, PRICES.related_word))
+}
+OTHER_NAME = round(1000 * PRICES.vocabulary_word)
+
+ENGLISH_WORDS = """
+write wrote written writer screenwriter screenplay play played player act actor acted actress thought think
+rethink taught teach mistaught teacher teaching direct directed director direction locate located location
+born birth birthplace place places city country year date time person people found founder foundation
+"""
+KOREAN_WORDS = """
+감독 감독한 감독이 각본 각본가 각본을 출연 출연한 배우 배우가 태어난 태어나다 장소 장소에서 시간 시기
+사람 사람이 사람들 나라 나라의 설립 설립자 설립한 이름 이름은 가족 아버지 아버지의 어머니
+"""
+ENGLISH, KOREAN = ENGLISH_WORDS.split(), KOREAN_WORDS.split()
+ASKING = ["who", "when", "where", "누가", "언제", "어디", "of", "the"]
+
+Claimed = dict[int, tuple[int, int]]  # type → weight, place
+
+
+def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: str) -> Claimed:
+    """Every word of every name is compared; of equal weights the first counts."""
+    words = [[each for each in words_of_name(name) if not is_function_word(each)] for name in names]
+    kinds = asked_kind(word)
+    best: Claimed = {}
+    for type_, name in enumerate(names):
+        ways = []
+        if not is_function_word(word):
+            ways += [
+                (WEIGHTS[grade], place)
+                for place, other in enumerate(words[type_])
+                if (grade := likeness(word, other))
+            ]
+        ways += [
+            (OTHER_NAME, place)
+            for place, other in enumerate(words[type_])
+            if other in kinds or singular(other) in kinds
+        ]
+        if any(word == said or stem(word) == stem(said) for said in vocabulary.get(name, ())):
+            ways.append((OTHER_NAME, NO_PLACE))
+        if ways:
+            most = max(weight for weight, _ in ways)
+            best[type_] = next(way for way in ways if way[0] == most)
+    return best
+
+
+def plainly_mentioned(
+    names: list[str], claims: dict[int, Claimed]
+) -> list[tuple[list[int], list[int], int, bool]]:
+    """Types one by one, best covered first; each takes the words that no better one has taken."""
+    ranked = []
+    for type_ in {type_ for claimed in claims.values() for type_ in claimed}:
+        mine = [(place, *claimed[type_]) for place, claimed in claims.items() if type_ in claimed]
+        cover: dict[int, int] = {}
+        for _, weight, part in mine:
+            cover[part] = max(cover.get(part, 0), weight)
+        by_owner = cover.pop(NO_PLACE, 0)
+        words = [each for each in words_of_name(names[type_]) if not is_function_word(each)]
+        coverage = max(by_owner, sum(cover.values()) // max(1, len(words)))
+        places = [place for place, _, _ in mine]
+        ranked.append((-coverage, max(places) - min(places), names[type_], type_, mine, set(places)))
+    taken: set[int] = set()
+    mentions = []
+    for coverage, _, _, type_, mine, claimed in sorted(ranked, key=lambda each: each[:3]):
+        own = [each for each in mine if each[0] not in taken]
+        if own:
+            named = [place for place, _, part in own if part != NO_PLACE]
+            apart = any(after - before > ADJACENT for before, after in pairwise(named))
+            places = [place for place, _, _ in own]
+            mentions.append(([type_], places, max(each[1] for each in own), apart, coverage, claimed))
+            taken.update(places)
+        else:
+            for types, _, _, _, its_coverage, its_words in mentions:
+                if (its_coverage, its_words) == (coverage, claimed):
+                    types.append(type_)
+    return [(sorted(types), places, weight, apart) for types, places, weight, apart, _, _ in mentions]
+
+
+@pytest.mark.parametrize("words", [ENGLISH, KOREAN, ENGLISH + KOREAN])
+@pytest.mark.parametrize("seed", range(4))
+def test_types_claim_the_words_of_a_question_as_if_each_were_compared(words: list[str], seed: int) -> None:
+    chance = random.Random(f"{seed} {words[0]}")
+    names = sorted(
+        {" ".join(chance.choices([*words, "of", "by"], k=chance.randint(1, 4))) for _ in range(80)}
+    )
+    chance.shuffle(names)
+    vocabulary = {name: chance.sample(words, 2) for name in chance.sample(names, 10)}
+    types = TypeNames(names, vocabulary, PRICES)
+    graph = KnowledgeGraph.from_triples([("a", name, "b") for name in names])
+    reader = Reader(types, Texts(graph, {}, PRICES), PRICES)
+    for length in [*range(1, 12)] * 3 + [150]:
+        asked = dict(enumerate(chance.choices([*words, *ASKING, "nothing"], k=length)))
+        claims = {place: plainly_claimed(names, vocabulary, word) for place, word in asked.items()}
+        for place, word in asked.items():
+            found = types.claims(word)
+            columns = zip(found.weights.tolist(), found.places.tolist(), strict=True)
+            assert dict(zip(found.types.tolist(), columns, strict=True)) == claims[place]
+        mentions = [
+            (sorted(each.types), each.places, each.weight, each.repeated) for each in reader._mentions(asked)
+        ]
+        assert mentions == plainly_mentioned(names, claims)
