@@ -199,7 +199,7 @@ class KnowledgeGraph:
                     said(
                         "triples[{number}]: wanted (source, relation, target) in words, got {triple}",
                         number=number,
-                        triple=f"{triple:.80}",
+                        triple=f"{triple!r:.80}",
                     )
                 )
         if problems:
