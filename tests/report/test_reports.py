@@ -13,8 +13,9 @@ from tests.report.make_results import results
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.formats.tables import guarded
 from tiny_graph_rag.report.document import Document, read_document
-from tiny_graph_rag.report.plain import markdown_text, one_line
+from tiny_graph_rag.report.plain import markdown_text, one_line, three
 from tiny_graph_rag.report.reports import REPORTS, check_reports, write_reports
+from tiny_graph_rag.report.views import View, blocks
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -175,3 +176,24 @@ def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, ru
 def test_every_report_is_written_for_every_kind_that_it_shows(tmp_path):
     for name in REPORTS:
         assert write_reports([made(tmp_path)], [name])
+
+
+def test_the_best_of_a_slice_is_the_least_where_less_is_better(tmp_path):
+    several = []
+    for name, bad in (("careful", 0.1), ("hasty", 0.4)):
+        summary = results(12, 40)["summary"]
+        for part in (summary, *summary["by_tag"].values()):
+            part["measures"] = {"judged_bad@5": {"mean": bad, "low": bad, "high": bad, "n": 9}}
+        several.append(made(tmp_path, name, summary=summary))
+    (best,) = (block for block in blocks(several) if isinstance(block, View) and block.head[0] == "slice")
+    assert {row[1] for row in best.rows} == {"careful 0.100"}
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [three(each) for each in (-0.0, -0.0004, -0.0006, 0.0005, None)] == [
+        "0.000",
+        "0.000",
+        "−0.001",
+        "0.001",
+        "–",
+    ]

@@ -7,7 +7,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.measures.base import Measure
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
@@ -49,7 +52,7 @@ def markdown_text(text: str, most: int = 200) -> str:
 
 def three(value: float | None) -> str:
     """Three digits, – where undefined."""
-    return "–" if value is None else f"{value:.3f}".replace("-", "−")
+    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no negative zero
 
 
 def points_lost(loss: float) -> str:
@@ -76,13 +79,25 @@ def walked(summary: Mapping[str, Any]) -> bool:
 
 
 def worst_by(measures: Sequence[str]) -> str:
-    """The measure that says which questions went worst, as spelled; empty where there is none. One that isn't
-    known here, from a package that isn't installed, says nothing."""
-    from tiny_graph_rag.measures.base import KINDS, Measure, telling
+    """The measure that says which questions went worst, as spelled; empty where there is none."""
+    from tiny_graph_rag.measures.base import telling
 
-    known = {each: Measure.parse(each) for each in measures if re.split("[@(]", each)[0] in KINDS}
+    known = {each: measure for each in measures if (measure := _known(each)) is not None}
     chosen = telling(list(known.values()))
     return next((each for each, measure in known.items() if measure == chosen), "")
+
+
+def rises(measure: str) -> bool:
+    """Whether more of it is better; so it is taken to be of one that nobody knows here."""
+    known = _known(measure)
+    return known is None or known.kind.higher_is_better
+
+
+def _known(measure: str) -> Measure | None:
+    """None for one of a package that isn't installed, or a score of answers."""
+    from tiny_graph_rag.measures.base import KINDS, Measure
+
+    return Measure.parse(measure) if re.split("[@(]", measure)[0] in KINDS else None
 
 
 def verdict_words(question: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from tiny_graph_rag.report.plain import (
     gold_beside,
     one_line,
     points_lost,
+    rises,
     speed_figure,
     three,
     verdict_words,
@@ -134,7 +135,8 @@ def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
 
 def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> str:
     means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
-    top = max((each for each in means if each is not None), default=None)
+    best_of = max if rises(measure) else min
+    top = best_of((each for each in means if each is not None), default=None)
     if top is None:
         return "–"
     winners = [name for name, mean in zip(names, means, strict=True) if mean == top]
