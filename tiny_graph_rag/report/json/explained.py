@@ -65,7 +65,10 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
                 "text": each.text,
                 "said": each.said,
                 "values": each.values,
-                "evidence": each.evidence,
+                "evidence": {
+                    name: number(value) if isinstance(value, float) else value
+                    for name, value in each.evidence.items()
+                },
             }
             for each in recommendations(found, trials)
         ],
