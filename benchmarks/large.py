@@ -1,11 +1,11 @@
 """A graph of 20 million entities and 100 million relations: loaded out of core, asked, evaluated.
 
-    uv run python benchmarks/large.py FOLDER [--entities 20000000] [--edges 5]
+    uv run python benchmarks/large.py FOLDER [--entities 20000000] [--edges 5] [--part ours,peers]
 
 Writes `big.parquet` and `big-eval.jsonl` (1,000 questions) to FOLDER, once, and keeps the graph cache there
 (10 GB in all), then prints medians of seconds, processor seconds and peak memory (mapped pages included) of
-each step as a whole process. `--peers` asks DuckDB for the same neighbours, from the file, and has igraph
-read and walk our columns (packages duckdb and igraph; igraph takes 8 GB).
+each step as a whole process. `--part peers` loads DuckDB and asks it for the same neighbours, has igraph
+take our columns and walk them, and networkx a hundredth of the graph (packages duckdb, igraph and networkx).
 Targets are drawn as entities * uniform ** 3.65: the first entity has one relation in a hundred.
 """
 
@@ -86,25 +86,74 @@ def measured(what: str, *command: str, folder: Path, runs: int = 1) -> None:
     )
 
 
+DUCKDB_LOAD = """
+import sys, duckdb
+graph, database = sys.argv[1:]
+with duckdb.connect(database, config={'memory_limit': '5GB', 'threads': 2}) as db:
+    db.sql(f"create or replace table e as select source, target from '{graph}'")
+"""
 DUCKDB = """
 import sys, duckdb
-graph, name = sys.argv[1:]
-print(duckdb.sql(f'''
-  with e as (select source a, target b from '{graph}' union all select target, source from '{graph}'),
-  one as (select distinct b from e where a = $name),
-  two as (select distinct e.b from e join one on e.a = one.b)
-  select count(*) from (from one union from two)''', params={'name': name}).fetchall())
+database, name = sys.argv[1:]
+with duckdb.connect(database, config={'memory_limit': '5GB', 'threads': 2}, read_only=True) as db:
+    print(db.execute('''
+      with one as (
+        select target b from e where source = $name union select source from e where target = $name),
+      two as (select target b from e semi join one on e.source = one.b
+        union select source from e semi join one on e.target = one.b)
+      select count(*) from (from one union from two)''', {'name': name}).fetchall(), file=sys.stderr)
 """
 IGRAPH = """
-import sys, igraph, numpy as np
+import resource, statistics, sys, time, igraph, numpy as np
 from pathlib import Path
 from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.formats.graphs import read_graph
 graph = read_graph(Path(sys.argv[1]), cache_folder())
+started = time.process_time()
 ends = np.column_stack([graph.relations.sources, graph.relations.targets])
 made = igraph.Graph(n=len(graph), edges=ends)
-for seed in np.random.default_rng(1).integers(0, len(graph), 1000).tolist():
-    made.neighborhood(seed, order=2)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(f'  igraph built: {time.process_time() - started:.1f} s, {peak:,.0f} MB', file=sys.stderr)
+rows = np.random.default_rng(1).integers(0, len(graph), 1000).tolist()
+for what, seeds in (('1,000 starts', rows), ('the small entity', [len(graph) * 3 // 5]), ('the hub', [0])):
+    seconds, found = [], 0
+    for _ in range(3):
+        started = time.process_time()
+        found = sum(len(made.neighborhood(seed, order=2)) for seed in seeds)
+        seconds.append(time.process_time() - started)
+    said = f'{what}: {statistics.median(seconds):.3f} s, {found:,} entities'
+    print(f'  igraph, 2 hops, {said}', file=sys.stderr)
+"""
+OURS = """
+import statistics, sys, time, numpy as np
+from pathlib import Path
+from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph.traversal import Walker
+graph = read_graph(Path(sys.argv[1]), cache_folder())
+rows = np.random.default_rng(1).integers(0, len(graph), 1000).tolist()
+walker = Walker(graph.adjacency, compile=True)
+walker.reach([0], 0)
+for what, seeds in (('1,000 starts', rows), ('the small entity', [len(graph) * 3 // 5]), ('the hub', [0])):
+    seconds, found = [], 0
+    for _ in range(3):
+        started = time.process_time()
+        found = sum(len(walker.reach([seed], 2)) for seed in seeds)
+        seconds.append(time.process_time() - started)
+    said = f'{what}: {statistics.median(seconds):.3f} s, {found:,} entities'
+    print(f'  ours, 2 hops, {said}', file=sys.stderr)
+"""
+NETWORKX = """
+import resource, sys, networkx as nx, numpy as np
+edges = int(sys.argv[1])
+dice = np.random.default_rng(1)
+entities = edges // 5
+ends = np.arange(edges) // 5, (entities * dice.random(edges) ** 3.65).astype(np.int64)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+made = nx.MultiDiGraph()
+made.add_edges_from(zip(*(each.tolist() for each in ends)))
+peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+print(f'  networkx: {peak / edges:,.0f} bytes a relation of {edges:,}', file=sys.stderr)
 """
 HUB_ASKERS = ("bfs", "bfs-plain", "pagerank")
 
@@ -117,7 +166,7 @@ def main() -> None:
     parser.add_argument("--entities", type=int, default=20_000_000)
     parser.add_argument("--edges", type=int, default=5)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--part", default="ours", help="ours,peers or one of them")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     graph, gold, folder = given.folder / "big.parquet", given.folder / "big-eval.jsonl", given.folder
@@ -128,18 +177,27 @@ def main() -> None:
     hub = names(np.array([0]))[0].as_py()
     ask = ("main.py", "query", "-g", str(graph), "--hops")
     evaluate = ("main.py", "eval", "-g", str(graph), "--dataset", str(gold), "--hops", "2")
-    measured("load and first question", *ask, "2", f"Who works with {small}?", folder=folder)
-    for what, seed in (("a small entity", small), ("the hub", hub)):
-        question = f"Who works with {seed}?"
-        measured(f"{what}, 2 hops", *ask, "2", question, folder=folder, runs=given.runs)
-    for asker in HUB_ASKERS:
-        question = f"Who works with {hub}?"
-        measured(f"the hub, 6 hops, {asker}", *ask, "6", "--retriever", asker, question, folder=folder)
-    saved = ("--skip-generation", "-o", str(folder / "big-results.json"))
-    measured("1,000 questions, 2 hops", *evaluate, *saved, folder=folder, runs=(given.runs + 1) // 2)
-    if given.peers:
-        measured("DuckDB, small entity, 2 hops", "-c", DUCKDB, str(graph), small, folder=folder)
-        measured("igraph, built, 1,000 × 2 hops", "-c", IGRAPH, str(graph), folder=folder)
+    if "ours" in given.part:
+        measured("load and first question", *ask, "2", f"Who works with {small}?", folder=folder)
+        for what, seed in (("a small entity", small), ("the hub", hub)):
+            question = f"Who works with {seed}?"
+            measured(f"{what}, 2 hops", *ask, "2", question, folder=folder, runs=given.runs)
+        for asker in HUB_ASKERS:
+            question = f"Who works with {hub}?"
+            measured(f"the hub, 6 hops, {asker}", *ask, "6", "--retriever", asker, question, folder=folder)
+        saved = ("--skip-generation", "-o", str(folder / "big-results.json"))
+        measured("1,000 questions, 2 hops", *evaluate, *saved, folder=folder, runs=(given.runs + 1) // 2)
+    if "peers" in given.part:
+        database = str(folder / "big.duckdb")
+        measured("DuckDB, table loaded", "-c", DUCKDB_LOAD, str(graph), database, folder=folder)
+        for what, seed in (("small entity", small), ("hub", hub)):
+            measured(f"DuckDB, {what}, 2 hops", "-c", DUCKDB, database, seed, folder=folder, runs=3)
+        Path(database).unlink()
+        measured("ours, 2 hops without ranking", "-c", OURS, str(graph), folder=folder)
+        measured("igraph", "-c", IGRAPH, str(graph), folder=folder)
+        measured(
+            "networkx, a hundredth", "-c", NETWORKX, str(given.entities * given.edges // 100), folder=folder
+        )
 
 
 if __name__ == "__main__":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
+import unicodedata
 
 import pytest
 
+from tiny_graph_rag.answers.answering import abstains
 from tiny_graph_rag.answers.scores import (
     abstention_score,
     agreement_scores,
@@ -158,3 +160,12 @@ def test_bleu_is_sacrebleus() -> None:
     assert found == pytest.approx(theirs)
     korean = Example("q", "누구?", ("x",), ground_truth=("점순이의 수탉",))
     assert agreement_scores("점순이의 수탉", korean, bleu=True)["bleu"] == pytest.approx(1.0)
+
+
+def test_letters_composed_otherwise_are_the_same_answer_in_every_score() -> None:
+    for truth in ("Café Noël", "점순이네 수탉"):
+        example = Example("q", "?", ("x",), ground_truth=(truth,))
+        apart = unicodedata.normalize("NFD", truth)
+        assert agreement_scores(apart, example, bleu=True) == agreement_scores(truth, example, bleu=True)
+        assert exact_match(apart, [truth]) == token_f1(truth, [apart]) == 1.0
+    assert abstains(unicodedata.normalize("NFD", "글에서는 알 수 없습니다."))

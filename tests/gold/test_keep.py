@@ -10,6 +10,7 @@ import pytest
 
 from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.exchange import lost, read_any_gold, written
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.keep import (
@@ -238,3 +239,46 @@ def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Pat
     assert "stamped for this very graph" in checked.stdout
     shown = run_cli("generate", "-g", graph, "--n", 3, "-o", "-")
     assert [json.loads(line)["shape"] for line in shown.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("format", ["trec", "table", "jsonl", "rag", "contest", "sheet"])
+def test_grades_above_two_are_kept_or_told(tmp_path: Path, format: str) -> None:
+    source, path = tmp_path / "set.qrels", tmp_path / "again"
+    source.write_text("q 0 a 3\nq 0 b 1\nq 0 c 2\n")
+    examples = list(read_any_gold(source))
+    path.write_bytes(b"".join(written(examples, path, format)))
+    if lost(examples, path, format).get("grades above 2") is None:
+        assert read_gold(path).questions[0].grades == {"a": 3, "b": 1, "c": 2}
+
+
+def test_what_a_list_of_documents_can_not_grade_is_told(tmp_path: Path) -> None:
+    told = lost([FULL], tmp_path / "set.json", "contest")
+    assert told["highly_relevant_entities"] == told["irrelevant_entities"] == 1
+
+
+def test_tags_without_a_kind_come_back_from_the_rag_gold_json(tmp_path: Path) -> None:
+    path = tmp_path / "set.json"
+    path.write_bytes(b"".join(written([FULL], path, "rag")))
+    (again,) = read_any_gold(path)
+    assert again.tags == FULL.tags
+    path.write_text('[{"query_id": "q", "relevant_chunk_ids": ["a"], "tags": "hard"}]')
+    with pytest.raises(DatasetError, match="'tags' must be a list of strings, got"):
+        read_any_gold(path)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
+def test_a_name_like_a_formula_is_text_in_tables_and_comes_back(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"set{suffix}"
+    path.write_bytes(b"".join(written([question("=1+1", "-5", "'=x")], path, "table")))
+    (again,) = read_any_gold(path)
+    assert (again.id, again.reference_entities) == ("=1+1", ("-5", "'=x"))
+    if suffix != ".parquet":
+        cells = path.read_text().splitlines()[1].replace("\t", ",").split(",")
+        assert cells[:2] == ["'=1+1", "'-5"]
+
+
+def test_ids_that_a_spreadsheet_would_run_meet_in_a_run_and_a_gold_set(run_cli, tmp_path: Path) -> None:
+    (tmp_path / "gold.csv").write_text("query_id,doc_id,score\nq,'-5,1\n")
+    (tmp_path / "run.csv").write_text("query_id,doc_id,score\nq,'-5,0.5\n")
+    done = run_cli("score", "--run", "run.csv", "--gold", "gold.csv", "--measures", "mrr", "-o", "-")
+    assert json.loads(done.stdout)["summary"]["measures"]["mrr"]["mean"] == 1.0

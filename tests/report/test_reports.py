@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import write_gold, write_kg
 from tests.report.make_results import results
 from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.formats.tables import guarded
 from tiny_graph_rag.report.document import Document, read_document
-from tiny_graph_rag.report.plain import csv_text, markdown_text, one_line
+from tiny_graph_rag.report.plain import markdown_text, one_line, three
 from tiny_graph_rag.report.reports import REPORTS, check_reports, write_reports
+from tiny_graph_rag.report.views import View, blocks
 
 GOLDEN = Path(__file__).with_name("golden")
 
@@ -100,7 +103,7 @@ def test_the_csv_of_questions_has_a_row_for_each_and_their_verdicts(tmp_path):
 
 
 def test_no_cell_is_a_formula():
-    assert [csv_text(each) for each in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
+    assert [guarded(each) for each in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
         "'=1+1",
         "'@x",
         "'-3",
@@ -174,3 +177,42 @@ def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, ru
 def test_every_report_is_written_for_every_kind_that_it_shows(tmp_path):
     for name in REPORTS:
         assert write_reports([made(tmp_path)], [name])
+
+
+def test_the_best_of_a_slice_is_the_least_where_less_is_better(tmp_path):
+    several = []
+    for name, bad in (("careful", 0.1), ("hasty", 0.4)):
+        summary = results(12, 40)["summary"]
+        for part in (summary, *summary["by_tag"].values()):
+            part["measures"] = {"judged_bad@5": {"mean": bad, "low": bad, "high": bad, "n": 9}}
+        several.append(made(tmp_path, name, summary=summary))
+    (best,) = (block for block in blocks(several) if isinstance(block, View) and block.head[0] == "slice")
+    assert {row[1] for row in best.rows} == {"careful 0.100"}
+
+
+def test_what_rounds_to_nothing_has_no_sign():
+    assert [three(each) for each in (-0.0, -0.0004, -0.0006, 0.0005, None)] == [
+        "0.000",
+        "0.000",
+        "−0.001",
+        "0.001",
+        "–",
+    ]
+
+
+def test_a_gold_set_without_any_reference_is_shown_in_every_form(run_cli, tmp_path):
+    write_kg(tmp_path / "a-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
+    write_gold(
+        tmp_path / "a-eval.jsonl", {"query": "Whom does Zoe know?", "reference_entities": [], "tags": ["t"]}
+    )
+    files = ("--dataset", tmp_path / "a-eval.jsonl", "-g", tmp_path / "a-KG.json", "--quiet")
+    reports = ("--report", ",".join(REPORTS))
+    made_of = {
+        "e.json": ("eval", *files, "--measures", "precision@{1,3},recall@{1,3},ndcg@3"),
+        "f.json": ("eval", *files, "--hops", "1"),
+        "s.json": ("sweep", *files, "--hops", "0-2"),
+        "c.json": ("compare", tmp_path / "e.json", tmp_path / "e.json", "--quiet"),
+    }
+    for name, command in made_of.items():
+        done = run_cli(*command, "-o", tmp_path / name, *reports)
+        assert done.exit_code == 0, (name, done.stderr)

@@ -212,3 +212,12 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     farthest = farthest_hops(judgments, nearest_hops(judgments, away))
     for within, share in zip((1, 2, 3), shares, strict=True):
         assert round(float(((farthest >= 0) & (farthest <= within)).mean()), 4) == share
+
+
+def test_a_tag_in_the_table_is_no_formula(run_cli, tmp_path) -> None:
+    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    question = {"query": "Whom does Anna know?", "reference_entities": ["Bert"], "tags": ["=cmd()"]}
+    write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
+    swept(run_cli, tmp_path, "--dataset", "tale-eval.jsonl", "-g", "tale-KG.json")
+    rows = (tmp_path / "s.csv").read_text("utf-8-sig").splitlines()[1:]
+    assert {row.split(",")[4] for row in rows} == {"all", "'=cmd()"}

@@ -18,6 +18,7 @@ from tiny_graph_rag.answers.scores import (
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Purpose
 from tiny_graph_rag.llm.chat import Chat
@@ -132,4 +133,4 @@ def without_citations(text: str) -> str:
 
 def abstains(text: str) -> bool:
     """Whether an answer says that it has none: the prompt's own sign or one of the usual phrases."""
-    return bool(_ABSTAINS.search(text))
+    return bool(_ABSTAINS.search(nfc(text)))

@@ -20,7 +20,8 @@ def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, fl
 
     A question without references has no answer: its ground truth says so in words that no answer need match.
     """
-    truths = example.ground_truth if has_answer(example) else ()
+    truths = tuple(map(nfc, example.ground_truth)) if has_answer(example) else ()
+    said = nfc(said)  # the same letters, whichever way a keyboard or a Mac composed them
     names = ("exact_match", "f1", "rouge_l", *(("bleu",) if bleu else ()))
     if not truths:
         return dict.fromkeys(names, math.nan)
@@ -86,8 +87,8 @@ _KORQUAD_SIGNS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 
 
 def squad_form(text: str) -> str:
-    """SQuAD's normal form. Source: evaluate-v2.0.py, Rajpurkar et al. (2018)."""
-    kept = "".join(each for each in text.lower() if each not in _PUNCTUATION)
+    """SQuAD's normal form, of NFC. Source: evaluate-v2.0.py, Rajpurkar et al. (2018)."""
+    kept = "".join(each for each in nfc(text).lower() if each not in _PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", kept).split())
 
 

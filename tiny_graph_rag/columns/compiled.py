@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeVar
 
@@ -44,16 +45,36 @@ def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] =
     """
     import numba
 
-    if not called:
-        made: Callable[P, R] = numba.njit(nogil=True, cache=True)(kernel)
-        return made
-    from numba.core.options import DefaultOptions
-    from numba.extending import register_jitable
+    _look_for_blas_later()
+    options: dict[str, Any] = {}
+    if called:
+        from numba.core.options import DefaultOptions
+        from numba.extending import register_jitable
 
-    options: dict[str, Any] = {"error_model": "numpy"}
-    if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
-        options["_nrt"] = False
-    for each in called:
-        register_jitable(**options)(each)
-    whole: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)
-    return whole
+        options["error_model"] = "numpy"
+        if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
+            options["_nrt"] = False
+        for each in called:
+            register_jitable(**options)(each)
+    made: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)
+    return made
+
+
+@cache
+def _look_for_blas_later() -> None:
+    """Before its first kernel numba loads scipy.linalg, where scipy is there, to know whether matrices can be
+    multiplied: that takes longer than the kernels. Whoever multiplies some finds it then."""
+    linalg = import_module("numba.np.linalg")
+    look = getattr(linalg, "ensure_blas", None)
+    if look is None or "numba.np.arraymath" in sys.modules:
+        return
+
+    def is_there() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError
+
+    linalg.ensure_blas = is_there  # type: ignore[attr-defined]
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look  # type: ignore[attr-defined]

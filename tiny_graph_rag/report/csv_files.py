@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from tiny_graph_rag.formats.tables import TableWriter
+from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import csv_text
 from tiny_graph_rag.report.reports import Files, report
 
 Json = dict[str, Any]
@@ -105,8 +104,8 @@ def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:
     """Rows under `columns`, in full precision; undefined is empty."""
     text = io.StringIO()
     writer, names = TableWriter(text), list(columns)
-    writer.writerow([csv_text(each) for each in names])
+    writer.writerow([guarded(each) for each in names])
     for row in rows:
         cells = (row.get(each, "") for each in names)
-        writer.writerow([csv_text(each) if isinstance(each, str) else each for each in cells])
+        writer.writerow([guarded(each) if isinstance(each, str) else each for each in cells])
     return text.getvalue().encode("utf-8-sig", "replace")

@@ -25,7 +25,7 @@ _SPECIAL = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
+        '"': r"{\char34}",  # \textquotedbl stops LaTeX in its oldest encoding, the default of pdflatex
         "[": "{[}",  # after \\ and \item an option would begin here
         "]": "{]}",
         "`": "{`}",

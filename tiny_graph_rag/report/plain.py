@@ -7,7 +7,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.measures.base import Measure
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
@@ -47,14 +50,9 @@ def markdown_text(text: str, most: int = 200) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))
 
 
-def csv_text(text: str) -> str:
-    """`text` as a cell that no spreadsheet takes for a formula; a leading apostrophe marks it as text."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
-
-
 def three(value: float | None) -> str:
     """Three digits, – where undefined."""
-    return "–" if value is None else f"{value:.3f}".replace("-", "−")
+    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no negative zero
 
 
 def points_lost(loss: float) -> str:
@@ -80,14 +78,32 @@ def walked(summary: Mapping[str, Any]) -> bool:
     return not steps or any(each["step"] == "within hops" for each in steps)
 
 
-def worst_by(measures: Sequence[str]) -> str:
-    """The measure that says which questions went worst, as spelled; empty where there is none. One that isn't
-    known here, from a package that isn't installed, says nothing."""
-    from tiny_graph_rag.measures.base import KINDS, Measure, telling
+def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Where recall is lost; nothing where no question has a reference, so that there is no recall."""
+    steps = summary.get("waterfall") or ()
+    return steps if all(each["recall"] is not None for each in steps) else ()
 
-    known = {each: Measure.parse(each) for each in measures if re.split("[@(]", each)[0] in KINDS}
+
+def worst_by(measures: Sequence[str]) -> str:
+    """The measure that says which questions went worst, as spelled; empty where there is none."""
+    from tiny_graph_rag.measures.base import telling
+
+    known = {each: measure for each in measures if (measure := _known(each)) is not None}
     chosen = telling(list(known.values()))
     return next((each for each, measure in known.items() if measure == chosen), "")
+
+
+def rises(measure: str) -> bool:
+    """Whether more of it is better; so it is taken to be of one that nobody knows here."""
+    known = _known(measure)
+    return known is None or known.kind.higher_is_better
+
+
+def _known(measure: str) -> Measure | None:
+    """None for one of a package that isn't installed, or a score of answers."""
+    from tiny_graph_rag.measures.base import KINDS, Measure
+
+    return Measure.parse(measure) if re.split("[@(]", measure)[0] in KINDS else None
 
 
 def verdict_words(question: dict[str, Any]) -> str:

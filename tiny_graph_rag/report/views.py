@@ -17,10 +17,12 @@ from tiny_graph_rag.report.plain import (
     gold_beside,
     one_line,
     points_lost,
+    rises,
     speed_figure,
     three,
     verdict_words,
     walked,
+    waterfall_steps,
     worst_by,
 )
 from tiny_graph_rag.study.gates import SPEEDS, speeds
@@ -134,7 +136,8 @@ def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
 
 def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> str:
     means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
-    top = max((each for each in means if each is not None), default=None)
+    best_of = max if rises(measure) else min
+    top = best_of((each for each in means if each is not None), default=None)
     if top is None:
         return "–"
     winners = [name for name, mean in zip(names, means, strict=True) if mean == top]
@@ -280,7 +283,7 @@ def gold_steps(summary: Json) -> list[Json]:
 
 
 def _waterfall(summary: Json, level: int) -> Iterator[Block]:
-    steps = summary.get("waterfall") or []
+    steps = waterfall_steps(summary)
     if not steps:
         return
     gold = {each["step"]: each["recall"] for each in gold_steps(summary)}

@@ -153,7 +153,7 @@ class BfsRetriever(Retriever):
             mentions, reading = mentions_of(question), self.reader.read(question)
             walker = self._walker(0, bool(self._walkers[True]))
             ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-            self._last = question, self._weighed(question, mentions, reading, ranked)
+            self._last = question, self._weighed(question, mentions, reading, ranked, explained=True)
         return self._last[1]
 
     def _walker(self, each: int, fast: bool) -> CheapestWalks:
@@ -188,22 +188,27 @@ class BfsRetriever(Retriever):
         mentions: Sequence[WeighedMention],
         reading: Reading,
         ranked: Ranked,
+        *,
+        explained: bool = False,
     ) -> Weighed | None:
+        """explained: with the evidence itself, for `reasons`."""
         prices = Prices.of(self.ranking)
         energies = ranked.keys >> kernel.TIE_BITS
         if self.evidence is None or not prices.bit:
             return None
         if question.seeds and not prices.unexplained(energies, ranked.hops):
             return None
-        evidence, depth = self.evidence.of(question, reading, mentions), self.settings.depth
+        depth = self.settings.depth
         may = (
             np.ones(len(self.graph), bool) if self.filters.returned is None else self.filters.returned.copy()
         )
         if not question.seeds:
-            return told_alone(evidence, prices, may, depth)
+            return told_alone(self.evidence.of(question, reading, mentions), prices, may, depth)
         if self.settings.exclude_seeds:
             may[[seed.entity for seed in question.seeds]] = False
-        return weighed(ranked.entities, ranked.hops, energies, evidence, prices, may, depth)
+        evidence = self.evidence.of(question, reading, mentions) if explained else None
+        total = self.evidence.total(question, reading, mentions) if evidence is None else evidence.total
+        return weighed(ranked.entities, ranked.hops, energies, total, prices, may, depth, evidence)
 
     def _in_order(self, ranked: Ranked, found: Weighed) -> Ranked:
         """Ties go to the greater damped mass; what no walk reached has none, and stands behind."""

@@ -29,6 +29,7 @@ FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose
 MOST_SLOTS = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
 NO_LIMIT = 1 << 60
+COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the first question
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
 
@@ -96,9 +97,9 @@ class CheapestWalks:
             runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength,
             runs.units, graph.name_rank,
         )  # fmt: skip
-        even = (
-            int(runs.units[0]) if alike and relations else 0
-        )  # all relations' units, where they are the same
+        # The units of all relations, where they are the same: one random look less at each relation.
+        alike = alike or (0 < relations <= COMPARED_UP_TO and int(np.ptp(runs.units)) == 0)
+        even = int(runs.units[0]) if alike and relations else 0
         self._graph = (*map(self._given, arrays), runs.symmetric, even)
         self._flags = self._given(flags)
         self._evidence = (

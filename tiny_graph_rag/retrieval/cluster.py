@@ -206,14 +206,20 @@ class ClusterClient:
     @classmethod
     @contextmanager
     def open(cls, address: str) -> Iterator[Self]:
-        """Raises ServiceError where nobody answers, MissingExtraError without Dask."""
+        """Raises ServiceError where nobody answers, UsageError for what is no address, MissingExtraError
+        without Dask."""
         try:
             from distributed import Client
         except ImportError as error:
             raise MissingExtraError("--cluster", "distributed", "cluster") from error
         try:
+            _knock(address)
             client = Client(address, timeout=CONNECT_SECONDS)
-        except (OSError, ValueError, TimeoutError) as error:
+        except ValueError as error:
+            raise UsageError(
+                f"--cluster {address}: {error}; wanted an address such as tcp://HOST:8786"
+            ) from error
+        except (OSError, TimeoutError) as error:
             raise ServiceError(
                 f"--cluster {address}: no Dask scheduler answers there ({str(error).splitlines()[0]}). Start "
                 "one with `dask scheduler`, and workers with `dask worker ADDRESS`"
@@ -342,6 +348,19 @@ class ClusterClient:
                 f"`dask worker {self.address}`"
             )
         return seen
+
+
+def _knock(address: str) -> None:
+    """Raises OSError where a host refuses at once, which Dask would try again and again, or says nothing, for
+    which Dask would wait: a scheduler speaks first."""
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    scheme, place = parse_address(address)
+    if scheme not in ("tcp", "tls"):
+        return
+    with socket.create_connection(parse_host_port(place), timeout=CONNECT_SECONDS) as there:
+        if scheme == "tcp" and not there.recv(1):
+            raise ConnectionResetError("it closes the connection")
 
 
 def _files_of(path: Path) -> list[tuple[str, Path]]:

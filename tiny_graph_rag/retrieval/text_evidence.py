@@ -38,7 +38,7 @@ from tiny_graph_rag.retrieval.text_index import (
     content_stem,
     content_stems,
 )
-from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Start, Walkers
+from tiny_graph_rag.retrieval.walkers import MOST_SLOTS, Guide, Start, Visits, Walkers
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.dense import Nearness
@@ -49,6 +49,7 @@ TOLD_MOST = 50  # entities that they start from
 WALKERS = 1 << 30  # in all, whole numbers; a step divides them by whole weights
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
+KEPT_ROWS = 1 << 21  # of what words told, before it is forgotten
 UNSEEN = 0.01  # of the walkers an entity's share: what the ones never visited count as
 
 Column = NDArray[np.int64]
@@ -81,29 +82,57 @@ class TextEvidence:
         self.walkers = Walkers(adjacency, index.joins)
         self.fast = False  # whether walkers are compiled
         self._sums = Sums(len(self.graph))
+        # By stems and those of them that relation types claim: bits told, beside and drawn; and the guide.
+        self._kept: dict[tuple[frozenset[str], frozenset[str]], tuple[Bits, Guide]] = {}
+        self._kept_rows = 0
 
     def of(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Evidence:
-        claimed = {content_stem(word) for slot in reading.slots if slot.types for word in slot.words}
-        written = _outside(question)
+        written, claimed = _outside(question), _claimed(reading)
         # With nothing to walk from, a relation's word alone says no more than its type does.
         stems = sorted(written) if mentions else sorted(written.keys() - claimed)
-        found = {stem: self.index.bits(stem) for stem in stems}
-        words = {written[stem]: found[stem].halved() if stem in claimed else found[stem] for stem in stems}
+        words = {
+            written[stem]: self.index.halved(stem) if stem in claimed else self.index.bits(stem)
+            for stem in stems
+        }
         told = self._summed(words.values())
-        named = self._summed(
-            Bits(bearers, np.full(len(bearers), round(self.index.rarity(len(bearers)) * MILLI)))
-            for bearers in map(self._bearers, _mentioned(question))
-        )
+        named = self._named(question)
         asked = sum(each.most or self._unknown for each in words.values())
         alike = NOTHING
         if self.near is not None:
             alike = Bits(np.arange(len(self.graph)), self.near.bits(question))
-        drawn, visited = self._walked(
-            told if self.near is None else self._summed([told, alike]), mentions, self._guide(stems)
-        )
+        told_or_alike = told if self.near is None else self._summed([told, alike])
+        drawn, visited = self._walked(told_or_alike, mentions, self._guide(stems))
         beside = self._beside(told)
         total = self._summed([told, beside, drawn, named, visited, alike])
         return Evidence(told, beside, drawn, named, visited, alike, total, words, asked)
+
+    def total(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Bits:
+        """The total of `of` alone, for questions with mentions: what the same words tell is found once."""
+        if self.near is not None:
+            return self.of(question, reading, mentions).total
+        stems, claimed = frozenset(_outside(question)), _claimed(reading)
+        key = stems, stems & claimed
+        kept = self._kept.get(key)
+        if kept is None:
+            found = self.of(question, reading, mentions)
+            of_words, guide = (
+                self._summed([found.told, found.beside, found.drawn]),
+                self._guide(sorted(stems)),
+            )
+            if self._kept_rows > KEPT_ROWS:
+                self._kept, self._kept_rows = {}, 0
+            narrow = Bits(of_words.entities.astype(np.int32), of_words.bits)
+            self._kept[key] = narrow, guide
+            self._kept_rows += len(narrow.entities) + len(guide.rows)
+            return found.total
+        of_words, guide = kept
+        return self._summed([of_words, self._named(question), self._visited(mentions, guide)])
+
+    def _named(self, question: LinkedQuestion) -> Bits:
+        return self._summed(
+            Bits(bearers, np.full(len(bearers), round(self.index.rarity(len(bearers)) * MILLI)))
+            for bearers in map(self._bearers, _mentioned(question))
+        )
 
     def _summed(self, parts: Iterable[Bits]) -> Bits:
         return Bits(*self._sums.of([(each.entities, each.bits) for each in parts]))
@@ -142,23 +171,27 @@ class TextEvidence:
         weights = [each * each for each in told.bits[kept].tolist()]  # Python's: they outgrow 64 bits
         whole = sum(weights)
         mass = np.array([WALKERS * each // whole for each in weights], dtype=np.int64)
-        starts = [Start(rows, mass, DRAWN_STEPS)]
-        # A name that stands in the question a thousand times sends out the same walkers each time.
-        times = Counter((tuple(each.seeds), tuple(each.shares)) for each in mentions)
-        for seeds, shares in times:
-            mass_of_seeds = np.array([int(WALKERS * each) for each in shares])
-            starts.append(Start(np.array(seeds, dtype=np.int64), mass_of_seeds, STEPS))
-        drawn, *visits = self.walkers.visits(starts, guide, fast=self.fast)
+        times, starts = _starts(mentions)
+        first = Start(rows, mass, DRAWN_STEPS)
+        drawn, *visits = self.walkers.visits([first, *starts], guide, fast=self.fast)
         if not mentions:
             drawn = self._sums.of([drawn, (rows, mass)])
+        return Bits(drawn[0], self._in_bits(drawn[1])), self._came_by(times, starts, visits)
+
+    def _visited(self, mentions: Sequence[WeighedMention], guide: Guide) -> Bits:
+        """Bits of walkers from each mention's seeds alone."""
+        times, starts = _starts(mentions)
+        return self._came_by(times, starts, self.walkers.visits(starts, guide, fast=self.fast))
+
+    def _came_by(self, times: Sequence[int], starts: Sequence[Start], visits: Sequence[Visits]) -> Bits:
         visited = []
-        for often, start, (entities, counts) in zip(times.values(), starts[1:], visits, strict=True):
+        for often, start, (entities, counts) in zip(times, starts, visits, strict=True):
             others = ~found_in(start.at, entities)  # seeds are as the most visited
             most = np.full(len(start.at), max(1, int(counts.max(initial=0))))
             at = np.concatenate([start.at, entities[others]])
             bits = self._in_bits(np.concatenate([most, counts[others]]))
             visited.append(Bits(at, bits * often))
-        return Bits(drawn[0], self._in_bits(drawn[1])), self._summed(visited)
+        return self._summed(visited)
 
     def _in_bits(self, visits: NDArray[Any]) -> Column:
         """log2 of the share of walkers, relative to none at all."""
@@ -200,6 +233,22 @@ def _summed(rows: list[NDArray[np.int32]], values: list[Column]) -> tuple[NDArra
     every = every[order]
     first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
     return every[first], np.add.reduceat(np.concatenate(values)[order], first)
+
+
+def _starts(mentions: Sequence[WeighedMention]) -> tuple[list[int], list[Start]]:
+    """How often each different mention stands in the question, and its walkers: a name that stands there a
+    thousand times sends out the same ones each time."""
+    times = Counter((tuple(each.seeds), tuple(each.shares)) for each in mentions)
+    starts = [
+        Start(np.array(seeds, dtype=np.int64), np.array([int(WALKERS * each) for each in shares]), STEPS)
+        for seeds, shares in times
+    ]
+    return list(times.values()), starts
+
+
+def _claimed(reading: Reading) -> set[str | None]:
+    """The stems of words that relation types claim."""
+    return {content_stem(word) for slot in reading.slots if slot.types for word in slot.words}
 
 
 def _outside(question: LinkedQuestion) -> dict[str, str]:
@@ -264,20 +313,22 @@ class Weighed:
     energies: Column
     most: int
     unexplained: int
-    evidence: Evidence
+    evidence: Evidence | None
 
     def reasons(self, entity: int, prices: Prices) -> tuple[int, int, list[Reason]]:
         """(row, energy before, the parts that texts add); what they tell of it is taken from the most."""
         place = int(np.flatnonzero(self.entities == entity)[0])
-        told = {stem: found.of(entity) for stem, found in self.evidence.words.items() if found.of(entity)}
+        evidence = self.evidence
+        assert evidence is not None  # who asks for reasons had it kept
+        told = {stem: found.of(entity) for stem, found in evidence.words.items() if found.of(entity)}
         parts = []
         for what, words, source in (
-            ("told of it", tuple(told), self.evidence.told),
-            ("told of a neighbour", (), self.evidence.beside),
-            ("near what is told most", (), self.evidence.drawn),
-            ("like the question in meaning", (), self.evidence.alike),
-            ("named with it", (), self.evidence.named),
-            ("walkers come by", (), self.evidence.visited),
+            ("told of it", tuple(told), evidence.told),
+            ("told of a neighbour", (), evidence.beside),
+            ("near what is told most", (), evidence.drawn),
+            ("like the question in meaning", (), evidence.alike),
+            ("named with it", (), evidence.named),
+            ("walkers come by", (), evidence.visited),
         ):
             if bits := source.of(entity):
                 price = int(prices.added(self.unexplained, np.array(bits)))
@@ -292,17 +343,17 @@ def weighed(
     entities: NDArray[np.int32],
     hops: NDArray[np.int32],
     energies: Column,
-    evidence: Evidence,
+    total: Bits,
     prices: Prices,
     may_return: NDArray[np.bool_],
     depth: int,
-) -> Weighed | None:
+    evidence: Evidence | None = None,
+) -> Weighed:
     """The candidates of a question with seeds: those ranked by explanations and the best by texts.
 
-    may_return: (entities,), written to.
+    total: of all sources. may_return: (entities,), written to. evidence: kept for `reasons`.
     """
     unexplained = prices.unexplained(energies, hops)
-    total = evidence.total
     ranked = np.zeros(len(entities), dtype=np.int64)  # bits of each
     if len(total.entities):
         place = np.minimum(np.searchsorted(total.entities, entities), len(total.entities) - 1)

@@ -87,9 +87,6 @@ class Bits:
     entities: NDArray[np.signedinteger[Any]]
     bits: Counts
 
-    def halved(self) -> Bits:
-        return Bits(self.entities, self.bits // 2)
-
     def of(self, entity: int) -> int:
         return int(self.bits[self.entities == entity].sum())
 
@@ -136,6 +133,7 @@ class TextIndex:
         self._norm = 1 - B + B * lengths / (average or 1.0)
         self._sums = Sums(len(graph))
         self._known: dict[str, Bits] = {}
+        self._halved: dict[str, Bits] = {}
         self._numbers: dict[str, int | None] = {}
         self._kept_rows = 0
 
@@ -154,8 +152,17 @@ class TextIndex:
         if found is None:
             found = self._bits(stem)
             if self._kept_rows > KEPT_ROWS:
-                self._known, self._numbers, self._kept_rows = {}, {}, 0
+                self._known, self._halved, self._numbers, self._kept_rows = {}, {}, {}, 0
             self._known[stem] = found
+            self._kept_rows += len(found.entities)
+        return found
+
+    def halved(self, stem: str) -> Bits:
+        """Half of `bits`, each rounded down."""
+        found = self._halved.get(stem)
+        if found is None:
+            whole = self.bits(stem)
+            found = self._halved[stem] = Bits(whole.entities, whole.bits // 2)
             self._kept_rows += len(found.entities)
         return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
 from tiny_graph_rag.formats.gold import GoldQuestion, detected, read_gold
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.gold.sheet import COLUMNS, sheet_parts
-from tiny_graph_rag.formats.tables import TableWriter, encoded
+from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.messages import said
 
+HIGHEST = 2  # grade of a question of ours
 _COLUMNS = ("query_id", "doc_id", "score")
 _TYPED_TAGS = ("query_type", "difficulty", "category")
 _HELD = {
@@ -48,9 +50,10 @@ def read_any_gold(path: Path) -> EvalSet:
 
 
 def example_of(question: GoldQuestion, line: int) -> Example:
-    """One question: grade 0 is judged irrelevant, 2 and more highly relevant. Where the format holds no
-    words, its id stands for them."""
+    """One question: grade 0 is judged irrelevant, 2 and more highly relevant; what is more is kept under
+    `grades`. Where the format holds no words, its id stands for them."""
     grades = question.grades
+    higher = {name: grade for name, grade in grades.items() if grade > HIGHEST}
     return Example(
         id=question.id,
         query=question.query or question.id,
@@ -62,6 +65,8 @@ def example_of(question: GoldQuestion, line: int) -> Example:
         reference_texts=question.texts,
         reference_relationships=tuple(ReferenceRelationship(*each) for each in question.relationships),
         seed_entities=question.seeds or None,
+        group=question.group,
+        unknown={"grades": higher} if higher else {},
         line=line,
     )
 
@@ -159,25 +164,35 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
     """Field → questions whose value the format can't hold."""
     name = format_for(path, format)
     held = _HELD[name]
-    if held is None:
-        return {}
-    found: dict[str, int] = {}
-    judged = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities"}
+    judged = {"id", "reference_entities"}
+    if name != "contest":
+        judged |= {"highly_relevant_entities", "irrelevant_entities"}
+    if name in ("trec", "table"):
+        judged.add("grades")
+    found: Counter[str] = Counter()
     for example in examples:
-        for field in row_of(example):
-            if field not in judged and field not in held:
-                found[field] = found.get(field, 0) + 1
-        if not grades(example) and name in ("trec",):
-            found["questions without gold"] = found.get("questions without gold", 0) + 1
-    return found
+        found.update(
+            field
+            for field in row_of(example)
+            if held is not None and field not in judged and field not in held
+        )
+        if not grades(example) and name == "trec":
+            found["questions without gold"] += 1
+        if "grades" not in judged and max(grades(example).values(), default=0) > HIGHEST:
+            found[f"grades above {HIGHEST}"] += 1
+    return dict(found)
 
 
 def grades(example: Example) -> dict[str, int]:
-    """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant."""
+    """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant, more where `grades` says so."""
+    own = example.unknown.get("grades")
+    named = example.highly_relevant_entities
+    higher = {name: own[name] for name in named if isinstance(own, dict) and isinstance(own.get(name), int)}
     return {
         **dict.fromkeys(example.irrelevant_entities, 0),
         **dict.fromkeys(example.reference_entities, 1),
-        **dict.fromkeys(example.highly_relevant_entities, 2),
+        **dict.fromkeys(named, HIGHEST),
+        **{name: grade for name, grade in higher.items() if grade > HIGHEST},
     }
 
 
@@ -207,7 +222,7 @@ def _rag(example: Example) -> dict[str, Any]:
         "difficulty": typed.get("difficulty") or example.unknown.get("difficulty"),
         "category": typed.get("category") or example.unknown.get("category"),
         "relevant_chunk_ids": [name for name, grade in of.items() if grade == 1],
-        "highly_relevant_chunk_ids": [name for name, grade in of.items() if grade == 2],
+        "highly_relevant_chunk_ids": [name for name, grade in of.items() if grade >= HIGHEST],
         "irrelevant_chunk_ids": [name for name, grade in of.items() if grade == 0],
         "expected_doc_types": list(example.expected_types),
         "tags": plain,
@@ -233,5 +248,5 @@ def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
     text = io.StringIO()
     table = TableWriter(text, "\t" if suffix == ".tsv" else ",")
     table.writerow(_COLUMNS)
-    table.writerows(rows)
+    table.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
     yield text.getvalue().encode("utf-8", "replace")

@@ -119,13 +119,17 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
         if not isinstance(types, list):
             problems.append(f"{place}: 'expected_doc_types' must be a list, got {json_kind(types)}")
             continue
+        tags = row.get("tags") or []
+        if not isinstance(tags, list) or not all(isinstance(each, str) for each in tags):
+            problems.append(f"{place}: 'tags' must be a list of strings, got {json_kind(tags)}")
+            continue
         known = {**metadata, **row}
         questions.append(
             GoldQuestion(
                 id=str(row["query_id"]),
                 grades=grades,
                 query=str(row.get("query") or ""),
-                tags=tuple(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)),
+                tags=(*(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)), *tags),
                 expected_types=tuple(map(str, types)),
             )
         )

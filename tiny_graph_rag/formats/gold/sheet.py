@@ -22,7 +22,6 @@ from tiny_graph_rag.formats.tables import (
     delimiter_of,
     guarded,
     read_table,
-    unguarded,
 )
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -115,7 +114,7 @@ def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[byte
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else unguarded(str(value).strip())
+    return "" if value is None else str(value).strip()
 
 
 def _listed(cell: str, signs: str) -> list[str]:

@@ -15,7 +15,6 @@ from tiny_graph_rag.formats.tables import (
     one_of,
     read_table,
     trec_lines,
-    unguarded,
 )
 
 SCORE_NAMES = ("score", "similarity")
@@ -76,7 +75,7 @@ def read_table_run(path: Path) -> WrittenRun:
     problems: list[str] = []
     for place, row in rows:
         check_few(problems, RunError)
-        places = rankings.setdefault(unguarded(str(row[question])), [])
+        places = rankings.setdefault(str(row[question]), [])
         if row[document] in (None, ""):
             continue  # a question for which nothing was retrieved
         try:
@@ -87,8 +86,8 @@ def read_table_run(path: Path) -> WrittenRun:
             problems.append(f"{place}: the score must be a number, got {row[str(scores)]!r}")
             continue
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
-        name = unguarded(str(row.get("name") or ""))
-        places.append(Retrieved(name, unguarded(str(row[document])), score, **more))
+        name = str(row.get("name") or "")
+        places.append(Retrieved(name, str(row[document]), score, **more))
     if problems:
         raise RunError(*problems)
     return WrittenRun(rankings)

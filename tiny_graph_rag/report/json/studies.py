@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.gold.stamp import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
@@ -203,19 +203,21 @@ def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
 def sweep_csv(found: Sweep) -> bytes:
     """One row a setting, slice and measure; with a byte order mark, which spreadsheets want for Korean."""
     text = io.StringIO()
-    writer = csv.writer(text)
+    writer = TableWriter(text)
     writer.writerow([*_CSV, *_CSV_REACH])
     for each in found.settings:
         for tag, part in ((WHOLE, each.overall), *each.by_tag.items()):
             whole = tag == WHOLE and part is each.overall
             for measure, mean in part.measures.items():
                 sizes = (each.reached_mean, each.reached_p95, each.seconds) if whole else (None, None, None)
-                row = (each.system, each.retriever, each.hops, each.top_k, tag, part.questions, str(measure))
+                what = (guarded(each.system), guarded(each.retriever), each.hops, each.top_k, guarded(tag))
                 figures = (mean.mean, mean.low, mean.high)
                 oracle = (part.reach.oracle_recall, part.reach.oracle_all)
                 writer.writerow(
                     [
-                        *row,
+                        *what,
+                        part.questions,
+                        str(measure),
                         *map(_cell, figures),
                         mean.n,
                         mean.reliable,
@@ -223,7 +225,7 @@ def sweep_csv(found: Sweep) -> bytes:
                         *map(_cell, sizes),
                     ]
                 )
-    return text.getvalue().encode("utf-8-sig")
+    return text.getvalue().encode("utf-8-sig", "replace")
 
 
 def _cell(value: float | None) -> float | str:
