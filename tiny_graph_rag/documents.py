@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import TinyGraphRagError
+from tiny_graph_rag.errors import TinyGraphRagError, at
 from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.messages import said
 
 MOST_YAML_BYTES = 1 << 24
 MOST_YAML_DEPTH = 50
@@ -31,7 +32,7 @@ class NotJsonError(ValueError):
     def at(self, path: Path, line: int = 0) -> str:
         """`file:line:column: what is wrong`; line: of the file, where one line of it was parsed."""
         place = f"{path.name}:{line or self.line}:{self.column}" if self.column else path.name
-        return f"{place}:{line}: {self.said}" if line and not self.column else f"{place}: {self.said}"
+        return at(f"{place}:{line}" if line and not self.column else place, self.said)
 
 
 def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = False) -> Any:
@@ -47,7 +48,10 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
             seen: set[str] = set()
             again = [key for key, _ in pairs if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
             if twice is None:
-                raise NotJsonError(f"the key {again[0][:60]!r} stands twice in one object; keep one of them")
+                key = repr(again[0][:60])
+                raise NotJsonError(
+                    said("the key {key} stands twice in one object; keep one of them", key=key)
+                )
             twice.extend(again)
         return found
 
@@ -58,16 +62,16 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
     except NotJsonError:
         raise
     except json.JSONDecodeError as error:
-        raise NotJsonError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
+        raise NotJsonError(said("not JSON: {why}", why=error.msg), error.lineno, error.colno) from None
     except RecursionError:
-        raise NotJsonError("nested too deeply") from None
+        raise NotJsonError(said("nested too deeply")) from None
     except UnicodeEncodeError as error:
         half = f"\\u{ord(str(error.object)[error.start]):04x}"
         raise NotJsonError(
-            f"holds half a character ({half}); the text was cut in the middle of a sign"
+            said("holds half a character ({half}); the text was cut in the middle of a sign", half=half)
         ) from None
     except ValueError:  # Python refuses to read integers of thousands of digits
-        raise NotJsonError("holds a number of too many digits") from None
+        raise NotJsonError(said("holds a number of too many digits")) from None
     return value
 
 

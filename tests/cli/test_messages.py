@@ -102,6 +102,16 @@ def test_history_marks_what_eval_marks(tale: Path, run_cli) -> None:
     assert "?: not to be relied on" in told
 
 
+def test_history_says_no_hops_of_what_does_not_walk(tale: Path, run_cli) -> None:
+    (tale / "h").mkdir()
+    run_cli(*EVAL, "-o", "./h/a.json", "--save-run", "./h/a.trec")
+    run_cli(*EVAL, "--hops", "4", "-o", "./h/b.json")
+    run_cli(*EVAL, "--retriever", "bm25", "-o", "./h/c.json")
+    run_cli("score", "--run", "h/a.trec", "--gold", "tale-eval.jsonl", "-o", "./h/d.json")
+    rows = [line for line in run_cli("history", "h").stdout.splitlines() if line.startswith(" 2")]
+    assert ["hops" in each for each in rows] == [True, True, False, False]
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint", "never"),
     [

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import cache as cache_module
+from tiny_graph_rag.graph import names, spellings
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.characters import keys_of
 from tiny_graph_rag.language.folding import fold, nfc
@@ -74,3 +77,20 @@ def test_the_last_known_word_of_a_type_says_its_kind() -> None:
     kinds = {"FICTIONAL_CHARACTER": Kind.PERSON, "Cities": Kind.UNKNOWN, "geoLocation": Kind.PLACE}
     kinds |= {"영화": Kind.WORK, "OTHER": Kind.UNKNOWN, "": Kind.UNKNOWN, "animals": Kind.THING}
     assert {name: kind_of_type(name) for name in kinds} == kinds
+
+
+def test_words_are_counted_alike_however_often_they_are_merged(monkeypatch):
+    dice = np.random.default_rng(3)
+    pieces = [dice.integers(0, 50, size).astype(np.uint64) for size in (0, 7, 40, 1, 300, 5)]
+    monkeypatch.setattr(spellings, "COUNTED_FROM", 10)
+    counts = spellings.WordCounts()
+    for piece in pieces:
+        counts.add(piece)
+    words, times = counts.counted()
+    wanted = sorted(Counter(np.concatenate(pieces).tolist()).items())
+    assert list(zip(words.tolist(), times.tolist(), strict=True)) == wanted
+    assert counts.total == sum(map(len, pieces))
+    key = np.sort(dice.integers(0, 1 << 64, 500, dtype=np.uint64))
+    whole = names._filter(key)
+    monkeypatch.setattr(names, "MARKS_AT_ONCE", 1 << 6)
+    assert names._filter(key).tolist() == whole.tolist()

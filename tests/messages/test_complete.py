@@ -11,11 +11,14 @@ import pytest
 from tests.conftest import ROOT
 from tiny_graph_rag import files
 from tiny_graph_rag.cli import help as help_
-from tiny_graph_rag.cli import usage
+from tiny_graph_rag.cli import recommend, usage
 from tiny_graph_rag.gold import checks, curation
+from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.report.terminal import comparison
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.report.terminal.sweep import COLUMNS
+from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 
 
@@ -49,6 +52,10 @@ BY_NAME = {
     *(*files.ENDINGS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
+    *(each for each in comparison.SPEED_WORDS.values() if " " in each),
+    *("linking", "rewriting", HOW_TO_TURN_ON, recommend.TO_JUDGE),
+    *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
+    *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     "references that mean nothing now ({n}): {names}",
     "references that mean something else now ({n}): {names}",
 }

@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.cli.linking import failed_links, require_api, say_paid
+from tiny_graph_rag.cli.linking import asking, failed_links, require_api, say_paid
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError, UsageError
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.linking import LINKERS, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 
         if options.generate:
-            raise UsageError(f"--generate needs an API: {HOW_TO_TURN_ON}")
-        session.say(f"answers are not generated: no API is set; {HOW_TO_TURN_ON}")
+            how = said(HOW_TO_TURN_ON)
+            raise UsageError(said("{option} needs an API: {how}", option="--generate", how=how))
+        session.say(t("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON)))
         return None
     from tiny_graph_rag.answers.prompt import Template
     from tiny_graph_rag.answers.rubrics import parse_judges
@@ -71,7 +73,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     used = models(config, judging=bool(judges), comparing=_compares(config, judges))
     what = "answers" if generates else "linking"
     for model in used:
-        session.say(f"{what}: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
+        session.say(asking(what, tariff, model))
     if options.max_cost is not None:
         tariff.require_prices(used)
     if session.to_stdout:
@@ -306,20 +308,27 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     from tiny_graph_rag.llm.base import NOT_ASKED  # a run without a model loads none of it
 
     session, questions = answering.session, len(evaluation.examples)
-    wanted = "answer" if answering.generates else "link"
+    wanted = said("answer") if answering.generates else said("link")
     failed = _failed(evaluation)
     reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
     for line in reasons[:SHOWN_FAILURES]:
-        session.warn(f"no {wanted} to {line}")
+        session.warn(said("no {answer} to {question}", answer=wanted, question=line))
     if len(reasons) > SHOWN_FAILURES:
-        session.warn(f"… and {len(reasons) - SHOWN_FAILURES:,} more, all in the results")
+        session.warn(said("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}"))
     if _was_stopped(answering, evaluation):
-        verdicts = ", verdicts are missing" if answering.judges else ""
+        verdicts = said(", verdicts are missing") if answering.judges else ""
         return [
             FoundProblems(
-                f"the run stopped before --max-cost {answering.chat.budget.cap_usd:g}: {len(failed):,} of "
-                f"{questions:,} questions have no {wanted} and score 0{verdicts}. "
-                "--resume with a higher cap goes on"
+                said(
+                    "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
+                    "score "
+                    "0{verdicts}. --resume with a higher cap goes on",
+                    cap=f"{answering.chat.budget.cap_usd:g}",
+                    n=f"{len(failed):,}",
+                    all=f"{questions:,}",
+                    answer=wanted,
+                    verdicts=verdicts,
+                )
             )
         ]
     if not failed:
@@ -327,11 +336,23 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     if len(failed) / questions >= session.config.generation.fail_on_error:
         return [
             ServiceError(
-                f"{len(failed):,} of {questions:,} questions have no {wanted}, first {reasons[0]}. "
-                "--retry-failed asks them again; --fail-on-error sets the share that is too much"
+                said(
+                    "{n} of {all} questions have no {answer}, first {first}. --retry-failed asks them again; "
+                    "--fail-on-error sets the share that is too much",
+                    n=f"{len(failed):,}",
+                    all=f"{questions:,}",
+                    answer=wanted,
+                    first=reasons[0],
+                )
             )
         ]
-    session.say(f"{len(failed):,} questions have no {wanted} and score 0; --retry-failed asks them again")
+    session.say(
+        said(
+            "{n} questions have no {answer} and score 0; --retry-failed asks them again",
+            n=f"{len(failed):,}",
+            answer=wanted,
+        )
+    )
     return []
 
 

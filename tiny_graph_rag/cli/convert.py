@@ -14,6 +14,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
+from tiny_graph_rag.messages import said
 
 
 @command(app, "convert", LOOK)
@@ -58,8 +59,11 @@ def convert(
         given.append(output)
     if len(given) != 2:
         raise UsageError(
-            f"convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), "
-            f"got {len(given)}"
+            said(
+                "convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o "
+                "TARGET), got {given}",
+                given=len(given),
+            )
         )
     source, target = given
     form = form_of(target, to)

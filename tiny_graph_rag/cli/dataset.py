@@ -15,6 +15,7 @@ from tiny_graph_rag.cli.options import Common, Folders
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -53,7 +54,7 @@ def diff_command(old: One, new: One, folders: Folders, common: Common, all_: Sho
     found = diff(before, after)
     print_diff(found, before.name, after.name, session.console, every=all_)
     if found:
-        raise FoundProblems("the sets differ")
+        raise FoundProblems(said("the sets differ"))
 
 
 @command(sets, "merge")
@@ -85,9 +86,9 @@ def merge_command(
     from tiny_graph_rag.gold.keep import merge
 
     if prefer not in ("", "first", "last", "union"):
-        raise UsageError(f"--prefer: wanted first, last or union, got {prefer!r}")
+        raise UsageError(said("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer)))
     if len(several) < 2:
-        raise UsageError("wanted two gold sets or more to merge")
+        raise UsageError(said("wanted two gold sets or more to merge"))
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     read = [read_any(session, each) for each in several]
     if output is not None and not Path(output).suffix:
@@ -138,16 +139,22 @@ def split_command(
     from tiny_graph_rag.gold.keep import parse_shares, split
 
     if by not in ("group", "id"):
-        raise UsageError(f"--by: wanted group or id, got {by!r}")
+        raise UsageError(said("--by: wanted group or id, got {by}", by=repr(by)))
     if output == "-":
-        raise UsageError("-o -: several parts can't go to one standard output; name a file")
+        raise UsageError(said("-o -: several parts can't go to one standard output; name a file"))
     session = Session.open(common, folders)
     shares = parse_shares(share)
     called = (
         comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
     )
     if len(set(called)) != len(shares):
-        raise UsageError(f"--names: wanted {len(shares)} different names, one a share, got {names!r}")
+        raise UsageError(
+            said(
+                "--names: wanted {shares} different names, one a share, got {names}",
+                shares=len(shares),
+                names=repr(names),
+            )
+        )
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
     stem, format = _stem(output, examples, format)
@@ -248,10 +255,16 @@ def version_command(
         for each in history:
             session.say(say_entry(each))
         if not history:
-            raise FoundProblems(f"{examples.name}: no version is recorded; `--note` records one")
+            raise FoundProblems(
+                said("{name}: no version is recorded; `--note` records one", name=examples.name)
+            )
         if not is_current(examples, history):
             raise FoundProblems(
-                f"{examples.name} was changed since {history[-1].version}; --note records what changed"
+                said(
+                    "{name} was changed since {version}; --note records what changed",
+                    name=examples.name,
+                    version=history[-1].version,
+                )
             )
         return
     entry, path = record(examples, note, part, None if since is None else read_any(session, since))

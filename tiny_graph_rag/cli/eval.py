@@ -44,6 +44,7 @@ from tiny_graph_rag.cli.session import (
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.linking import asks_model, make_linker
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import check_retrieval, is_own, make_retriever
 
 if TYPE_CHECKING:
@@ -208,10 +209,10 @@ def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
 
     kinds = parse_kinds(comma_list(perturb))
     if asks_model(config):
-        raise UsageError("--perturb would pay for every question once more a kind; use --linker names")
+        raise UsageError(said("--perturb would pay for every question once more a kind; use --linker names"))
     if is_own(config.retrieval.retriever):
         raise UsageError(
-            "--perturb would ask your own retriever every question once more a kind; leave it out"
+            said("--perturb would ask your own retriever every question once more a kind; leave it out")
         )
     return kinds
 
@@ -228,7 +229,7 @@ class SavedRun:
         """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError(f"--save-run-format {form} goes with --save-run FILE")
+                raise UsageError(said("--save-run-format {form} goes with --save-run FILE", form=form))
             return None
         from tiny_graph_rag.files import check_writable, output_path
         from tiny_graph_rag.formats.runs.writing import form_of
@@ -252,7 +253,7 @@ def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) 
     from tiny_graph_rag.cli.watching import watch
 
     if session.to_stdout or examples.path is None:
-        raise UsageError("--watch compares results files; leave out `-o -`")
+        raise UsageError(said("--watch compares results files; leave out `-o -`"))
     watch(session, target, examples.path, session.graph_path(graph, examples))
 
 

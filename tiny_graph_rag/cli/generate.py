@@ -13,9 +13,11 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD
+from tiny_graph_rag.cli.linking import asking
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session, joined
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
+from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -106,8 +108,12 @@ def generate_command(
             (found,) = cluster.mapped(shared, generate_on, [wanted])
     if not found.questions:
         raise FoundProblems(
-            f"{knowledge.name}: no question found in {amount(len(knowledge.relations), 'relation')}; every "
-            "one was trivial, ambiguous or beyond --hops"
+            said(
+                "{graph}: no question found in {relations}; every one was trivial, ambiguous or beyond "
+                "--hops",
+                graph=knowledge.name,
+                relations=amount(len(knowledge.relations), "relation"),
+            )
         )
     print_generated(found, wanted.n, session.console)
     if rewriting is not None:
@@ -118,7 +124,7 @@ def generate_command(
     to.write(path, found.questions)
     if not to.to_stdout:
         to.stamp(path, knowledge, names)
-        session.say(f"gold set: {path}")
+        session.say(t("gold set: {path}", path=path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +142,11 @@ class Rewriting:
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
 
         if not dry_run and not can_ask(session.config):
-            raise UsageError(f"--rewrite needs an API: {HOW_TO_TURN_ON}")
+            raise UsageError(
+                said("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
+            )
         tariff, name = Tariff(session.config), session.config.openai.model
-        session.say(f"rewriting: {name} · {tariff.describe(name)} · tokens by {tariff.counter(name).name}")
+        session.say(asking("rewriting", tariff, name))
         if max_cost is not None:
             tariff.require_prices((name,))
         return cls(session, tariff, max_cost, resume)
@@ -183,6 +191,12 @@ class Rewriting:
             if chat.journal is not None:
                 chat.journal.close()
         made, kept = rewritten(questions, calls, outcomes)
-        self.session.say(f"{len(made) - kept:,} questions rewritten, {kept:,} kept their template")
+        self.session.say(
+            t(
+                "{made} questions rewritten, {kept} kept their template",
+                made=f"{len(made) - kept:,}",
+                kept=f"{kept:,}",
+            )
+        )
         say_paid(self.session, chat)
         return made

@@ -15,7 +15,7 @@ from tiny_graph_rag.cli.options import Common, Folders, comma_list
 from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import said, t
 
 
 @command(app, "history", MEASURE)
@@ -57,10 +57,12 @@ def history_command(
     results = Path(session.config.storage.results_dir)
     place = folder or results
     if not place.is_dir():
-        raise InputError(f"{place}: no such folder; `eval` makes it with its first results")
+        raise InputError(said("{place}: no such folder; `eval` makes it with its first results", place=place))
     page = output_path(report, results) if report is not None else None
     if page is not None and page.suffix != ".html":
-        raise UsageError(f"--report {report}: the page is an HTML file; name it something.html")
+        raise UsageError(
+            said("--report {report}: the page is an HTML file; name it something.html", report=report)
+        )
     if page is not None:
         check_writable(page)
     past, _ = read_past(place)
@@ -68,18 +70,27 @@ def history_command(
         name = Path(dataset).name.removesuffix(".jsonl")
         known = tuple(dict.fromkeys(each.dataset for each in past))
         if name not in known:
-            raise UsageError(f"no results on the gold set {name!r} in {place}{nearest(name, known)}")
+            raise UsageError(
+                said(
+                    "no results on the gold set {name} in {place}{near}",
+                    name=repr(name),
+                    place=place,
+                    near=nearest(name, known),
+                )
+            )
         past = [each for each in past if each.dataset == name]
     if not past:
-        raise InputError(f"{place}: no results of eval or score here; run `eval` first")
+        raise InputError(said("{place}: no results of eval or score here; run `eval` first", place=place))
     wanted = comma_list(measures)
     known = tuple(dict.fromkeys(name for each in past for name in each.measures))
     for each in wanted:
         if each not in known:
-            raise UsageError(f"no result has the measure {each!r}{nearest(each, known)}")
+            raise UsageError(
+                said("no result has the measure {each}{near}", each=repr(each), near=nearest(each, known))
+            )
     tags = tuple(dict.fromkeys(name for each in past for name in each.by_tag))
     if tag is not None and tag not in tags:
-        raise UsageError(f"no result has the tag {tag!r}{nearest(tag, tags)}")
+        raise UsageError(said("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags)))
     if wanted:
         past = [
             replace(

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.messages import counted, said, shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.llm.chat import Chat
+    from tiny_graph_rag.llm.setup import Tariff
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Linking:
         from tiny_graph_rag.llm.setup import Tariff, open_chat
 
         tariff, model = Tariff(config), config.openai.model
-        session.say(f"linking: {model} · {tariff.describe(model)} · tokens by {tariff.counter(model).name}")
+        session.say(asking("linking", tariff, model))
         chat = open_chat(config, tariff, None)
         return cls(session, partial(make_linker, chat=chat), chat)
 
@@ -50,18 +52,37 @@ def require_api(session: Session) -> None:
     from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask
 
     if not can_ask(session.config):
-        raise UsageError(f"--linker {session.config.retrieval.linker} needs an API: {HOW_TO_TURN_ON}")
+        option = f"--linker {session.config.retrieval.linker}"
+        raise UsageError(said("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON)))
+
+
+def asking(what: str, tariff: Tariff, model: str) -> str:
+    """Which model does what, at which price, its tokens counted how."""
+    return t(
+        "{what}: {model} · {price} · tokens by {counter}",
+        what=t(what),
+        model=model,
+        price=shown(tariff.describe(model)),
+        counter=tariff.counter(model).name,
+    )
 
 
 def say_paid(session: Session, chat: Chat) -> None:
     """What this run itself asked and paid."""
     ledger, budget = chat.ledger, chat.budget
-    calls = "1 call" if ledger.asked == 1 else f"{ledger.asked:,} calls"
-    parts = [f"this run: {calls} made, {ledger.known:,} known from journal or cache"]
+    known = f"{ledger.known:,}"
+    parts = [
+        counted(
+            ledger.asked,
+            "this run: {n} call made, {known} known from journal or cache",
+            "this run: {n} calls made, {known} known from journal or cache",
+            known=known,
+        )
+    ]
     if chat.price(session.config.openai.model) is not None:
-        parts.append(f"${budget.spent_usd:.4f} paid")
+        parts.append(t("{usd} paid", usd=f"${budget.spent_usd:.4f}"))
     if budget.doubtful:
-        parts.append(f"{budget.doubtful:,} attempts that broke off may have been charged too")
+        parts.append(t("{n} attempts that broke off may have been charged too", n=f"{budget.doubtful:,}"))
     session.say(", ".join(parts))
 
 

@@ -15,7 +15,7 @@ import typer
 from tiny_graph_rag.cli.help import ANSWERS, DETAIL, INPUT, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.config import setting_field
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import LANGUAGES
+from tiny_graph_rag.messages import LANGUAGES, said
 
 RETRIEVER_HELP = "how entities are found and ranked; also file.py:function, one of your own"
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
@@ -280,7 +280,7 @@ class Reporting:
         if self.report is None:
             return ()
         if to_stdout:
-            raise UsageError("--report needs a results file to stand beside; leave out `-o -`")
+            raise UsageError(said("--report needs a results file to stand beside; leave out `-o -`"))
         from tiny_graph_rag.report.reports import check_reports
 
         names = comma_list(self.report)
@@ -294,5 +294,5 @@ def comma_list(text: str | None) -> tuple[str, ...]:
         return ()
     items = tuple(item.strip() for item in text.split(",") if item.strip())
     if not items:
-        raise UsageError(f"wanted a comma-separated list, got {text!r}")
+        raise UsageError(said("wanted a comma-separated list, got {text}", text=repr(text)))
     return items

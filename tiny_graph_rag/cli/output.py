@@ -17,7 +17,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import bare_name, check_writable, output_path, write_atomically
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import said, t
 
 STDOUT = "-"
 
@@ -58,8 +58,13 @@ class Output:
             beside = os.path.realpath(each.parent) == folder and nfc(each.name).startswith(name)
             if beside and each.suffix[1:].lower() in self.reports:
                 raise UsageError(
-                    f"{each}: this command reads that file, and --report {each.suffix[1:]} beside "
-                    f"{path.name} could destroy it; choose another name with -o"
+                    said(
+                        "{each}: this command reads that file, and --report {suffix} beside {name} could "
+                        "destroy it; choose another name with -o",
+                        each=each,
+                        suffix=each.suffix[1:],
+                        name=path.name,
+                    )
                 )
 
     def write(self, path: Path, parts: Iterable[bytes]) -> None:
@@ -102,10 +107,13 @@ def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = (
         place = os.path.realpath(path)
         if place in read:
             raise UsageError(
-                f"{path}: this command reads that file and would destroy it; choose another name"
+                said(
+                    "{path}: this command reads that file and would destroy it; choose another name",
+                    path=path,
+                )
             )
         if place in written:
-            raise UsageError(f"{path}: two outputs would go to this one file; rename one")
+            raise UsageError(said("{path}: two outputs would go to this one file; rename one", path=path))
         written.add(place)
 
 

@@ -16,6 +16,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags
 from tiny_graph_rag.cli.output import STDOUT, Written, write_document
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -70,9 +71,9 @@ def query(
     )
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
-        raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
+        raise UsageError(said('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID'))
     if question is not None and not question.strip():
-        raise UsageError("the question is empty")
+        raise UsageError(said("the question is empty"))
     shown = session.config.evaluation.shown_ranks
     if dataset is None:
         found, spelled, asked = _asked(session, graph, str(question), shown if explain else 0)
@@ -132,7 +133,7 @@ def _answered(
     answers = answer_all(AnsweringTask([example], [linked], run, contexts, template, config, [()]), chat)
     (answer,) = answers.rows
     if answer.error is not None:
-        raise ServiceError(f"no answer: {answer.error}")
+        raise ServiceError(said("no answer: {error}", error=answer.error))
     session.say(f"\n{answer.text}\n")
     session.say(f"answered by {model} from {answer.facts:,} facts · {tariff.describe(model)}")
     say_paid(session, chat)

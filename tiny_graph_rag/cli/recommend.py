@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,9 +15,24 @@ from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import counted, said, shown, t
 from tiny_graph_rag.retrieval import check_retrieval
 
+if TYPE_CHECKING:
+    from tiny_graph_rag.formats.gold.drafts import Draft
+
 DEFAULT = ("bfs", "pagerank", "bm25")
+SHOWN = 30  # ids of questions a line
+TO_JUDGE = "{n} to judge first, for the retrievers differ most"
+REMARKS: tuple[tuple[str, str, Callable[[Draft], bool]], ...] = (
+    ("{n} looks like an earlier question", "{n} look like an earlier question", lambda one: bool(one.like)),
+    (
+        "{n} names no entity that the graph knows",
+        "{n} name no entity that the graph knows",
+        lambda one: one.seedless,
+    ),
+    ("{n} has no candidate", "{n} have no candidate", lambda one: not one.candidates),
+)
 
 
 @command(app, "recommend", GOLD)
@@ -82,36 +98,26 @@ def recommend_command(
     else:
         write_atomically(path, lines)
     for name in found.silent:
-        session.warn(f"{name} found nothing for any question")
+        session.warn(said("{retriever} found nothing for any question", retriever=name))
     drafts = found.drafts
     session.say(
-        f"{amount(len(drafts), 'question')}, {sum(len(each.candidates) for each in drafts):,} candidates "
-        f"from {', '.join(chosen)}"
-    )
-    _listed(
-        session,
-        "looks like an earlier question",
-        "look like an earlier question",
-        [d.example.id for d in drafts if d.like],
-    )
-    seedless = [d.example.id for d in drafts if d.seedless]
-    _listed(session, "names no entity that the graph knows", "name no entity that the graph knows", seedless)
-    _listed(
-        session, "has no candidate", "have no candidate", [d.example.id for d in drafts if not d.candidates]
+        t(
+            "{questions}, {candidates} candidates from {retrievers}",
+            questions=shown(amount(len(drafts), "question")),
+            candidates=f"{sum(len(each.candidates) for each in drafts):,}",
+            retrievers=", ".join(chosen),
+        )
     )
     first = sorted((each for each in drafts if each.first is not None), key=lambda each: each.first or 0)
-    to_judge = "to judge first, for the retrievers differ most"
-    _listed(session, to_judge, to_judge, [each.example.id for each in first])
+    remarks = ((one, many, [each for each in drafts if holds(each)]) for one, many, holds in REMARKS)
+    for one, many, those in (*remarks, (TO_JUDGE, TO_JUDGE, first)):
+        if those:
+            ids = ", ".join(each.example.id for each in those[:SHOWN]) + (" …" if len(those) > SHOWN else "")
+            session.say(f"{counted(len(those), one, many)}: {ids}")
     if not to_stdout:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
-        session.say(f"draft: {path}; to make it a gold set: {judges}")
+        session.say(t("draft: {path}; to make it a gold set: {command}", path=path, command=judges))
 
 
 def flags_of(retrieving: Retrieving) -> dict[str, object]:
     return {name: value for name, value in flags(retrieving).items() if name != "depth"}
-
-
-def _listed(session: Session, one: str, many: str, ids: list[str]) -> None:
-    if ids:
-        shown = ", ".join(ids[:30]) + (" …" if len(ids) > 30 else "")
-        session.say(f"{len(ids):,} {one if len(ids) == 1 else many}: {shown}")

@@ -28,7 +28,8 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, at
+from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -201,7 +202,9 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
     wanted = tuple(dict.fromkeys([*named, *gates.measures]))
     for each in wanted:
         if each.kind.needs == "graph" and not on_graph:
-            raise UsageError(f"measure {each} looks at a graph's relations; name the graph with -g")
+            raise UsageError(
+                said("measure {measure} looks at a graph's relations; name the graph with -g", measure=each)
+            )
     return wanted
 
 
@@ -220,7 +223,7 @@ def _show(
     from tiny_graph_rag.scoring.stretches import rising
 
     for line in [*opened.notes(), *rising(collected.missing, wish.measures)]:
-        session.warn(f"{request.run.name}: {line}")
+        session.warn(at(request.run.name, line))
     print_summary(collected.found(), session.console)
     steps, _ = listed.waterfalls(collected.tags)
     if steps and not math.isnan(steps[0].recall):
@@ -229,8 +232,10 @@ def _show(
         session.console.print(waterfall_table(steps, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            "names were compared as they are written; with a graph (-g) an alias counts as the entity that "
-            "it names"
+            t(
+                "names were compared as they are written; with a graph (-g) an alias counts as the entity "
+                "that it names"
+            )
         )
 
 
@@ -248,7 +253,7 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                "a large TREC run is scored while it is read, which no cluster makes quicker: done here"
+                t("a large TREC run is scored while it is read, which no cluster makes quicker: done here")
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return

@@ -16,10 +16,10 @@ from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.streams import is_unicode
 from tiny_graph_rag.config import NO_CACHE, Config, cache_folder, language, load_config, spelled_setting
-from tiny_graph_rag.errors import TinyGraphRagError, UsageError
+from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import LANGUAGES, counted, shown, speak, t
+from tiny_graph_rag.messages import LANGUAGES, counted, said, shown, speak, t
 from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import scrubbed, url_secrets
 
@@ -56,7 +56,7 @@ class Session:
     ) -> Session:
         """flags: settings given on the command line, None where not given."""
         if common.lang is not None and common.lang not in LANGUAGES:
-            raise UsageError(f"unknown --lang {common.lang!r}. Choices: {', '.join(LANGUAGES)}")
+            raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
         config = load_config(common.config).override(seed=common.seed, **flags)
         if folders is not None:
@@ -67,12 +67,18 @@ class Session:
         session = cls(config, common.quiet, to_stdout)
         if config.unused:
             session.warn(
-                f"{config.file}: {', '.join(config.unused)} is upstream tiny-graph-RAG's, for making graphs "
-                "of texts; not used here"
+                said(
+                    "{file}: {settings} is upstream tiny-graph-RAG's, for making graphs of texts; not "
+                    "used here",
+                    file=config.file,
+                    settings=", ".join(config.unused),
+                )
             )
         if cache_folder() == NO_CACHE:
             session.warn(
-                "the cache folder (XDG_CACHE_HOME) is not this user's own; nothing is kept or taken there"
+                said(
+                    "the cache folder (XDG_CACHE_HOME) is not this user's own; nothing is kept or taken there"
+                )
             )
         return session
 
@@ -142,7 +148,7 @@ class Session:
         graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note)
         graph = with_vocabulary(graph, path, words)
         for line in graph.notes.lines():
-            self.warn(f"{graph.name}: {line}")
+            self.warn(at(graph.name, line))
         return graph
 
     def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
@@ -181,8 +187,12 @@ def check_cutoff(config: Config, cutoff: int) -> None:
     """Raises UsageError where measures would look deeper than anything is retrieved."""
     if cutoff > config.retrieval.depth:
         raise UsageError(
-            f"--top-k {cutoff} can't be more than --depth {config.retrieval.depth}: "
-            "measures would cut where nothing is retrieved"
+            said(
+                "--top-k {k} can't be more than --depth {depth}: measures would cut where nothing is "
+                "retrieved",
+                k=cutoff,
+                depth=config.retrieval.depth,
+            )
         )
 
 
@@ -191,8 +201,13 @@ def check_measures(config: Config, measures: Iterable[Measure]) -> None:
     for each in measures:
         if (each.cutoff or 0) > config.retrieval.depth:
             raise UsageError(
-                f"{each} can't cut deeper than --depth {config.retrieval.depth}, where retrieval ends; "
-                f"add --depth {each.cutoff}"
+                said(
+                    "{measure} can't cut deeper than --depth {depth}, where retrieval ends; add --depth "
+                    "{wanted}",
+                    measure=each,
+                    depth=config.retrieval.depth,
+                    wanted=each.cutoff,
+                )
             )
 
 
@@ -248,9 +263,16 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
     if len(graphs) == 1:
         return graphs[0]
     if not graphs:
-        raise UsageError(f"no knowledge graph in {folder}; name one with -g or another folder with --kg-dir")
+        raise UsageError(
+            said(
+                "no knowledge graph in {folder}; name one with -g or another folder with --kg-dir",
+                folder=folder,
+            )
+        )
     listed = ", ".join(each.name for each in graphs)
-    raise UsageError(f"which knowledge graph? Name one with -g; {folder} has: {listed}")
+    raise UsageError(
+        said("which knowledge graph? Name one with -g; {folder} has: {names}", folder=folder, names=listed)
+    )
 
 
 @contextmanager

@@ -34,6 +34,7 @@ from tiny_graph_rag.config import Config, setting_value
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import check_retrieval, make_retriever
 
 if TYPE_CHECKING:
@@ -196,13 +197,16 @@ def _plan(
 
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
     if not 0 <= tolerance <= 1:
-        raise UsageError(f"--tolerance must be from 0 to 1, got {tolerance}")
+        raise UsageError(said("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance))
     named = parse_measures(measures) if measures is not None else ()
     usual = 5 if 5 in cutoffs else cutoffs[-1]
     deciding = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
     if deciding.kind.weight is not None:
         raise UsageError(
-            f"--decide-by {deciding}: it pools its counts over questions; a question has no value"
+            said(
+                "--decide-by {deciding}: it pools its counts over questions; a question has no value",
+                deciding=deciding,
+            )
         )
     for each in variants:
         tried = config.replaced(**each.settings)
@@ -233,7 +237,10 @@ def _variants(
         key = name.strip().rpartition(".")[2].replace("-", "_")
         if not sign or key in ("hops", "top_k"):
             raise UsageError(
-                f"--set {each!r}: wanted a setting and its values, such as retrieval.min_weight=0,0.5"
+                said(
+                    "--set {each}: wanted a setting and its values, such as retrieval.min_weight=0,0.5",
+                    each=repr(each),
+                )
             )
         values[key] = [setting_value(key, one) for one in comma_list(listed)]
     for combination in product(*values.values()):
@@ -248,12 +255,22 @@ def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) 
     for part in comma_list(text):
         bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
         if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
-            raise UsageError(f"{option}: wanted numbers such as 0-6 or 1,2,4, got {part!r}")
+            raise UsageError(
+                said(
+                    "{option}: wanted numbers such as 0-6 or 1,2,4, got {part}",
+                    option=option,
+                    part=repr(part),
+                )
+            )
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if first < low or (high is not None and last > high):
             allowed = f"from {low} to {high}" if high is not None else f"{low} or more"
-            raise UsageError(f"{option} must be {allowed}, got {part!r}")
+            raise UsageError(
+                said(
+                    "{option} must be {allowed}, got {part}", option=option, allowed=allowed, part=repr(part)
+                )
+            )
         if last - first > 1000:
-            raise UsageError(f"{option}: {part!r} are too many")
+            raise UsageError(said("{option}: {part} are too many", option=option, part=repr(part)))
         found.update(range(first, last + 1))
     return tuple(sorted(found))

@@ -14,7 +14,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
 from tiny_graph_rag.cli.output import STDOUT, Written, keep_apart, write_document
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
-from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.messages import counted, said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -99,12 +99,15 @@ def validate_command(
     if stamp:
         if errors:
             raise FoundProblems(
-                f"not stamped: {amount(errors, 'error')}; a stamp says that the gold set fits the graph"
+                said(
+                    "not stamped: {errors}; a stamp says that the gold set fits the graph",
+                    errors=amount(errors, "error"),
+                )
             )
         session.say(t("stamped: {path}", path=write_stamp(knowledge, examples, found.judgments)))
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
-        raise FoundProblems(f"{amount(errors, 'error')}, {warnings}")
+        raise FoundProblems(said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings))
     session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
 
 

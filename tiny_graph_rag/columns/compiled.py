@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
@@ -42,5 +43,26 @@ def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
     """
     import numba
 
+    _look_for_blas_later()
     made: Callable[P, R] = numba.njit(nogil=True, cache=True)(kernel)
     return made
+
+
+@cache
+def _look_for_blas_later() -> None:
+    """Before its first kernel numba loads scipy.linalg, where scipy is there, to know whether matrices can be
+    multiplied: that takes longer than the kernels. Whoever multiplies some finds it then."""
+    linalg = import_module("numba.np.linalg")
+    look = getattr(linalg, "ensure_blas", None)
+    if look is None or "numba.np.arraymath" in sys.modules:
+        return
+
+    def is_there() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError
+
+    linalg.ensure_blas = is_there  # type: ignore[attr-defined]
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look  # type: ignore[attr-defined]

@@ -224,10 +224,10 @@ def split(block: bytes | memoryview, fields: int) -> Block | None:
 
 def is_plain(data: NDArray[np.uint8]) -> bool:
     """Whether it is UTF-8 without a NUL; the careful readers say what is wrong with anything else."""
-    if not int(data.min()):
-        return False
-    if int(data.max()) < 128:
+    if int(data.view(np.int8).min(initial=1)) > 0:  # ASCII, in one look
         return True
+    if not int(data.min(initial=1)):
+        return False
     try:
         str(data.data, "utf-8")
     except UnicodeDecodeError:

@@ -10,6 +10,7 @@ from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import Config, has_type, section_names, type_name
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
+from tiny_graph_rag.messages import said
 
 # What upstream tiny-graph-RAG's config.yaml has beside `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
@@ -22,23 +23,39 @@ def with_file(config: Config, file: Path) -> Config:
     Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
     """
     if not file.is_file():
-        raise ConfigError(f"{file}: no such configuration file; `init` writes one")
+        raise ConfigError(said("{file}: no such configuration file; `init` writes one", file=file))
     document = read_yaml(file, ConfigError)
     if document is None:
         return config
     if not isinstance(document, dict):
-        raise ConfigError(f"{file}: wanted sections such as 'storage:', got {json_kind(document)}")
+        raise ConfigError(
+            said("{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document))
+        )
     problems: list[str] = []
     for section, values in document.items():
         if section in UPSTREAM:
             config = replace(config, unused=(*config.unused, section))
         elif section not in section_names():
-            problems.append(f"{file}: unknown section {section!r}{_known(section, section_names())}")
+            problems.append(
+                said(
+                    "{file}: unknown section {section}{known}",
+                    file=file,
+                    section=repr(section),
+                    known=_known(section, section_names()),
+                )
+            )
         elif isinstance(values, dict):
             current = getattr(config, section)
             config = replace(config, **{section: _with_section(current, section, values, file, problems)})
         elif values is not None:
-            problems.append(f"{file}: '{section}' must hold settings, got {json_kind(values)}")
+            problems.append(
+                said(
+                    "{file}: '{section}' must hold settings, got {got}",
+                    file=file,
+                    section=section,
+                    got=json_kind(values),
+                )
+            )
     if problems:
         raise ConfigError("\n".join(problems))
     return config
@@ -51,13 +68,28 @@ def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path
     for key, value in values.items():
         place = f"{file}: {section}.{key}"
         if key not in known:
-            problems.append(f"{file}: unknown key '{section}.{key}'{_known(key, tuple(known))}")
+            problems.append(
+                said(
+                    "{file}: unknown key '{section}.{key}'{known}",
+                    file=file,
+                    section=section,
+                    key=key,
+                    known=_known(key, tuple(known)),
+                )
+            )
         elif value is None and hints[key] is str:
             continue
         elif isinstance(value, str) and "\0" in value:
-            problems.append(f"{place} holds the character NUL, which no name can hold")
+            problems.append(said("{place} holds the character NUL, which no name can hold", place=place))
         elif not has_type(hints[key], value):
-            problems.append(f"{place} must be {type_name(hints[key])}, got {json_kind(value)}")
+            problems.append(
+                said(
+                    "{place} must be {wanted}, got {got}",
+                    place=place,
+                    wanted=type_name(hints[key]),
+                    got=json_kind(value),
+                )
+            )
         else:
             try:
                 check_bounds(known[key], value, place)

@@ -20,6 +20,7 @@ from tiny_graph_rag.config.sections import (
     check_bounds,
 )
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.secret import Secret, safe_url
 
 
@@ -56,7 +57,7 @@ class Config:
                     check_bounds(each, mine[each.name], f"--{each.name.replace('_', '-')}")
             sections[section] = replace(current, **mine)
         if given:
-            raise TypeError(f"no such setting: {', '.join(given)}")
+            raise TypeError(said("no such setting: {names}", names=", ".join(given)))
         return replace(self, **sections)
 
     def replaced(self, **settings: Any) -> Config:
@@ -116,7 +117,11 @@ def section_of(name: str) -> str:
     known = {each.name: section for section in section_names() for each in fields(getattr(Config(), section))}
     if name not in known:
         raise UsageError(
-            f"unknown setting {name!r}{nearest(name, tuple(known)) or '; config.yaml lists them'}"
+            said(
+                "unknown setting {name}{near}",
+                name=repr(name),
+                near=nearest(name, tuple(known)) or "; config.yaml lists them",
+            )
         )
     return known[name]
 
@@ -131,7 +136,9 @@ def setting_value(name: str, text: str) -> Any:
         return value
     if fits(section, name, text):
         return text
-    raise UsageError(f"{name}: {text!r} is no value for it; config.yaml shows one")
+    raise UsageError(
+        said("{name}: {text} is no value for it; config.yaml shows one", name=name, text=repr(text))
+    )
 
 
 def setting_field(name: str) -> Field[Any]:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.files import decode_utf8, read_bytes, read_start
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Choice, Registry
 
 HEAD_BYTES = 1 << 16
@@ -118,5 +119,12 @@ def best_fit(
                 return name
     found = [name for name, fit in fits.items() if fit == Fit.SHAPE]
     if len(found) > 1:
-        raise UsageError(f"{head.path.name} may be {' or '.join(found)}; say which with {option}")
+        raise UsageError(
+            said(
+                "{name} may be {names}; say which with {option}",
+                name=head.path.name,
+                names=" or ".join(found),
+                option=option,
+            )
+        )
     return found[0] if found else None

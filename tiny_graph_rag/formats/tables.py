@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
+from tiny_graph_rag.messages import said
 
 PARQUET_MAGIC = b"PAR1"
 QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "id")
@@ -32,15 +33,23 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
     header, _, _ = text.partition("\n")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(f"{path.name}:{line}: holds a NUL, which no table does")
+        raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
     names = [name.strip() for name in _next_row(rows, path) or []]
     twice = [name for place, name in enumerate(names) if name and name in names[:place]]
     if twice:
-        raise InputError(f"{path.name}:1: the column {twice[0]!r} stands twice; keep one of them")
+        raise InputError(
+            said(
+                "{name}:1: the column {column} stands twice; keep one of them",
+                name=path.name,
+                column=repr(twice[0]),
+            )
+        )
     if not any(names):
-        raise InputError(f"{path}: the file is empty; wanted a header such as query_id,doc_id,score")
+        raise InputError(
+            said("{path}: the file is empty; wanted a header such as query_id,doc_id,score", path=path)
+        )
     return names, _checked(rows, names, path)
 
 
@@ -55,7 +64,15 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
             continue
         place = f"{path.name}:{rows.line_num}"
         if len(row) != len(names):
-            raise InputError(f"{place}: wanted {len(names)} fields ({', '.join(names)}), got {len(row)}")
+            raise InputError(
+                said(
+                    "{place}: wanted {n} fields ({names}), got {got}",
+                    place=place,
+                    n=len(names),
+                    names=", ".join(names),
+                    got=len(row),
+                )
+            )
         yield place, dict(zip(names, map(unguarded, row), strict=True))
 
 
@@ -64,7 +81,14 @@ def _next_row(rows: Any, path: Path) -> list[str] | None:
     try:
         return next(rows, None)
     except csv.Error as error:
-        raise InputError(f"{path.name}:{rows.line_num}: no row of a table: {error}") from error
+        raise InputError(
+            said(
+                "{name}:{line}: no row of a table: {error}",
+                name=path.name,
+                line=rows.line_num,
+                error=error,
+            )
+        ) from error
 
 
 class TableWriter:
@@ -101,15 +125,19 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     try:
         import pyarrow.parquet
     except ImportError as error:
-        raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
+        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
     try:
         table = pyarrow.parquet.read_table(path)
     except (OSError, pyarrow.ArrowException) as error:
-        raise InputError(f"{path.name}: can't be read as Parquet: {error}") from error
+        raise InputError(
+            said("{name}: can't be read as Parquet: {error}", name=path.name, error=error)
+        ) from error
     try:
         columns = [column.to_pylist() for column in table.columns]
     except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
-        raise InputError(f"{path.name}: holds a value that can't be read: {error}") from error
+        raise InputError(
+            said("{name}: holds a value that can't be read: {error}", name=path.name, error=error)
+        ) from error
     rows = (
         (f"{path.name}: row {number}", dict(zip(table.column_names, values, strict=True)))
         for number, values in enumerate(zip(*columns, strict=True), start=1)
@@ -122,7 +150,14 @@ def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
     for name in wanted:
         if name in names:
             return name
-    raise InputError(f"{path}: no column {wanted[0]!r}; the file has: {', '.join(names)}")
+    raise InputError(
+        said(
+            "{path}: no column {wanted}; the file has: {names}",
+            path=path,
+            wanted=repr(wanted[0]),
+            names=", ".join(names),
+        )
+    )
 
 
 def json_document(path: Path, failure: type[InputError]) -> Any:
@@ -146,7 +181,9 @@ def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tupl
     last = text.count("\n") + 1
     for number, line in enumerate(lines_of(text), start=1):
         if "\0" in line:
-            raise failure(f"{path.name}:{number}: holds a NUL, which no TREC file does")
+            raise failure(
+                said("{name}:{number}: holds a NUL, which no TREC file does", name=path.name, number=number)
+            )
         fields = _TREC_FIELD.findall(line)
         if fields:
             yield number, fields, number == last

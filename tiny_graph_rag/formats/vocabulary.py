@@ -16,6 +16,7 @@ from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, json_kind, nearest
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 ENDING = "-vocabulary.yaml"
 LISTED = 8  # known types in a message where none is near
@@ -45,7 +46,13 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise GraphError(f"{path}: wanted lines such as 'written_by: [wrote]', got {json_kind(document)}")
+        raise GraphError(
+            said(
+                "{path}: wanted lines such as 'written_by: [wrote]', got {got}",
+                path=path,
+                got=json_kind(document),
+            )
+        )
     known = [*graph.relations.types.names, *graph.entities.types.names]
     problems = [problem for each, words in document.items() for problem in _problems(each, words, known)]
     if problems:

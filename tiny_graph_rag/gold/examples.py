@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 
 _LAST_PART = re.compile(
@@ -66,10 +67,11 @@ def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
     groups = likely_groups(questions)
     if not groups:
         return ""
-    return (
-        f"{len(questions):,} questions look like {groups:,} in several wordings (ids alike, the same "
-        "references): if they are, give those of one the same 'group' in the gold set, so that intervals "
-        "and tests count them once"
+    return said(
+        "{n} questions look like {groups} in several wordings (ids alike, the same references): if they are, "
+        "give those of one the same 'group' in the gold set, so that intervals and tests count them once",
+        n=f"{len(questions):,}",
+        groups=f"{groups:,}",
     )
 
 
@@ -140,9 +142,16 @@ class EvalSet(Sequence[Example]):
             for each in wanted:
                 if each not in known:
                     listed = f"; it has: {', '.join(known[:12])}" if what == "tag" else ""
-                    raise UsageError(f"no question has the {what} {each!r}{nearest(each, known) or listed}")
+                    raise UsageError(
+                        said(
+                            "no question has the {what} {each}{near}",
+                            what=what,
+                            each=repr(each),
+                            near=nearest(each, known) or listed,
+                        )
+                    )
         if selection.limit is not None and selection.limit < 1:
-            raise UsageError(f"--limit must be 1 or more, got {selection.limit}")
+            raise UsageError(said("--limit must be 1 or more, got {limit}", limit=selection.limit))
         kept = [
             example
             for example in self.examples
@@ -150,5 +159,5 @@ class EvalSet(Sequence[Example]):
             and (not selection.ids or example.id in selection.ids)
         ][: selection.limit]
         if not kept:
-            raise UsageError("no question has one of these tags and one of these ids")
+            raise UsageError(said("no question has one of these tags and one of these ids"))
         return replace(self, examples=tuple(kept), selection=selection)

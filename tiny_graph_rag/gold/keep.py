@@ -16,6 +16,7 @@ from typing import Any, Literal
 from tiny_graph_rag.errors import DatasetError, UsageError, amount
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.messages import said
 
 EFFECT = 0.05  # difference of a measure's mean that one wants to see
 POWER, LEVEL = 0.8, 0.05
@@ -200,8 +201,11 @@ def split(
         groups[key(example)].append(example)
     if len(groups) < len(shares):
         raise UsageError(
-            f"{amount(len(groups), 'group')} of questions can't be parted into {len(shares)} parts that each "
-            "hold one"
+            said(
+                "{amount} of questions can't be parted into {shares} parts that each hold one",
+                amount=amount(len(groups), "group"),
+                shares=len(shares),
+            )
         )
     total = sum(shares)
     counts = {name: Counter(tag for each in rows for tag in each.tags) for name, rows in groups.items()}
@@ -317,7 +321,9 @@ def parse_quotas(text: str) -> dict[str, float]:
         except ValueError:
             quotas[tag.strip()] = 0.0
         if not tag.strip() or not quotas[tag.strip()] > 0:
-            raise UsageError(f"--quota: wanted tag=share such as multi-hop=40, got {part!r}")
+            raise UsageError(
+                said("--quota: wanted tag=share such as multi-hop=40, got {part}", part=repr(part))
+            )
     return quotas
 
 
@@ -328,5 +334,7 @@ def parse_shares(text: str) -> tuple[float, ...]:
     except ValueError:
         shares = ()
     if len(shares) < 2 or not all(0 < each < 1e9 for each in shares):
-        raise UsageError(f"--share: wanted shares of the parts such as 50/25/25, got {text!r}")
+        raise UsageError(
+            said("--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text))
+        )
     return shares

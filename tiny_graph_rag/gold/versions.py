@@ -16,6 +16,7 @@ from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, write_atomically
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.keep import diff
+from tiny_graph_rag.messages import said
 
 ENDING = ".versions.json"
 PARTS = ("major", "minor", "patch")
@@ -36,7 +37,7 @@ class Entry(msgspec.Struct, omit_defaults=True):
 
 def versions_path(examples: EvalSet) -> Path:
     if examples.path is None:
-        raise ValueError("a gold set that was not read from a file has no versions")
+        raise ValueError(said("a gold set that was not read from a file has no versions"))
     return examples.path.with_name(bare_name(examples.path) + ENDING)
 
 
@@ -48,7 +49,9 @@ def history_of(examples: EvalSet) -> list[Entry]:
     try:
         return msgspec.json.decode(read_bytes(path), type=list[Entry])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(f"{path}: no list of versions: {error}. Repair or remove it") from error
+        raise DatasetError(
+            said("{path}: no list of versions: {error}. Repair or remove it", path=path, error=error)
+        ) from error
 
 
 def is_current(examples: EvalSet, history: Sequence[Entry]) -> bool:
@@ -61,10 +64,16 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     Raises UsageError for a part that is none, and where nothing changed since the last version.
     """
     if part not in PARTS:
-        raise UsageError(f"--part: wanted major, minor or patch, got {part!r}")
+        raise UsageError(said("--part: wanted major, minor or patch, got {part}", part=repr(part)))
     history = history_of(examples)
     if is_current(examples, history):
-        raise UsageError(f"{examples.name} is still version {history[-1].version}: its bytes are the same")
+        raise UsageError(
+            said(
+                "{name} is still version {version}: its bytes are the same",
+                name=examples.name,
+                version=history[-1].version,
+            )
+        )
     entry = Entry(_next(history, part), examples.sha256, len(examples), note.strip())
     if since is not None:
         found = diff(since, examples)

@@ -17,6 +17,7 @@ from tiny_graph_rag.columns.stored import ColumnInMemory, ColumnWriter, OnDisk
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
@@ -161,7 +162,11 @@ class KnowledgeGraph:
                 id_ = row.entity_id or row.name if key is None else str(key)
                 if id_ in rows:
                     problems.append(
-                        f"{shown}: the id {id_!r} is used already; give each entity its 'entity_id'"
+                        said(
+                            "{shown}: the id {id} is used already; give each entity its 'entity_id'",
+                            shown=shown,
+                            id=repr(id_),
+                        )
                     )
                 rows[id_] = row
         relation_extras: Extras = {}
@@ -172,7 +177,7 @@ class KnowledgeGraph:
         if problems:
             raise GraphError(*problems)
         if not rows:
-            raise GraphError("the graph has no entities; it needs one at least")
+            raise GraphError(said("the graph has no entities; it needs one at least"))
         columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
         columns.add_entities(list(rows), list(rows.values()), extras)
         columns.add_relations([each for each in relations if each is not None], relation_extras)
@@ -191,7 +196,11 @@ class KnowledgeGraph:
                 rows.append(tuple(triple))
             else:
                 problems.append(
-                    f"triples[{number}]: wanted (source, relation, target) in words, got {triple!r:.80}"
+                    said(
+                        "triples[{number}]: wanted (source, relation, target) in words, got {triple}",
+                        number=number,
+                        triple=f"{triple!r:.80}",
+                    )
                 )
         if problems:
             raise GraphError(*problems)
@@ -214,13 +223,13 @@ class KnowledgeGraph:
         `weight`. Everything else is kept as an unknown key. Raises GraphError.
         """
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise GraphError(f"wanted a networkx graph, got {type(graph).__name__}")
+            raise GraphError(said("wanted a networkx graph, got {name}", name=type(graph).__name__))
         entities = {
             str(node): _renamed(data, {"name": ("label",), "entity_type": ("type",)}, name=str(node))
             for node, data in graph.nodes(data=True)
         }
         if len(entities) < len(graph):
-            raise GraphError("two nodes of the networkx graph are spelled alike; relabel them first")
+            raise GraphError(said("two nodes of the networkx graph are spelled alike; relabel them first"))
         kinds = {"relationship_type": ("relation", "type", "label")}
         relations = [
             {**_renamed(data, kinds), "source_entity_id": str(source), "target_entity_id": str(target)}

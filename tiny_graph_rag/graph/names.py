@@ -32,6 +32,7 @@ from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.language.function_words import HONORIFICS
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 
+MARKS_AT_ONCE = 1 << 24
 FILTER_BITS = 4  # log2 of the filter's bits a key: 6 % of the stretches that are no name pass it
 
 # A name → the entities it means and the level that found them.
@@ -88,23 +89,25 @@ class NameIndex:
                 [owners, np.array([row for row, _ in spellings.variants], dtype=np.int32)]
             )
             kinds = np.concatenate([kinds, np.full(len(short), VARIANT, dtype=np.uint8)])
+        words, counts = spellings.word_counts()
+        words, counts, function_words = words[counts > 1], counts[counts > 1], spellings.function_words()
         key, length = np.concatenate(spellings.keys), np.concatenate(spellings.lengths)
-        order = np.argsort(key, kind="stable")
+        del spellings  # of a large graph as much as all that follows
+        order = np.argsort(key, kind="stable").astype(np.int32)
         order = order[length[order] > 0]
         key = key[order]
-        words, counts = spellings.word_counts()
         return cls(
             names,
             others,
             owners,
             kinds,
             key,
-            order.astype(np.int32),
+            order,
             counted(length[length > 0])[0].astype(np.int32),
             _filter(key),
-            words[counts > 1],
-            counts[counts > 1],
-            spellings.function_words(),
+            words,
+            counts,
+            function_words,
         )
 
     def spelling(self, row: int) -> str:
@@ -186,7 +189,15 @@ def _slots(filter_bytes: int) -> int:
 
 
 def _filter(key: Keys) -> NDArray[np.uint8]:
+    """key: ascending. Of a large graph the marks are made a part at a time: a byte each, they are 8 times as
+    long as the filter."""
     bits = max(len(key), 64).bit_length() + FILTER_BITS
-    marks = np.zeros(1 << bits, dtype=bool)
-    marks[key >> np.uint64(64 - bits)] = True
-    return np.packbits(marks, bitorder="little")
+    size, shift, parts = min(1 << bits, MARKS_AT_ONCE), 64 - bits, []
+    for first in range(0, 1 << bits, size):
+        last = first + size - 1
+        low = np.searchsorted(key, np.uint64(first << shift))
+        high = np.searchsorted(key, np.uint64((last << shift) + (1 << shift) - 1), side="right")
+        marks = np.zeros(size, dtype=bool)
+        marks[(key[low:high] >> np.uint64(shift)) - np.uint64(first)] = True
+        parts.append(np.packbits(marks, bitorder="little"))
+    return np.concatenate(parts)

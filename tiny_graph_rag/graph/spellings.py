@@ -16,7 +16,6 @@ from tiny_graph_rag.language.characters import (
     UPPER,
     Characters,
     Keys,
-    Places,
     among,
     characters,
     keys,
@@ -27,10 +26,44 @@ from tiny_graph_rag.language.characters import (
 from tiny_graph_rag.language.folding import fold, without_accents
 
 CHUNK = 1 << 16  # names folded at once: 60 MB of columns, whatever the size of the graph
+COUNTED_FROM = 1 << 20  # words that came
 FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
 TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
 AND = re.compile(r"\band\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:[Tt]he|[Aa]n?)\s+(?=[A-Z]\w)")  # of a name: `the Nautilus` may lack it
+
+
+class WordCounts:
+    """Keys → how often each came; counted whenever many have come, so that only different ones are held."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._known = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
+        self._new: list[Keys] = []
+        self._waiting = 0
+
+    def add(self, words: Keys) -> None:
+        self._new.append(words)
+        self.total += len(words)
+        self._waiting += len(words)
+        if self._waiting > max(COUNTED_FROM, len(self._known[0])):
+            self.counted()
+
+    def counted(self) -> tuple[Keys, NDArray[np.int32]]:
+        """The different keys, ascending, and the times."""
+        if self._new:
+            words, times = counted(np.concatenate(self._new))
+            self._new, self._waiting = [], 0
+            if not len(self._known[0]):
+                self._known = words, times.astype(np.int32)
+            else:
+                every = np.concatenate([self._known[0], words])
+                order = np.argsort(every, kind="stable")  # two ascending runs: merged
+                every = every[order]
+                times = np.concatenate([self._known[1], times.astype(np.int32)])[order]
+                first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+                self._known = every[first], np.add.reduceat(times, first).astype(np.int32)
+        return self._known
 
 
 class Spellings:
@@ -39,10 +72,10 @@ class Spellings:
     def __init__(self, honorifics: Keys, is_person: NDArray[np.bool_]) -> None:
         self.honorifics, self.is_person, self.joining = honorifics, is_person, keys_of(["and"])
         self.keys: list[Keys] = [np.zeros(0, dtype=np.uint64)]
-        self.lengths: list[Places] = [np.zeros(0, dtype=np.int64)]
-        self.words: list[Keys] = []
-        self.inner: list[Keys] = []  # words behind the first one of a capitalised name
-        self.lower: list[Keys] = []  # those of them in lower case
+        self.lengths: list[NDArray[np.int32]] = [np.zeros(0, dtype=np.int32)]
+        self.words = WordCounts()
+        self.inner = WordCounts()  # words behind the first one of a capitalised name
+        self.lower = WordCounts()  # those of them in lower case
         self.variants: list[tuple[int, str]] = []
 
     def add(self, spellings: Strings, *, are_names: bool = False) -> None:
@@ -51,7 +84,7 @@ class Spellings:
             column = characters(chunk)
             bounds, key = keys_of_rows(column, len(chunk))
             self.keys.append(key)
-            self.lengths.append(np.diff(bounds))
+            self.lengths.append(np.diff(bounds).astype(np.int32))
             if are_names:
                 self._add_words(column, chunk, done)
             done += len(chunk)
@@ -68,9 +101,9 @@ class Spellings:
         capitalised = np.zeros(len(chunk), dtype=bool)
         capitalised[text[is_first & upper]] = True
         inner = ~is_first & capitalised[text] & ((column.flags[starts] & CASED) > 0)
-        self.words.append(word)
-        self.inner.append(word[inner])
-        self.lower.append(word[inner & ~upper])
+        self.words.add(word)
+        self.inner.add(word[inner])
+        self.lower.add(word[inner & ~upper])
         is_last = np.append(is_first[1:], True)
         titled = among(word, self.honorifics) & (is_first != is_last) & self.is_person[text + offset]
         for row, start, end, leads in zip(
@@ -94,15 +127,12 @@ class Spellings:
                 self.variants.append((row + offset, bare))
 
     def word_counts(self) -> tuple[Keys, NDArray[np.int32]]:
-        if not self.words:
-            return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
-        words, counts = counted(np.concatenate(self.words))
-        return words, counts.astype(np.int32)
+        return self.words.counted()
 
     def function_words(self) -> Keys:
         """Words that title-case names mostly write in lower case; none where names aren't so written."""
-        if not self.words or sum(map(len, self.lower)) > TITLE_CASE * sum(map(len, self.inner)):
+        if not self.words.total or self.lower.total > TITLE_CASE * self.inner.total:
             return np.zeros(0, dtype=np.uint64)
-        inner, everywhere = counted(np.concatenate(self.inner))
-        lower, times = counted(np.concatenate(self.lower))
+        inner, everywhere = self.inner.counted()
+        lower, times = self.lower.counted()
         return lower[(times >= FEWEST) & (2 * times > everywhere[np.searchsorted(inner, lower)])]

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import Said
 from tiny_graph_rag.shown import short_repr
 
 DEFAULT_WEIGHT = 1.0
@@ -114,7 +115,10 @@ class LoadNotes:
 
     def lines(self) -> list[str]:
         return [
-            f"{count:,} {_singular(kind) if count == 1 else kind} (such as {', '.join(examples)})"
+            Said(
+                f"{{n}} {_singular(kind) if count == 1 else kind} (such as {{examples}})",
+                {"n": f"{count:,}", "examples": ", ".join(examples)},
+            )
             for kind, count, examples in self.found
         ]
 

@@ -9,6 +9,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
+from tiny_graph_rag.messages import said
 
 SHOWN = 5  # ids of questions without seeds that the message lists
 
@@ -30,9 +31,15 @@ class GoldLinker(Linker):
         if missing:
             more = ", …" if len(missing) > SHOWN else ""
             raise UsageError(
-                f"--linker gold needs 'seed_entities' on every question; {len(missing):,} of "
-                f"{len(examples):,} have none ({', '.join(missing[:SHOWN])}{more}). "
-                "Add the names that each question mentions, or use --linker names."
+                said(
+                    "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
+                    "have none ({names}{more}). Add the names that each question mentions, or use "
+                    "--linker names.",
+                    missing=f"{len(missing):,}",
+                    examples=f"{len(examples):,}",
+                    names=", ".join(missing[:SHOWN]),
+                    more=more,
+                )
             )
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:

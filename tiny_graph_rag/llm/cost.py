@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import ConfigError, json_kind
 from tiny_graph_rag.llm.base import NO_TOKENS, NOT_ASKED, Call, Message, Outcome, Tokens
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.secret import safe_url
 
 if TYPE_CHECKING:
@@ -184,7 +185,14 @@ def _configured(model: str, given: object) -> Price:
         )
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise ConfigError(f"{place}.{name} must be a number from 0 up, got {json_kind(value)}")
+            raise ConfigError(
+                said(
+                    "{place}.{name} must be a number from 0 up, got {got}",
+                    place=place,
+                    name=name,
+                    got=json_kind(value),
+                )
+            )
     cached = float(given.get("cached_input", given["input"]))
     return Price(float(given["input"]), float(given["output"]), cached, "as set")
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.measures.judged import Judged
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 Column = NDArray[np.float64]
@@ -188,17 +189,35 @@ class Measure:
         if not at:
             if cutoff.startswith("("):
                 raise UsageError(
-                    f"measure {shown!r}: its parameters want a closing bracket, as in rbp(p=0.8)"
+                    said(
+                        "measure {shown}: its parameters want a closing bracket, as in rbp(p=0.8)",
+                        shown=repr(shown),
+                    )
                 )
             if cutoff:
-                raise UsageError(f"measure {shown!r}: wanted nothing or @ and a cutoff after the parameters")
+                raise UsageError(
+                    said(
+                        "measure {shown}: wanted nothing or @ and a cutoff after the parameters",
+                        shown=repr(shown),
+                    )
+                )
             if kind.cutoff == "required":
-                raise UsageError(f"measure {shown!r} needs a cutoff, such as {shown}@5")
+                raise UsageError(
+                    said(
+                        "measure {shown} needs a cutoff, such as {example}",
+                        shown=repr(shown),
+                        example=f"{shown}@5",
+                    )
+                )
             return cls(name, None, parameters)
         if kind.cutoff == "none":
-            raise UsageError(f"measure {name!r} takes no cutoff, got {shown!r}")
+            raise UsageError(
+                said("measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown))
+            )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
-            raise UsageError(f"the cutoff of {shown!r} must be a whole number from 1 up")
+            raise UsageError(
+                said("the cutoff of {shown} must be a whole number from 1 up", shown=repr(shown))
+            )
         return cls(name, int(cutoff), parameters)
 
 
@@ -209,16 +228,32 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
         name, _, value = (each.strip() for each in part.partition("="))
         if name not in kind.parameters:
             takes = ", ".join(f"{each}={it.default:g}" for each, it in kind.parameters.items()) or "none"
-            raise UsageError(f"measure {shown!r}: no parameter {name!r}; {kind.name} takes: {takes}")
+            raise UsageError(
+                said(
+                    "measure {shown}: no parameter {name}; {measure} takes: {takes}",
+                    shown=repr(shown),
+                    name=repr(name),
+                    measure=kind.name,
+                    takes=takes,
+                )
+            )
         if name in given:
-            raise UsageError(f"measure {shown!r} gives {name!r} twice")
+            raise UsageError(said("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name)))
         allowed = kind.parameters[name]
         try:
             given[name] = float(value)
         except ValueError:
             given[name] = math.nan
         if not (math.isfinite(given[name]) and allowed.allows(given[name])):
-            raise UsageError(f"measure {shown!r}: {name} must be a number {allowed.bounds}, got {value!r}")
+            raise UsageError(
+                said(
+                    "measure {shown}: {name} must be a number {bounds}, got {value}",
+                    shown=repr(shown),
+                    name=name,
+                    bounds=allowed.bounds,
+                    value=repr(value),
+                )
+            )
     return tuple(
         (name, given[name])
         for name, each in kind.parameters.items()

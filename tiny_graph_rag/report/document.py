@@ -11,6 +11,7 @@ import msgspec
 from tiny_graph_rag.errors import InputError, json_kind
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 Json = dict[str, Any]
@@ -100,27 +101,55 @@ def read_document(path: Path) -> Document:
         content = msgspec.json.decode(read_bytes(path))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{path}: wanted a results file (JSON), but it doesn't read as one: {error}"
+            said(
+                "{path}: wanted a results file (JSON), but it doesn't read as one: {error}",
+                path=path,
+                error=error,
+            )
         ) from error
     if not isinstance(content, dict):
-        raise InputError(f"{path}: wanted a results file, an object; got {json_kind(content)}")
+        raise InputError(
+            said("{path}: wanted a results file, an object; got {got}", path=path, got=json_kind(content))
+        )
     kind = content.get("kind")
     if not isinstance(kind, str) or kind not in NEEDED:
         raise InputError(
-            f"{path}: wanted a file that eval, score, sweep or compare wrote; its 'kind' is {json_kind(kind)}"
+            said(
+                "{path}: wanted a file that eval, score, sweep or compare wrote; its 'kind' is {got}",
+                path=path,
+                got=json_kind(kind),
+            )
         )
     if content.get("schema_version") != SCHEMA_VERSION:
         raise InputError(
-            f"{path}: wanted schema_version {SCHEMA_VERSION}, "
-            f"got {json_kind(content.get('schema_version'))}; make the file again with this version"
+            said(
+                "{path}: wanted schema_version {wanted}, got {got}; make the file again with this version",
+                path=path,
+                wanted=SCHEMA_VERSION,
+                got=json_kind(content.get("schema_version")),
+            )
         )
     missing = [part for part in NEEDED[kind] if part not in content]
     if missing:
-        raise InputError(f"{path}: '{missing[0]}' is missing from this {kind} file; it was cut or changed")
+        raise InputError(
+            said(
+                "{path}: '{missing}' is missing from this {kind} file; it was cut or changed",
+                path=path,
+                missing=missing[0],
+                kind=kind,
+            )
+        )
     try:
         msgspec.convert(content, SHAPES[kind])
     except msgspec.ValidationError as error:
-        raise InputError(f"{path}: this {kind} file was changed and can't be shown: {error}") from error
+        raise InputError(
+            said(
+                "{path}: this {kind} file was changed and can't be shown: {error}",
+                path=path,
+                kind=kind,
+                error=error,
+            )
+        ) from error
     for setting in content["settings"] if kind == "sweep" else ():
         setting.setdefault("system", setting.get("retriever"))  # as files had it that vary nothing else
     return Document(path, content)

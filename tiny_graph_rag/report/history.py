@@ -16,6 +16,7 @@ import msgspec
 
 from tiny_graph_rag.config import changed_settings, setting_field
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.report.plain import walked
 
 BLOCK = 1 << 16  # bytes read at a time
 LONGEST_HEAD = 1 << 24  # a head is kilobytes; what is longer is no results file
@@ -27,7 +28,8 @@ _SCORE_ENDS = b"\n],\n"
 @dataclass(frozen=True, slots=True)
 class Past:
     """One results file. at: when it was made, by itself or else by its file's date (UTC). settings: not the
-    default. measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
+    default; None of a foreign run, which this program made by no settings. walks: whether hops count for it.
+    measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
     at: datetime
@@ -35,7 +37,8 @@ class Past:
     graph: str
     dataset: str
     dataset_sha256: str
-    settings: dict[str, Any]
+    settings: dict[str, Any] | None
+    walks: bool
     questions: int
     measures: dict[str, dict[str, Any]]
     by_tag: dict[str, dict[str, dict[str, Any]]]
@@ -68,11 +71,18 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     """Of each result the settings that are not the same in all of them; the graph's name among them."""
-    names = dict.fromkeys(name for each in rows for name in each.settings)
+    names = dict.fromkeys(name for each in rows for name in each.settings or ())
     default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
-    own = [{"graph": each.graph, **default, **each.settings} for each in rows]
-    moving = [name for name in ("graph", *names) if len({repr(each[name]) for each in own}) > 1]
-    return [{name: each[name] for name in moving} for each in own]
+    own = [
+        {"graph": each.graph} | ({} if each.settings is None else default | each.settings) for each in rows
+    ]
+    for each, mine in zip(rows, own, strict=True):
+        if not each.walks:
+            mine.pop("hops", None)
+    moving = [
+        name for name in ("graph", *names) if len({repr(each[name]) for each in own if name in each}) > 1
+    ]
+    return [{name: each[name] for name in moving if name in each} for each in own]
 
 
 def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
@@ -87,7 +97,7 @@ def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
                         "at": each.at.isoformat().replace("+00:00", "Z"),
                         "label": each.label,
                         "graph": each.graph,
-                        "settings": each.settings,
+                        "settings": each.settings or {},
                         "differs": differs,
                         "questions": each.questions,
                         "measures": each.measures,
@@ -155,7 +165,8 @@ def _past(path: Path) -> Past | None:
             graph=(head.graph or _Input()).name or "",
             dataset=dataset.name or "",
             dataset_sha256=dataset.sha256 or "",
-            settings=changed_settings(head.config or {}) if head.kind == "eval" else {},
+            settings=changed_settings(head.config or {}) if head.kind == "eval" else None,
+            walks=head.kind == "eval" and walked(document["summary"]),
             questions=head.summary.questions,
             measures=document["summary"]["measures"],
             by_tag={tag: part["measures"] for tag, part in parts.items()},

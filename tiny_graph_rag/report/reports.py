@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import check_writable, write_atomically
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.document import Document
 
@@ -69,10 +70,21 @@ def write_reports(
     as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
     if target is not None and not as_file and target.is_file():
         endings = ", ".join(f".{each}" for each in REPORTS)
-        raise UsageError(f"{target}: wanted a folder for the reports, or a file that ends as one ({endings})")
+        raise UsageError(
+            said(
+                "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
+                target=target,
+                endings=endings,
+            )
+        )
     if as_file and target is not None and target.suffix[1:] not in names:
         raise UsageError(
-            f"{target}: --report {','.join(names)} does not write this; add --report {target.suffix[1:]}"
+            said(
+                "{target}: --report {names} does not write this; add --report {suffix}",
+                target=target,
+                names=",".join(names),
+                suffix=target.suffix[1:],
+            )
         )
     folder = documents[0].path.parent if target is None or as_file else target
     files, broken = [], []
@@ -82,17 +94,33 @@ def write_reports(
         except TinyGraphRagError:
             raise
         except Exception as error:  # one report's mistake is no reason to withhold the others
-            broken.append(ReportError(f"--report {name} failed: {type(error).__name__}: {error}"))
+            broken.append(
+                ReportError(
+                    said(
+                        "--report {name} failed: {kind}: {error}",
+                        name=name,
+                        kind=type(error).__name__,
+                        error=error,
+                    )
+                )
+            )
     if as_file and len(files) != 1:
         listed = ", ".join(name for name, _ in files[:4])
         raise UsageError(
-            f"{target}: {len(files)} reports would go to this one file ({listed}); name a folder"
+            said(
+                "{target}: {files} reports would go to this one file ({listed}); name a folder",
+                target=target,
+                files=len(files),
+                listed=listed,
+            )
         )
     written = [target if as_file and target is not None else folder / name for name, _ in files]
     kept = {os.path.realpath(each) for each in read}
     for path in written:
         if os.path.realpath(path) in kept:
-            raise UsageError(f"{path}: this is a file that the report is made of; choose another name")
+            raise UsageError(
+                said("{path}: this is a file that the report is made of; choose another name", path=path)
+            )
         check_writable(path)
     for path, (_, content) in zip(written, files, strict=True):
         write_atomically(path, [content])

@@ -11,6 +11,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LINKERS
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, retriever
 
 if TYPE_CHECKING:
@@ -75,10 +76,18 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     name, _, argument = spec.partition(":")
     found = RETRIEVERS[name]
     if argument and not found.argument:
-        raise UsageError(f"--retriever {name} takes nothing after a colon, got {argument!r}")
+        raise UsageError(
+            said(
+                "--retriever {name} takes nothing after a colon, got {argument}",
+                name=name,
+                argument=repr(argument),
+            )
+        )
     argument = argument or found.usual
     if found.argument and not argument:
-        raise UsageError(f"--retriever {name} wants {name}:{found.argument}")
+        raise UsageError(
+            said("--retriever {name} wants {name}:{argument}", name=name, argument=found.argument)
+        )
     return found, argument
 
 

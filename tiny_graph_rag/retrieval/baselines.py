@@ -16,6 +16,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
@@ -66,7 +67,7 @@ class OracleRetriever(Retriever):
     @classmethod
     def of(cls, task: Task) -> Self:
         if task.examples is None or task.judgments is None:
-            raise UsageError("--retriever oracle needs a gold set: it ranks by the references")
+            raise UsageError(said("--retriever oracle needs a gold set: it ranks by the references"))
         return cls(task, task.examples, task.judgments)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -114,7 +115,10 @@ class HybridRetriever(Retriever):
         names = [name.strip() for name in task.argument.split("+")]
         if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
             raise UsageError(
-                f"--retriever hybrid wants different retrievers, as in hybrid:bfs+bm25; got {task.argument!r}"
+                said(
+                    "--retriever hybrid wants different retrievers, as in hybrid:bfs+bm25; got {argument}",
+                    argument=repr(task.argument),
+                )
             )
         # What is below --min-score is so after fusing, not before.
         config = task.config
@@ -193,8 +197,13 @@ class RunFileRetriever(Retriever):
         if strangers:
             shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
             raise RunError(
-                f"{path}: {len(strangers):,} of its entities are not in the graph ({shown}). "
-                "Use the graph that the run was made on, or `score`, which counts them as wrong"
+                said(
+                    "{path}: {strangers} of its entities are not in the graph ({shown}). Use the "
+                    "graph that the run was made on, or `score`, which counts them as wrong",
+                    path=path,
+                    strangers=f"{len(strangers):,}",
+                    shown=shown,
+                )
             )
 
     @classmethod

@@ -36,6 +36,7 @@ from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
 from tiny_graph_rag.retrieval.own_replies import OwnReply, ReplyJournal, reply_of, whole
 from tiny_graph_rag.run import NO_HOP, Run
@@ -69,14 +70,31 @@ def load_function(spec: str) -> Function:
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
-        raise UsageError(f"--retriever {spec}: importing it failed: {_told(error)}") from error
+        raise UsageError(
+            said("--retriever {spec}: importing it failed: {told}", spec=spec, told=_told(error))
+        ) from error
     function = getattr(module, name, None)
     if function is None:
         callables = [key for key, value in vars(module).items() if callable(value) and key[:1] != "_"]
         hint = nearest(name, callables) or f"; it has: {', '.join(callables[:8]) or 'no function'}"
-        raise UsageError(f"--retriever {spec}: {place} has no {name!r}{hint}")
+        raise UsageError(
+            said(
+                "--retriever {spec}: {place} has no {name}{hint}",
+                spec=spec,
+                place=place,
+                name=repr(name),
+                hint=hint,
+            )
+        )
     if not callable(function):
-        raise UsageError(f"--retriever {spec}: {name!r} is no function but {type(function).__name__}")
+        raise UsageError(
+            said(
+                "--retriever {spec}: {name} is no function but {kind}",
+                spec=spec,
+                name=repr(name),
+                kind=type(function).__name__,
+            )
+        )
     found: Function = function
     return found
 
@@ -90,7 +108,9 @@ def check_place(spec: str) -> None:
 
 def _check_file(path: Path) -> None:
     if not path.is_file():
-        raise UsageError(f"--retriever {path.name}: no such file (looked in {path.parent})")
+        raise UsageError(
+            said("--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent)
+        )
 
 
 def _own_folder() -> contextlib.chdir[str]:
@@ -103,7 +123,7 @@ def _module_of_file(path: Path) -> Any:
     _check_file(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
-        raise UsageError(f"--retriever {path}: not a Python file")
+        raise UsageError(said("--retriever {path}: not a Python file", path=path))
     module = importlib.util.module_from_spec(spec)
     with contextlib.ExitStack() as stack:
         if str(path.parent) not in sys.path:  # so that it can import what lies beside it, now and later
@@ -150,7 +170,14 @@ class OwnRetriever(Retriever):
         failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
         if failed and len(failed) == len(questions):
             key, error = failed[0]
-            raise ServiceError(f"{self.spec}: every question failed, such as {key!r}: {error}")
+            raise ServiceError(
+                said(
+                    "{spec}: every question failed, such as {key}: {error}",
+                    spec=self.spec,
+                    key=repr(key),
+                    error=error,
+                )
+            )
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         self._ask({each.id: each.text for each in questions if each.id not in self.replies})

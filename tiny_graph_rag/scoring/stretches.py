@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures import Judged, Measure, ceilings, score, weights
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
+from tiny_graph_rag.messages import said
 
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
@@ -128,7 +128,12 @@ def rising(missing: int, measures: Iterable[Measure]) -> list[str]:
     raised = [str(each) for each in measures if each.kind.leaves_out_missing]
     if not missing or not raised:
         return []
-    return [f"what the run lacks is left out of {', '.join(raised)} by definition, which may raise the mean"]
+    return [
+        said(
+            "what the run lacks is left out of {measures} by definition, which may raise the mean",
+            measures=", ".join(raised),
+        )
+    ]
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
@@ -137,26 +142,25 @@ def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
 
 def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:
     """The warnings in words, for what there is of them."""
-    ignored = "of the run {} not in the gold set and {} ignored"
-    absent = "of the gold set {} not in the run and {} as nothing retrieved"
-    dropped = "in rankings {} dropped after the first"
     found: tuple[tuple[int, str, str, Sequence[str]], ...] = (
-        (
-            len(unknown),
-            f"question {ignored.format('is', 'is')}",
-            f"questions {ignored.format('are', 'are')}",
-            unknown,
-        ),
-        (
-            missing,
-            f"question {absent.format('is', 'counts')}",
-            f"questions {absent.format('are', 'count')}",
-            few_missing,
-        ),
-        (duplicates, f"duplicate {dropped.format('is')}", f"duplicates {dropped.format('are')}", []),
+        (len(unknown), UNKNOWN, UNKNOWN_MANY, unknown),
+        (missing, MISSING, MISSING_MANY, few_missing),
+        (duplicates, DUPLICATE, DUPLICATES, ()),
     )
     return [
-        amount(count, one, many) + (f" (such as {', '.join(some[:3])})" if some else "")
+        said(
+            one if count == 1 else many,
+            n=f"{count:,}",
+            such=said(" (such as {ids})", ids=", ".join(some[:3])) if some else "",
+        )
         for count, one, many, some in found
         if count
     ]
+
+
+UNKNOWN = "{n} question of the run is not in the gold set and is ignored{such}"
+UNKNOWN_MANY = "{n} questions of the run are not in the gold set and are ignored{such}"
+MISSING = "{n} question of the gold set is not in the run and counts as nothing retrieved{such}"
+MISSING_MANY = "{n} questions of the gold set are not in the run and count as nothing retrieved{such}"
+DUPLICATE = "{n} duplicate in rankings is dropped after the first{such}"
+DUPLICATES = "{n} duplicates in rankings are dropped after the first{such}"

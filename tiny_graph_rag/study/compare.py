@@ -16,6 +16,7 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
@@ -175,7 +176,9 @@ def compare(
     overall = found.pop("")
     notes = list(reasons)
     if len({each.graph_sha256 for each in systems}) > 1:
-        notes.append("the systems ran on different graphs: what differs may be the graph, not the retrieval")
+        notes.append(
+            said("the systems ran on different graphs: what differs may be the graph, not the retrieval")
+        )
     flips = tuple(chain.from_iterable(_flips(aligned[0], each, chosen) for each in aligned[1:]))
     return Comparison(
         tuple(aligned),
@@ -277,7 +280,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
 def incomparable(systems: Sequence[System]) -> list[str]:
     """Why the files do not speak of the same thing; empty where they do."""
     if len(systems) < 2:
-        raise UsageError("wanted two results files or more; the first is the baseline")
+        raise UsageError(said("wanted two results files or more; the first is the baseline"))
     first, reasons = systems[0], []
     for other in systems[1:]:
         pair = f"{other.path.name} and {first.path.name}"
@@ -317,7 +320,7 @@ def align(systems: Sequence[System]) -> list[System]:
     places = [{each: row for row, each in enumerate(system.ids)} for system in systems]
     ids = [each for each in systems[0].ids if all(each in place for place in places)]
     if not ids:
-        raise UsageError("the results files have no question (id) in common")
+        raise UsageError(said("the results files have no question (id) in common"))
     aligned = []
     names: dict[str, int] = {}
     for system, place in zip(systems, places, strict=True):
@@ -345,15 +348,26 @@ def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list
     for each in wanted:
         if Measure.parse(each).kind.weight is not None:
             raise UsageError(
-                f"measure {each!r} pools its counts over questions and can't be compared by question"
+                said(
+                    "measure {each} pools its counts over questions and can't be compared by question",
+                    each=repr(each),
+                )
             )
     common = [each for each in common if Measure.parse(each).kind.weight is None]
     for each in wanted:
         if each not in common:
             raise UsageError(
-                f"measure {each!r} is not in every results file{nearest(each, common)}. "
-                f"They have in common: {', '.join(common) or 'none'}. Run eval with --measures {each}"
+                said(
+                    "measure {each} is not in every results file{near}. They have in common: "
+                    "{names}. Run eval with --measures {measure}",
+                    each=repr(each),
+                    near=nearest(each, common),
+                    names=", ".join(common) or "none",
+                    measure=each,
+                )
             )
     if not common:
-        raise UsageError("the results files have no measure in common; run eval with the same --measures")
+        raise UsageError(
+            said("the results files have no measure in common; run eval with the same --measures")
+        )
     return list(wanted) or common

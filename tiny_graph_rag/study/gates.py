@@ -11,6 +11,7 @@ from typing import Protocol
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.messages import said
 
 MEAN, INTERVAL = "mean", "interval"
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
@@ -98,7 +99,14 @@ def parse_drops(text: str) -> tuple[Gate, ...]:
 def check_basis(basis: str) -> str:
     """`mean` or `interval`. Raises UsageError for anything else."""
     if basis not in (MEAN, INTERVAL):
-        raise UsageError(f"--gate-on must be {MEAN} or {INTERVAL}, got {basis!r}")
+        raise UsageError(
+            said(
+                "--gate-on must be {one} or {other}, got {basis}",
+                one=MEAN,
+                other=INTERVAL,
+                basis=repr(basis),
+            )
+        )
     return basis
 
 
@@ -185,23 +193,44 @@ def junit_xml(outcomes: Iterable[GateOutcome], suite: str) -> bytes:
 def _parts(text: str, option: str) -> list[str]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise UsageError(f"{option}: no gate named")
+        raise UsageError(said("{option}: no gate named", option=option))
     return parts
 
 
 def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     found = form.fullmatch(part)
     if not found:
-        raise UsageError(f"{option}: wanted a gate such as {example}, got {part!r}")
+        raise UsageError(
+            said(
+                "{option}: wanted a gate such as {example}, got {part}",
+                option=option,
+                example=example,
+                part=repr(part),
+            )
+        )
     try:
         limit = float(found["number"])
     except ValueError:
         limit = math.nan
     if not math.isfinite(limit):
-        raise UsageError(f"{option}: {found['number'].strip()!r} in {part!r} is no number")
+        raise UsageError(
+            said(
+                "{option}: {number} in {part} is no number",
+                option=option,
+                number=repr(found["number"].strip()),
+                part=repr(part),
+            )
+        )
     name = found["measure"].strip().lower()
     if name in LIKE_SPEED:
-        raise UsageError(f"{option}: wanted one of {', '.join(SPEEDS)} with a speed, got {name!r}")
+        raise UsageError(
+            said(
+                "{option}: wanted one of {names} with a speed, got {name}",
+                option=option,
+                names=", ".join(SPEEDS),
+                name=repr(name),
+            )
+        )
     measure = name if name in SPEEDS else Measure.parse(found["measure"])
     return Gate(measure, found.groupdict().get("sign") or "=", limit)
 

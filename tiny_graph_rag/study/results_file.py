@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.study.gates import speeds
 from tiny_graph_rag.version import SCHEMA_VERSION
 
@@ -90,19 +91,34 @@ def read_system(path: Path) -> System:
         found = msgspec.json.decode(read_bytes(path), type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(
-            f"{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read as one: {error}"
+            said(
+                "{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read "
+                "as one: {error}",
+                path=path,
+                error=error,
+            )
         ) from error
     if found.kind not in ("eval", "score"):
-        raise RunError(f"{path}: wanted what `eval` or `score` wrote; its 'kind' is {found.kind!r}")
+        raise RunError(
+            said(
+                "{path}: wanted what `eval` or `score` wrote; its 'kind' is {kind}",
+                path=path,
+                kind=repr(found.kind),
+            )
+        )
     if found.schema_version != SCHEMA_VERSION:
         raise RunError(
-            f"{path}: wanted schema_version {SCHEMA_VERSION}, got {json_kind(found.schema_version)}; "
-            "make the file again with this version"
+            said(
+                "{path}: wanted schema_version {wanted}, got {got}; make the file again with this version",
+                path=path,
+                wanted=SCHEMA_VERSION,
+                got=json_kind(found.schema_version),
+            )
         )
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(each for each in ids if ids.count(each) > 1)
-        raise RunError(f"{path}: question {twice!r} stands in the file twice")
+        raise RunError(said("{path}: question {id} stands in the file twice", path=path, id=repr(twice)))
     name = nfc(path.name)
     for ending in ENDINGS:
         name = name.removesuffix(ending)

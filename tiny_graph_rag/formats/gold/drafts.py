@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
 from tiny_graph_rag.formats.tables import QUESTION_NAMES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 
 TEXT_NAMES = ("query", "question", "msg", "text")
 _LISTS = ("tags", "context", "seed_entities")
@@ -114,13 +115,21 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
         return Example(f"q{number:03d}", row, (), line=number)
     if not isinstance(row, dict):
         problems.append(
-            f"{place}: wanted a question in words or an object with 'query', got {json_kind(row)}"
+            said(
+                "{place}: wanted a question in words or an object with 'query', got {got}",
+                place=place,
+                got=json_kind(row),
+            )
         )
         return None
     query = next((row[name] for name in TEXT_NAMES if isinstance(row.get(name), str)), "")
     if not query.strip():
         problems.append(
-            f"{place}: wanted a question in words under 'query', got {json_kind(row.get('query'))}"
+            said(
+                "{place}: wanted a question in words under 'query', got {got}",
+                place=place,
+                got=json_kind(row.get("query")),
+            )
         )
         return None
     for name in ("reference_entities", "highly_relevant_entities", "irrelevant_entities", *_LISTS):
@@ -128,7 +137,14 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
         if value is not None and not (
             isinstance(value, list) and all(isinstance(each, str) for each in value)
         ):
-            problems.append(f"{place}: {name!r} must be a list of strings, got {json_kind(value)}")
+            problems.append(
+                said(
+                    "{place}: {name} must be a list of strings, got {got}",
+                    place=place,
+                    name=repr(name),
+                    got=json_kind(value),
+                )
+            )
             return None
     id = next((row[name] for name in QUESTION_NAMES if isinstance(row.get(name), str | int)), None)
     seeds = row.get("seed_entities")
@@ -161,7 +177,7 @@ def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example
 
 def _checked(examples: list[Example], path: Path) -> list[Example]:
     if not examples:
-        raise DatasetError(f"{path.name}: no question in it; wanted one a line")
+        raise DatasetError(said("{name}: no question in it; wanted one a line", name=path.name))
     seen: dict[str, int] = {}
     twice = [each for each in examples if seen.setdefault(each.id, each.line) != each.line]
     if twice:
@@ -242,8 +258,14 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
             )
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise DatasetError(
-                f"{path.name}:{example.line}: the candidates of {example.id!r} are not as `recommend` writes "
-                f"them ({error}); run it again"
+                said(
+                    "{name}:{line}: the candidates of {id} are not as `recommend` writes them "
+                    "({error}); run it again",
+                    name=path.name,
+                    line=example.line,
+                    id=repr(example.id),
+                    error=error,
+                )
             ) from error
     return drafts, sha256_of(path)
 

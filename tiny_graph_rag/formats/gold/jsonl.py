@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import DatasetError, check_few, json_kind
+from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 
 _STRING_LISTS = (
     "tags",
@@ -50,7 +51,7 @@ def eval_set_of(records: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet
     for number, record in enumerate(records, start=1):
         row = dict(record) if isinstance(record, Mapping) else record
         wrong = _wrong_fields(row)
-        problems.extend(f"question {number}: {each}" for each in wrong)
+        problems.extend(at(f"question {number}", each) for each in wrong)
         if not wrong:
             examples.append(_example(dict(record), number))
     first: dict[str, int] = {}
@@ -74,14 +75,16 @@ def read_sound_lines(path: Path) -> tuple[EvalSet, list[str]]:
         check_few(problems, DatasetError)
         row = _named_ours(row)
         wrong = _wrong_fields(row)
-        problems.extend(f"{place}: {each}" for each in wrong)
+        problems.extend(at(place, each) for each in wrong)
         if not wrong:
             examples.append(_example(row, number))
     if problems and not examples and all(each.endswith(DRAFT) for each in problems):
-        problems = [f"{path.name}: {DRAFT}"]
+        problems = [at(path.name, said(DRAFT))]
     problems.extend(_duplicate_ids(examples, path))
     if not examples and not problems:
-        problems.append(f"{path.name}: the gold set is empty; wanted {_wanted(path)}")
+        problems.append(
+            said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=_wanted(path))
+        )
     name = nfc(path.name).removesuffix(".gz")
     for suffix in (".jsonl", ".json", ".csv", ".tsv"):
         name = name.removesuffix(suffix)
@@ -114,8 +117,9 @@ def _wanted(path: Path) -> str:
     """What an empty file should hold, as far as it tells by itself which kind it is."""
     text = decode_utf8(read_bytes(path), path)
     if _as_sheet(path, text) is not None:
-        return "a question a row below the header"
-    return "a question in the list" if text.lstrip()[:1] in ("[", "{") else "one JSON object a line"
+        return said("a question a row below the header")
+    is_list = text.lstrip()[:1] in ("[", "{")
+    return said("a question in the list") if is_list else said("one JSON object a line")
 
 
 def as_lines(path: Path) -> Iterator[str]:
@@ -191,23 +195,30 @@ def _example(row: dict[str, Any], number: int) -> Example:
 
 def _wrong_fields(row: object) -> list[str]:
     if not isinstance(row, dict):
-        return [f"wanted an object with 'query' and 'reference_entities', got {json_kind(row)}"]
+        got = json_kind(row)
+        return [said("wanted an object with 'query' and 'reference_entities', got {got}", got=got)]
     if row.get("draft") is True and "reference_entities" not in row:
-        return [DRAFT]
-    wrong = [f"{name!r} is missing" for name in ("query", "reference_entities") if name not in row]
+        return [said(DRAFT)]
+    wrong: list[str] = [
+        said("{field} is missing", field=repr(name))
+        for name in ("query", "reference_entities")
+        if name not in row
+    ]
     query = row.get("query")
     if "query" in row and (not isinstance(query, str) or not query.strip()):
-        wrong.append(f"'query' must be a question in words, got {json_kind(query)}")
+        wrong.append(said("'query' must be a question in words, got {got}", got=json_kind(query)))
     if ("id" in row and not isinstance(row["id"], str | int | None)) or isinstance(row.get("id"), bool):
-        wrong.append(f"'id' must be a string, got {json_kind(row['id'])}")
+        wrong.append(said("{field} must be a string, got {got}", field="'id'", got=json_kind(row["id"])))
     if ("group" in row and not isinstance(row["group"], str | int | None)) or isinstance(
         row.get("group"), bool
     ):
-        wrong.append(f"'group' must be a string, got {json_kind(row['group'])}")
+        wrong.append(
+            said("{field} must be a string, got {got}", field="'group'", got=json_kind(row["group"]))
+        )
     if row.get("group") == "":
-        wrong.append("'group' must not be empty; leave it out where a question stands for itself")
+        wrong.append(said("'group' must not be empty; leave it out where a question stands for itself"))
     if row.get("id") == "":
-        wrong.append("'id' must not be empty; leave it out to get line-<n>")
+        wrong.append(said("'id' must not be empty; leave it out to get line-<n>"))
     for name in ("reference_entities", *_STRING_LISTS):
         value = row.get(name)
         if (
@@ -215,13 +226,26 @@ def _wrong_fields(row: object) -> list[str]:
             and not _is_string_list(value)
             and not (value is None and name != "reference_entities")
         ):
-            example = f'. Write ["{value}"] instead of "{value}"' if isinstance(value, str) else ""
-            wrong.append(f"{name!r} must be a list of strings, got {json_kind(value)}{example}")
+            example = (
+                said('. Write ["{value}"] instead of "{value}"', value=value)
+                if isinstance(value, str)
+                else ""
+            )
+            wrong.append(
+                said(
+                    "{field} must be a list of strings, got {got}{example}",
+                    field=repr(name),
+                    got=json_kind(value),
+                    example=example,
+                )
+            )
         elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
-            wrong.append(f"{name!r} holds an empty string")
+            wrong.append(said("{field} holds an empty string", field=repr(name)))
     truth = row.get("ground_truth")
     if truth is not None and not isinstance(truth, str) and not _is_string_list(truth):
-        wrong.append(f"'ground_truth' must be a string or a list of strings, got {json_kind(truth)}")
+        wrong.append(
+            said("'ground_truth' must be a string or a list of strings, got {got}", got=json_kind(truth))
+        )
     wrong.extend(_wrong_relationships(row.get("reference_relationships")))
     return wrong
 
@@ -245,12 +269,15 @@ def _wrong_relationships(value: object) -> list[str]:
 
 def _duplicate_ids(examples: list[Example], path: Path) -> list[str]:
     first: dict[str, int] = {}
-    problems = []
+    problems: list[str] = []
     for example in examples:
         earlier = first.setdefault(example.id, example.line)
         if earlier != example.line:
             problems.append(
-                f"{path.name}:{example.line}: id {example.id!r} is used already in line {earlier}"
+                at(
+                    f"{path.name}:{example.line}",
+                    said("id {id} is used already in line {line}", id=repr(example.id), line=earlier),
+                )
             )
     return problems
 

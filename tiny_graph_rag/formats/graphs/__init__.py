@@ -14,6 +14,7 @@ from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.large import Triples
@@ -78,15 +79,26 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         if format.recognises(Head(paths)):
             missing = [each.name for each in paths if not each.is_file()]
             if missing:
-                raise GraphError(f"{path}: {format.name} needs {missing[0]} beside it, which is missing")
+                raise GraphError(
+                    said(
+                        "{path}: {name} needs {missing} beside it, which is missing",
+                        path=path,
+                        name=format.name,
+                        missing=missing[0],
+                    )
+                )
             return format, paths
     if (beside := _lies_beside(path)) is not None:
-        raise GraphError(f"{path}: {beside}")
+        raise GraphError(said("{path}: {beside}", path=path, beside=beside))
     suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
     for format in _formats():
         if suffix.endswith(format.suffixes) and format.suffixes:
             return format, (path,)
-    raise GraphError(f"{path}: no known graph format; wanted one of: {', '.join(GRAPH_FORMATS)}")
+    raise GraphError(
+        said(
+            "{path}: no known graph format; wanted one of: {names}", path=path, names=", ".join(GRAPH_FORMATS)
+        )
+    )
 
 
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
@@ -95,7 +107,13 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         writers = list(dict.fromkeys(format.name for format, _ in found))
         listed = ", ".join(str(paths[0].relative_to(folder)) for _, paths in found[:8])
         raise GraphError(
-            f"{folder}: which graph? The folder holds {len(found)} of {' and '.join(writers)}: {listed}"
+            said(
+                "{folder}: which graph? The folder holds {found} of {names}: {listed}",
+                folder=folder,
+                found=len(found),
+                names=" and ".join(writers),
+                listed=listed,
+            )
         )
     if found:
         format, paths = found[0]
@@ -112,15 +130,25 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         return found_at(plain[0])
     beside = next((told for each in sorted(folder.iterdir()) if (told := _lies_beside(each))), None)
     if beside is not None:
-        raise GraphError(f"{folder}: {beside}")
+        raise GraphError(said("{folder}: {beside}", folder=folder, beside=beside))
     deeper = [each for each in _folders_below(folder) if _graphs_in(each)]
     if deeper:
         listed = ", ".join(str(each) for each in deeper if each.parent not in deeper)
-        raise GraphError(f"{folder}: no graph in this folder itself, but in {listed}: name it with -g")
+        raise GraphError(
+            said(
+                "{folder}: no graph in this folder itself, but in {listed}: name it with -g",
+                folder=folder,
+                listed=listed,
+            )
+        )
     there = ", ".join(sorted(each.name for each in folder.iterdir())[:8]) or "nothing"
     raise GraphError(
-        f"{folder}: no graph of a known writer in this folder; it holds {there}. "
-        "Name the graph's file itself with -g"
+        said(
+            "{folder}: no graph of a known writer in this folder; it holds {there}. Name the "
+            "graph's file itself with -g",
+            folder=folder,
+            there=there,
+        )
     )
 
 

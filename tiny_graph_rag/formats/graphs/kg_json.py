@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.errors import GraphError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
@@ -52,7 +53,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
     if not columns.entities:
-        raise GraphError(f"{path}: the graph has no entities; it needs one at least")
+        raise GraphError(at(path, said("the graph has no entities; it needs one at least")))
     return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
 
@@ -112,25 +113,43 @@ def _with_care(path: Path) -> GraphColumns:
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():
-        raise GraphError(f"{path}: the file is empty; {SHAPE}")
+        raise GraphError(said("{path}: the file is empty; {wanted}", path=path, wanted=SHAPE))
     twice: list[str] = []
     try:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
         place = f"{path}:{error.line}:{error.column}" if error.column else f"{path}"
-        raise GraphError(f"{place}: {error.said}") from error
+        raise GraphError(said("{place}: {said}", place=place, said=error.said)) from error
     if not isinstance(document, dict):
-        raise GraphError(f"{path}: {SHAPE}, got {json_kind(document)}")
+        raise GraphError(
+            said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))
+        )
     missing = [key for key in ("entities", "relationships") if key not in document]
     if missing:
         keys = ", ".join(map(repr, list(document)[:5])) or "no keys"
-        raise GraphError(f"{path}: {SHAPE}; missing: {' and '.join(map(repr, missing))} (it has {keys})")
+        raise GraphError(
+            said(
+                "{path}: {wanted}; missing: {names} (it has {keys})",
+                path=path,
+                wanted=SHAPE,
+                names=" and ".join(map(repr, missing)),
+                keys=keys,
+            )
+        )
     entities, relationships = document["entities"], document["relationships"]
     problems: list[str] = []
     if not isinstance(entities, dict):
-        problems.append(f"{path}: 'entities' must be an object from id to entity, got {json_kind(entities)}")
+        problems.append(
+            said(
+                "{path}: 'entities' must be an object from id to entity, got {got}",
+                path=path,
+                got=json_kind(entities),
+            )
+        )
     if not isinstance(relationships, list):
-        problems.append(f"{path}: 'relationships' must be a list, got {json_kind(relationships)}")
+        problems.append(
+            said("{path}: 'relationships' must be a list, got {got}", path=path, got=json_kind(relationships))
+        )
     if problems:
         raise GraphError(*problems)
     extras: Extras = {}

@@ -10,6 +10,7 @@ from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head, best_fit
 from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
+from tiny_graph_rag.messages import said
 
 __all__ = [
     "RUN_FORMATS",
@@ -32,7 +33,7 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     format = format or detected(path)
     run = RUN_FORMATS[format].read(path)
     if not run.rankings:
-        raise RunError(f"{path.name}: the run is empty")
+        raise RunError(said("{name}: the run is empty", name=path.name))
     rankings = {
         key: in_order(places, f"{path.name}: question {key!r}", ties) for key, places in run.rankings.items()
     }
@@ -45,9 +46,16 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
     if not given:
         return places
     if given < len(places):
-        raise RunError(f"{what}: {given} of {len(places)} entities have a score")
+        raise RunError(
+            said(
+                "{what}: {given} of {places} entities have a score",
+                what=what,
+                given=given,
+                places=len(places),
+            )
+        )
     if any(math.isnan(each.score or 0.0) for each in places):
-        raise RunError(f"{what} has a NaN score; NaN has no place in an order")
+        raise RunError(said("{what} has a NaN score; NaN has no place in an order", what=what))
     if ties == "trec":
         from struct import pack, unpack
 
@@ -69,12 +77,20 @@ def detected(path: Path) -> str:
     if found is None:
         if isinstance(head.first, dict) and "reference_entities" in head.first:
             raise RunError(
-                f"{path.name}:1: this looks like a gold set, not like a run; is it meant as --gold?"
+                said(
+                    "{name}:1: this looks like a gold set, not like a run; is it meant as --gold?",
+                    name=path.name,
+                )
             )
         if not decode_utf8(read_bytes(path), path).strip():
-            raise RunError(f"{path.name}: the run is empty")
+            raise RunError(said("{name}: the run is empty", name=path.name))
         raise RunError(
-            f"{path.name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table with a "
-            f"header, got {head.line[:60]!r}. Name it with --run-format: {', '.join(RUN_FORMATS)}"
+            said(
+                "{name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table "
+                "with a header, got {line}. Name it with --run-format: {names}",
+                name=path.name,
+                line=repr(head.line[:60]),
+                names=", ".join(RUN_FORMATS),
+            )
         )
     return found

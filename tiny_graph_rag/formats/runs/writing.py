@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, unknown
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Run
 
 FORMS = ("trec", "jsonl", "csv", "parquet", "contest")
@@ -28,7 +29,7 @@ def form_of(path: Path, given: str | None) -> str:
         try:
             import pyarrow.parquet  # noqa: F401 - asked for before the work, not after it
         except ImportError as error:
-            raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from error
+            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
     return form
 
 

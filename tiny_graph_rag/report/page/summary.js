@@ -191,7 +191,7 @@ function waterfallTable(steps, gold, tag, k) {
     tag ? el("caption", {}, t("only"), " ", name(tag)) : null,
     el("thead", {}, el("tr", {},
       el("th", { scope: "col" }, t("step")), el("th", { scope: "col" }, el("span", { class: "hidden" }, t("bar"))),
-      el("th", { scope: "col", class: "number" }, t("recall")), el("th", { scope: "col", class: "number" }, t("lost")),
+      el("th", { scope: "col", class: "number" }, t("recall")), el("th", { scope: "col", class: "number" }, t("points")),
       gold && el("th", { scope: "col", class: "number" }, t("gold seeds")))),
     el("tbody", {}, rows));
 }

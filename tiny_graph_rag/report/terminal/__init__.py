@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
 
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import one_line, without_controls
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Table:
         fitted, left_out = self.fitted(options.max_width)
         yield fitted.drawn()
         if any(left_out):
-            yield f"left out, for the terminal is narrow: {', '.join(left_out)}"
+            yield t("left out, for the terminal is narrow: {columns}", columns=", ".join(left_out))
 
     def fitted(self, width: int) -> tuple[Table, list[str]]:
         """The table without the spare columns that `width` has no room for, and their headers.

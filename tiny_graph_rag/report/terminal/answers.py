@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from tiny_graph_rag.answers.forecast import Forecast
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.llm.cost import total
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
 
 def money(usd: float | None, *, estimated: bool = False) -> str:
     """Unknown is said, never 0; an estimate carries its sign."""
-    return "unknown" if usd is None else f"{'≈ ' if estimated else ''}${usd:.4f}"
+    return t("unknown") if usd is None else f"{'≈ ' if estimated else ''}${usd:.4f}"
 
 
 def print_answers(answered: Answered, console: Console) -> None:
@@ -21,26 +22,36 @@ def print_answers(answered: Answered, console: Console) -> None:
     from tiny_graph_rag.report.terminal.summary import shown
 
     table = Table()
-    table.add_column("answers")
+    table.add_column(t("answers"))
     for name in answered.overall.scores:
         table.add_column(name.replace("_", " "), justify="right")
-    for name in ("failed", "abstained", "tokens", "cost"):
+    for name in (t("failed"), t("abstained"), t("tokens"), t("cost")):
         table.add_column(name, justify="right")
     by_tag = sorted(answered.by_tag.items(), key=lambda item: (-len(item[1].rows), item[0]))
-    for label, part in (("all", answered.overall), *((f"  {escape(tag)}", part) for tag, part in by_tag)):
+    for label, part in ((t("all"), answered.overall), *((f"  {escape(tag)}", part) for tag, part in by_tag)):
         scores = [shown(mean.mean) for mean in part.scores.values()]
-        table.add_row(label, *scores, *_spent(answered.answers, part), style="bold" if label == "all" else "")
+        style = "bold" if part is answered.overall else ""
+        table.add_row(label, *scores, *_spent(answered.answers, part), style=style)
     console.print(table)
     console.print(_judged(answered.overall))
     unjudged = answered.overall.unjudged
     if unjudged:
         worst = ", ".join(f"{escape(name)} {count:,}" for name, count in unjudged.items())
         console.print(
-            f"[bold]failed verdicts count as the worst value:[/bold] {worst}; --retry-failed asks again"
+            t(
+                "[bold]failed verdicts count as the worst value:[/bold] {worst}; --retry-failed asks again",
+                worst=worst,
+            )
         )
     found = answered.answers.agreement
     if found is not None:
-        console.print(f"judge and gold set on {found.n:,} retrieved entities: Cohen's κ {shown(found.kappa)}")
+        console.print(
+            t(
+                "judge and gold set on {n} retrieved entities: Cohen's κ {kappa}",
+                n=f"{found.n:,}",
+                kappa=shown(found.kappa),
+            )
+        )
 
 
 def _judged(part: AnswerSlice) -> Table:
@@ -48,8 +59,8 @@ def _judged(part: AnswerSlice) -> Table:
     from tiny_graph_rag.report.terminal.summary import interval
 
     table = Table()
-    for name in ("score", "mean", "n", "failed verdicts"):
-        table.add_column(name, justify="left" if name == "score" else "right")
+    for place, name in enumerate((t("score"), t("mean"), "n", t("failed verdicts"))):
+        table.add_column(name, justify="right" if place else "left")
     for name, mean in part.scores.items():
         failed = part.unjudged.get(name, 0)
         table.add_row(name.replace("_", " "), interval(mean), f"{mean.n:,}", f"{failed:,}" if failed else "")
@@ -73,11 +84,14 @@ def print_forecast(
     """What a run would call: by purpose, prompts counted, answers and so the cost from least to most."""
     for what, found, cost in rows:
         sign = "" if found.exact else "≈ "
-        console.print(f"{what}: {found.calls:,} calls ({found.known:,} more are answered already)")
+        calls = t(
+            "{n} calls ({known} more are answered already)", n=f"{found.calls:,}", known=f"{found.known:,}"
+        )
+        console.print(f"{t(what)}: {calls}")
         least, most = found.least_prompt_tokens, found.most_prompt_tokens
-        between = f" ({least:,} to {most:,})" if most > least else ""
-        console.print(f"  prompt tokens: {sign}{found.prompt_tokens:,}{between}")
-        console.print(f"  answer tokens: at most {found.most_completion_tokens:,}")
-        shown = "unknown" if cost is None else f"{sign}${cost[0]:.4f} to {sign}${cost[1]:.4f}"
-        console.print(f"  cost: {shown}")
-    console.print("nothing was called and nothing written")
+        between = f" ({least:,}–{most:,})" if most > least else ""
+        console.print(f"  {t('prompt tokens')}: {sign}{found.prompt_tokens:,}{between}")
+        console.print(f"  {t('answer tokens')}: {t('at most {n}', n=f'{found.most_completion_tokens:,}')}")
+        shown = t("unknown") if cost is None else f"{sign}${cost[0]:.4f} – {sign}${cost[1]:.4f}"
+        console.print(f"  {t('cost')}: {shown}")
+    console.print(t("nothing was called and nothing written"))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import speed_figure
-from tiny_graph_rag.report.terminal import Console, Table, escape
+from tiny_graph_rag.report.terminal import Console, Table, cell_width, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
 
 if TYPE_CHECKING:
@@ -35,17 +36,17 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
         said = ", ".join(
             f"{system.name} {value}" for system, value in zip(found.systems, values, strict=True)
         )
-        console.print(escape(f"differs: {setting}: {said}"), soft_wrap=True)
+        console.print(escape(t("differs: {setting}: {values}", setting=setting, values=said)), soft_wrap=True)
     if not found.differs:
-        console.print("differs: no setting that the files hold")
+        console.print(t("differs: no setting that the files hold"))
     for note in found.notes:
-        console.print(f"note: {escape(note)}")
-    console.print(_table("all", found.overall))
+        console.print(escape(t("note: {note}", note=in_words(note))), soft_wrap=True)
+    console.print(_table(t("all"), found.overall))
     if found.by_tag and by_tag:
         for tag, rows in found.by_tag.items():
             console.print(_table(tag, rows))
     elif found.by_tag:
-        console.print(f"by tag ({len(found.by_tag)}): --by-tag prints them; all in the file")
+        console.print(t("by tag ({n}): --by-tag prints them; all in the file", n=len(found.by_tag)))
     for line in _explained(found, by_tag):
         console.print(line, soft_wrap=True)
     if any(system.speed for system in found.systems):
@@ -58,17 +59,23 @@ def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
     slices = [found.overall, *(found.by_tag.values() if by_tag else ())]
     rows = [row for part in slices for each in part.values() for row in each if row.wins is not None]
     tests = sum(len(each) - 1 for each in found.overall.values())
-    one = "group" if found.groups is not None else "question"
-    yield (
-        f"differences to {escape(found.systems[0].name)} with 95 % intervals ({unreliable()}); p of a paired "
-        f"randomisation test and t-test; p (Holm) corrected for the {amount(tests, 'test')} of a table"
+    yield t(
+        "differences to {baseline} with 95 % intervals ({mark}); p of a paired randomisation test and t-test;"
+        " p (Holm) corrected for the {tests} of a table",
+        baseline=escape(found.systems[0].name),
+        mark=unreliable(),
+        tests=in_words(amount(tests, "test")),
     )
     if found.groups is not None:
-        yield f"{amount(found.groups, 'group')} of questions: a group is one observation"
+        yield t(
+            "{groups} of questions: a group is one observation",
+            groups=in_words(amount(found.groups, "group")),
+        )
     if any(row.p_randomisation >= SURE and (row.low > 0 or row.high < 0) for row in rows):
-        yield (
-            f"an interval without 0 beside p of .05 or more: so few {one}s differ that all of them could go "
-            "one way by chance; the interval says how much, p whether to believe it"
+        yield t(
+            "an interval without 0 beside p of .05 or more: so few {observations} differ that all of them "
+            "could go one way by chance; the interval says how much, p whether to believe it",
+            observations=t("groups") if found.groups is not None else t("questions"),
         )
 
 
@@ -76,9 +83,9 @@ def _speeds(found: Comparison) -> Table:
     """Seconds a question and questions a second, as each file says them."""
     names = list(dict.fromkeys(name for system in found.systems for name in system.speed))
     table = Table()
-    table.add_column("system")
+    table.add_column(t("system"))
     for name in names:
-        table.add_column(SPEED_WORDS.get(name, name), justify="right")
+        table.add_column(t(SPEED_WORDS.get(name, name)), justify="right")
     for system in found.systems:
         table.add_row(escape(system.name), *(speed_figure(system.speed.get(name)) for name in names))
     return table
@@ -86,19 +93,18 @@ def _speeds(found: Comparison) -> Table:
 
 def _table(title: str, rows: Rows) -> Table:
     table = Table(title=escape(title))
-    table.add_column("measure", no_wrap=True)
-    table.add_column("system")
-    for column, spare in (
-        ("mean", 0),
-        ("difference", 0),
-        ("95 % interval", 0),
-        ("p", 2),
-        ("p (t)", 3),
-        ("p (Holm)", 0),
-        ("win/tie/loss", 1),
-        ("n", 0),
+    table.add_column(t("measure"), no_wrap=True)
+    table.add_column(t("system"))
+    for column, whole, spare in (
+        (t("mean"), False, 0),
+        (t("difference"), False, 0),
+        (t("95 % interval"), True, 0),
+        ("p", False, 2),
+        ("p (t)", False, 3),
+        (t("p (Holm)"), False, 0),
+        (t("win/tie/loss"), True, 1),
+        ("n", False, 0),
     ):
-        whole = column in ("95 % interval", "win/tie/loss")
         table.add_column(column, justify="right", no_wrap=whole, spare=spare)
     for measure, each in rows.items():
         for place, row in enumerate(each):
@@ -136,16 +142,25 @@ def _print_flips(found: Comparison, system: str, console: Console) -> None:
     won, lost = (sum(each.change == change for each in mine) for change in ("won", "lost"))
     mixed = len(mine) - won - lost
     console.print(
-        f"{escape(system)}: {amount(len(mine), 'question')} flipped ({won} won, {lost} lost, {mixed} mixed)"
+        t(
+            "{system}: {questions} flipped ({won} won, {lost} lost, {mixed} mixed)",
+            system=escape(system),
+            questions=in_words(amount(len(mine), "question")),
+            won=won,
+            lost=lost,
+            mixed=mixed,
+        )
     )
     for each in mine[:FLIPS_SHOWN]:
         verdicts = "; ".join(
-            f"{name}: {before.replace('_', ' ')} → {after.replace('_', ' ')}"
+            f"{name}: {t(before.replace('_', ' '))} → {t(after.replace('_', ' '))}"
             for name, before, after in each.references
         )
         if not verdicts:
             measure, (before, after) = next(iter(each.values.items()))
             verdicts = f"{measure} {shown(before)} → {shown(after)}"
-        console.print(escape(f"  {each.change:5} {each.id}: {verdicts}"), soft_wrap=True)
+        change = t(each.change)
+        room = " " * max(5 - cell_width(change), 0)
+        console.print(escape(f"  {change}{room} {each.id}: {verdicts}"), soft_wrap=True)
     if len(mine) > FLIPS_SHOWN:
-        console.print(f"  … and {len(mine) - FLIPS_SHOWN} more in the file")
+        console.print(t("  … and {n} more in the file", n=f"{len(mine) - FLIPS_SHOWN:,}"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import counted, shown, t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 
 if TYPE_CHECKING:
@@ -16,38 +18,61 @@ LONGEST_VALUE = 60
 
 
 def print_generated(found: Generated, wanted: int, console: Console) -> None:
-    table = Table(title=f"{len(found.questions):,} questions of {wanted:,} wanted")
-    table.add_column("shape")
-    for header in ("wanted", "found"):
+    made, whole = f"{len(found.questions):,}", f"{wanted:,}"
+    table = Table(
+        title=counted(
+            len(found.questions),
+            "{made} question of {whole} wanted",
+            "{made} questions of {whole} wanted",
+            made=made,
+            whole=whole,
+        )
+    )
+    table.add_column(t("shape"))
+    for header in (t("wanted"), t("found")):
         table.add_column(header, justify="right")
     for shape, asked in found.asked.items():
-        made = found.found.get(shape, 0)
-        table.add_row(shape, f"{asked:,}", f"{made:,}", style="" if made >= asked else "yellow")
+        there = found.found.get(shape, 0)
+        table.add_row(shape, f"{asked:,}", f"{there:,}", style="" if there >= asked else "yellow")
     console.print(table)
     lacking = [shape for shape, asked in found.asked.items() if found.found.get(shape, 0) < asked]
     if lacking:
-        console.print(f"the graph holds no more of: {', '.join(lacking)}")
+        console.print(t("the graph holds no more of: {shapes}", shapes=", ".join(lacking)))
     if found.relations:
         name, most = next(iter(found.relations.items()))
         console.print(
-            f"relations asked about: {len(found.relations):,}; most often {escape(name)}, in {most:,} "
-            f"questions ({found.most_over_fair:.2f} times its fair share)"
+            t(
+                "relations asked about: {n}; most often {name}, in {questions} ({times} times its fair "
+                "share)",
+                n=f"{len(found.relations):,}",
+                name=escape(name),
+                questions=shown(amount(most, "question")),
+                times=f"{found.most_over_fair:.2f}",
+            )
         )
 
 
 def print_diff(found: Diff, one: str, other: str, console: Console, *, every: bool) -> None:
     console.print(
-        f"{escape(one)} → {escape(other)}: {found.same:,} the same, {len(found.added):,} added, "
-        f"{len(found.removed):,} removed, {len(found.renamed):,} renamed, "
-        f"{len({each.id for each in found.changed}):,} changed"
+        t(
+            "{one} → {other}: {same} the same, {added} added, {removed} removed, {renamed} renamed, "
+            "{changed} changed",
+            one=escape(one),
+            other=escape(other),
+            same=f"{found.same:,}",
+            added=f"{len(found.added):,}",
+            removed=f"{len(found.removed):,}",
+            renamed=f"{len(found.renamed):,}",
+            changed=f"{len({each.id for each in found.changed}):,}",
+        )
     )
     most = None if every else SHOWN
-    for what, ids in (("added", found.added), ("removed", found.removed)):
+    for what, ids in ((t("added"), found.added), (t("removed"), found.removed)):
         for each in ids[:most]:
             console.print(f"  {what} {escape(each)}")
         _more(len(ids), most, console)
     for before, after in found.renamed[:most]:
-        console.print(f"  renamed {escape(before)} → {escape(after)}")
+        console.print(f"  {t('renamed')} {escape(before)} → {escape(after)}")
     _more(len(found.renamed), most, console)
     for change in found.changed[:most]:
         console.print(f"  {escape(change.id)}: {change.field}: {_said(change.before, change.after)}")
@@ -56,7 +81,7 @@ def print_diff(found: Diff, one: str, other: str, console: Console, *, every: bo
 
 def _more(count: int, most: int | None, console: Console) -> None:
     if most is not None and count > most:
-        console.print(f"  … and {count - most:,} more (--all)")
+        console.print(t("  … and {n} more (--all)", n=f"{count - most:,}"))
 
 
 def _said(before: Any, after: Any) -> str:
@@ -79,33 +104,53 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
     references = found.references
     without = sum(count == 0 for count in references)
     held = [count for count in references if count]
+    listed = t("none")
+    if held:
+        listed = t("median {n}, most {most}", n=f"{held[len(held) // 2]:,}", most=f"{held[-1]:,}")
     console.print(
-        f"{escape(name)}: {found.whole.questions:,} questions in {found.whole.groups:,} groups, "
-        f"{without:,} without gold; references a question: "
-        + (f"median {held[len(held) // 2]:,}, most {held[-1]:,}" if held else "none")
+        t(
+            "{name}: {questions} in {groups}, {without} without gold; references a question: {references}",
+            name=escape(name),
+            questions=shown(amount(found.whole.questions, "question")),
+            groups=shown(amount(found.whole.groups, "group")),
+            without=f"{without:,}",
+            references=listed,
+        )
     )
     for what, counts in found.counts.items():
-        console.print(f"{what}: " + ", ".join(f"{escape(each)} {count:,}" for each, count in counts.items()))
+        console.print(
+            f"{t(what)}: " + ", ".join(f"{escape(each)} {count:,}" for each, count in counts.items())
+        )
     quotas = any(each.quota is not None for each in found.slices)
     table = Table()
-    table.add_column("tag")
-    for header in ("questions", "groups", "share", *(["quota"] if quotas else []), "shows differences from"):
+    table.add_column(t("tag"))
+    heads = (t("questions"), t("groups"), t("share"), *([t("quota")] if quotas else []))
+    for header in (*heads, t("shows differences from")):
         table.add_column(header, justify="right")
     for each in (found.whole, *found.slices):
         quota = [] if not quotas else ["" if each.quota is None else f"{each.quota:.0%}"]
-        seen = "—" if not each.groups else f".{round(each.seen * 100):02d}" if each.seen < 0.995 else "never"
+        seen = (
+            "—" if not each.groups else f".{round(each.seen * 100):02d}" if each.seen < 0.995 else t("never")
+        )
         table.add_row(
             escape(each.name), f"{each.questions:,}", f"{each.groups:,}", f"{each.share:.0%}", *quota, seen
         )
     console.print(table)
     for each in found.slices:
         if each.off_quota:
-            console.print(
-                f"warning: {escape(each.name)}: {each.share:.0%} of the questions, wanted {each.quota:.0%}"
+            told = t(
+                "{tag}: {share} of the questions, wanted {quota}",
+                tag=each.name,
+                share=f"{each.share:.0%}",
+                quota=f"{each.quota:.0%}",
             )
+            console.print(escape(f"{t('warning')}: {told}"))
     small = [each.name for each in (found.whole, *found.slices) if each.groups < found.needed]
     if small:
-        console.print(
-            f"warning: too small to show a difference of {effect:g} at 80 % power, which takes "
-            f"{found.needed:,} groups: {escape(', '.join(small))}"
+        told = t(
+            "too small to show a difference of {effect} at 80 % power, which takes {groups}: {tags}",
+            effect=f"{effect:g}",
+            groups=shown(amount(found.needed, "group")),
+            tags=", ".join(small),
         )
+        console.print(escape(f"{t('warning')}: {told}"))

@@ -89,8 +89,10 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         )
         console.print(escape(linked_to_nothing))
     for seed in found["linked"]:
-        place = "" if seed["start"] is None else f" at {seed['start']}–{seed['end']}"
-        how = f"({seed['rule']}, weight {seed['weight']:.2g})"
+        place = (
+            "" if seed["start"] is None else " " + t("at {start}–{end}", start=seed["start"], end=seed["end"])
+        )
+        how = t("({rule}, weight {weight})", rule=seed["rule"], weight=f"{seed['weight']:.2g}")
         console.print(escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}"))
     table = Table()
     for column in (t("rank"), t("entity"), t("score"), t("hop"), t("walk")):
@@ -98,7 +100,12 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     if cut := found.get("walks_cut"):
         most = f"{cut['most']:,}"
         console.print(
-            f"walks ended after {cut['hops']} hops: the next would go beyond running.{cut['limit']} ({most})"
+            t(
+                "Walks ended after {hops} hops: the next would go beyond {limit} ({most}).",
+                hops=cut["hops"],
+                limit=f"running.{cut['limit']}",
+                most=most,
+            )
         )
     wanted = {entity for each in found["references"] for entity in each["entity_ids"]}
     for rank, each in enumerate(found["ranked"][:shown], start=1):
@@ -121,8 +128,9 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
 def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
     """For each ranked entity that has reasons: its parts, the words each explains or leaves, its price."""
     table = Table()
-    for column in ("entity", "part", "words", "price"):
-        table.add_column(column, justify="right" if column == "price" else "left")
+    for column, justify in ((t("entity"), "left"), (t("part"), "left"), (t("words"), "left")):
+        table.add_column(column, justify=justify)
+    table.add_column(t("price"), justify="right")
     for rank, each in enumerate(ranked, start=1):
         parts = each.get("reasons") or ()
         for place, part in enumerate(parts):
@@ -131,5 +139,5 @@ def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
             table.add_row(escape(name), escape(part["what"]), escape(words), f"{part['price']:.3f}")
         if parts:
             energy = sum(part["price"] for part in parts)
-            table.add_row("", "together", "", f"{energy:.3f}", style="bold", end_section=True)
-    console.print(table if table.rows else "this retriever gives no reasons")
+            table.add_row("", t("together"), "", f"{energy:.3f}", style="bold", end_section=True)
+    console.print(table if table.rows else t("this retriever gives no reasons"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.report.terminal.summary import shown
@@ -83,7 +84,7 @@ def print_validation(
 
 def print_findings(findings: Sequence[Finding], broken: Sequence[str], every: bool, console: Console) -> None:
     for line in broken:
-        console.print(f"[red]{t('error')}[/red] schema: {escape(line)}", soft_wrap=True)
+        console.print(f"[red]{t('error')}[/red] schema: {escape(in_words(line))}", soft_wrap=True)
     by_kind: dict[tuple[str, str], list[Finding]] = {}
     for each in findings:
         by_kind.setdefault((each.severity, each.kind), []).append(each)
