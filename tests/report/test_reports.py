@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import write_gold, write_kg
 from tests.report.make_results import results
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.formats.tables import guarded
@@ -197,3 +198,21 @@ def test_what_rounds_to_nothing_has_no_sign():
         "0.001",
         "–",
     ]
+
+
+def test_a_gold_set_without_any_reference_is_shown_in_every_form(run_cli, tmp_path):
+    write_kg(tmp_path / "a-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
+    write_gold(
+        tmp_path / "a-eval.jsonl", {"query": "Whom does Zoe know?", "reference_entities": [], "tags": ["t"]}
+    )
+    files = ("--dataset", tmp_path / "a-eval.jsonl", "-g", tmp_path / "a-KG.json", "--quiet")
+    reports = ("--report", ",".join(REPORTS))
+    made_of = {
+        "e.json": ("eval", *files, "--measures", "precision@{1,3},recall@{1,3},ndcg@3"),
+        "f.json": ("eval", *files, "--hops", "1"),
+        "s.json": ("sweep", *files, "--hops", "0-2"),
+        "c.json": ("compare", tmp_path / "e.json", tmp_path / "e.json", "--quiet"),
+    }
+    for name, command in made_of.items():
+        done = run_cli(*command, "-o", tmp_path / name, *reports)
+        assert done.exit_code == 0, (name, done.stderr)

@@ -236,11 +236,17 @@ def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
     assert done.stdout.endswith("[]\n")
 
 
-@pytest.mark.filterwarnings("default")
-def test_an_address_where_nobody_answers_is_one_line(monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
-    with (
-        pytest.raises(ServiceError, match="no Dask scheduler answers there"),
-        ClusterClient.open("127.0.0.1:1"),
-    ):
-        pass
+def test_an_address_where_no_scheduler_speaks_is_one_line(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
+    with socket.socket() as mute, socket.socket() as closed:
+        for each in (mute, closed):
+            each.bind(("127.0.0.1", 0))
+        mute.listen()
+        for place in (mute, closed):
+            address = f"127.0.0.1:{place.getsockname()[1]}"
+            said = "no Dask scheduler answers there"
+            with pytest.raises(ServiceError, match=said), ClusterClient.open(address):
+                pass
+    for nonsense in ("nonsense", "http://127.0.0.1:1"):
+        with pytest.raises(UsageError, match="wanted an address such as"), ClusterClient.open(nonsense):
+            pass

@@ -172,3 +172,12 @@ def test_questions_are_ranked_from_the_worst_by_a_measure_that_rises_to_one() ->
     assert worst_by(["judged_bad@5", "recall@5", "ndcg@5"]) == "ndcg@5"
     assert worst_by(["judged_bad@5", "source_diversity@5", "recall@5"]) == "recall@5"
     assert worst_by(["judged_bad@5"]) == worst_by(["of_a_package@5"]) == worst_by([]) == ""
+
+
+def test_seeds_that_the_graph_lacks_are_no_reason_to_stop(run_cli, tmp_path) -> None:
+    # Linked to Anna, who is then left out; without a seed the text finds her. Of no seed no share is known.
+    question = {"query": "Is it Anna?", "reference_entities": ["Anna"], "seed_entities": ["Nobody"]}
+    options = ("--retriever", "hybrid:bfs-plain+bm25", "--exclude-seeds")
+    document = evaluated(run_cli, tmp_path, question, options=options)
+    found = rules(document)["better linking"]["evidence"]
+    assert found == {"gain": 1.0, "seed_recall": None}

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import stretches
 
 ROWS_AT_ONCE = 1 << 18  # of a column that is read from end to end
 
@@ -67,16 +70,16 @@ class Strings(Sequence[str]):
             raise IndexError(row)
         return self.data[bound(row) : bound(row + 1)].tobytes().decode()
 
+    def take(self, rows: NDArray[np.integer[Any]]) -> list[str]:
+        """The strings of these rows, decoded together."""
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
+        return _cut(self.data[stretches(starts, lengths)], np.concatenate([[0], np.cumsum(lengths)]))
+
     def __iter__(self) -> Iterator[str]:
         for first in range(0, len(self), ROWS_AT_ONCE):
             offsets = self.offsets[first : first + ROWS_AT_ONCE + 1]
-            block = self.data[offsets[0] : offsets[-1]].tobytes()
-            bounds = pairwise((offsets - offsets[0]).tolist())
-            if block.isascii():  # a character a byte: half the work
-                text = block.decode()
-                yield from (text[start:end] for start, end in bounds)
-            else:
-                yield from (block[start:end].decode() for start, end in bounds)
+            yield from _cut(self.data[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +229,15 @@ class CategoriesBuilder:
             place[self.code[name]] = index
         codes = np.concatenate([np.zeros(0, dtype=np.int32), *self.codes])
         return Categories(place[codes] if len(codes) else codes, names)
+
+
+def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
+    """The strings of a block of UTF-8. offsets: where each starts, and where the last one ends."""
+    block, bounds = data.tobytes(), pairwise(offsets.tolist())
+    if block.isascii():  # a character a byte: half the work
+        text = block.decode()
+        return [text[start:end] for start, end in bounds]
+    return [block[start:end].decode() for start, end in bounds]
 
 
 def _valid(encoded: bytes) -> bytes:

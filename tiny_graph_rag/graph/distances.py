@@ -15,7 +15,7 @@ from itertools import chain, repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, found_in
+from tiny_graph_rag.columns.arrays import distinct, found_in, stretches
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.traversal import slots_of
@@ -192,16 +192,17 @@ def shortest_walks(
     before[frontier] = frontier
     open_targets = set(targets) - set(frontier.tolist())
     while len(frontier) and open_targets:
-        starts, counts = adjacency.indptr[frontier], np.diff(adjacency.indptr)[frontier]
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        slots = np.repeat(starts, counts) + within
+        starts = adjacency.indptr[frontier]
+        counts = adjacency.indptr[frontier + 1] - starts
+        slots = stretches(starts, counts)
         found = adjacency.neighbours[slots].astype(np.int64)
-        fresh = before[found] == UNSEEN
+        fresh = np.flatnonzero(before[found] == UNSEEN)[::-1]
+        found = found[fresh]
         # Written backwards: of several slots that lead to an entity the first is written last, and stays.
-        before[found[fresh][::-1]] = np.repeat(frontier, counts)[fresh][::-1]
-        by[found[fresh][::-1]] = adjacency.relations[slots][fresh][::-1]
+        before[found] = np.repeat(frontier, counts)[fresh]
+        by[found] = adjacency.relations[slots[fresh]]
         is_new = np.zeros(len(before), dtype=bool)
-        is_new[found[fresh]] = True
+        is_new[found] = True
         frontier = np.flatnonzero(is_new)
         open_targets = {each for each in open_targets if before[each] == UNSEEN}
     walks = {}

@@ -78,6 +78,12 @@ def walked(summary: Mapping[str, Any]) -> bool:
     return not steps or any(each["step"] == "within hops" for each in steps)
 
 
+def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """Where recall is lost; nothing where no question has a reference, so that there is no recall."""
+    steps = summary.get("waterfall") or ()
+    return steps if all(each["recall"] is not None for each in steps) else ()
+
+
 def worst_by(measures: Sequence[str]) -> str:
     """The measure that says which questions went worst, as spelled; empty where there is none."""
     from tiny_graph_rag.measures.base import telling

@@ -22,6 +22,7 @@ from tiny_graph_rag.report.plain import (
     three,
     verdict_words,
     walked,
+    waterfall_steps,
     worst_by,
 )
 from tiny_graph_rag.study.gates import SPEEDS, speeds
@@ -282,7 +283,7 @@ def gold_steps(summary: Json) -> list[Json]:
 
 
 def _waterfall(summary: Json, level: int) -> Iterator[Block]:
-    steps = summary.get("waterfall") or []
+    steps = waterfall_steps(summary)
     if not steps:
         return
     gold = {each["step"]: each["recall"] for each in gold_steps(summary)}

@@ -351,12 +351,16 @@ class ClusterClient:
 
 
 def _knock(address: str) -> None:
-    """Raises OSError where a host refuses at once, which Dask would try again and again."""
+    """Raises OSError where a host refuses at once, which Dask would try again and again, or says nothing, for
+    which Dask would wait: a scheduler speaks first."""
     from distributed.comm.addressing import parse_address, parse_host_port
 
     scheme, place = parse_address(address)
-    if scheme in ("tcp", "tls"):
-        socket.create_connection(parse_host_port(place), timeout=CONNECT_SECONDS).close()
+    if scheme not in ("tcp", "tls"):
+        return
+    with socket.create_connection(parse_host_port(place), timeout=CONNECT_SECONDS) as there:
+        if scheme == "tcp" and not there.recv(1):
+            raise ConnectionResetError("it closes the connection")
 
 
 def _files_of(path: Path) -> list[tuple[str, Path]]:

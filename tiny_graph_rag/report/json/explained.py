@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import found_in, stretches
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.references import References
 from tiny_graph_rag.graph.distances import NOT_REACHED
@@ -64,7 +65,10 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
                 "text": each.text,
                 "said": each.said,
                 "values": each.values,
-                "evidence": each.evidence,
+                "evidence": {
+                    name: number(value) if isinstance(value, float) else value
+                    for name, value in each.evidence.items()
+                },
             }
             for each in recommendations(found, trials)
         ],
@@ -108,15 +112,19 @@ def references_json(
         block = slice(*judgments.item_offsets[[questions.start, questions.stop]].tolist())
         paths = _paths(evaluation, block, written_ranks, spelled)
         parts.append([b',"path":' + paths[item] if item in paths else b"" for item in items.tolist()])
+    near, tried = partial(_nearest, evaluation, spelled), partial(_tried, evaluation, spelled)
+    evidence: dict[Verdict, tuple[Callable[[int], bytes], NDArray[np.integer[Any]]]] = {
+        Verdict.NOT_IN_GRAPH: (Remembered(near).__getitem__, references.codes),
+        Verdict.NO_SEED: (Remembered(tried).__getitem__, question),
+    }
+    if not compact:
+        above = _above(evaluation, questions, spelled)
+        evidence[Verdict.RANKED_BELOW_K] = above.__getitem__, references.questions
     column = [b""] * len(items)
-    for verdict, of in _EVIDENCE.items():
-        if verdict == Verdict.RANKED_BELOW_K and compact:
-            continue
-        told: Remembered[int, bytes] = Remembered(partial(of, evaluation, spelled))
+    for verdict, (told, keys) in evidence.items():
         rows = np.flatnonzero(verdicts == verdict)
-        keys = references.codes if verdict == Verdict.NOT_IN_GRAPH else question
         for row, key in zip(rows.tolist(), keys[rows].tolist(), strict=True):
-            column[row] = told[key]
+            column[row] = told(key)
     every = list(map(b"".join, zip(*parts, column, strict=True)))
     for low, high in pairwise(references.offsets.tolist()):
         yield b"[%b}]" % b"},".join(every[low:high]) if high > low else b"[]"
@@ -220,21 +228,18 @@ def _tried(evaluation: Evaluation, spelled: Spelled, question: int) -> bytes:
     return b',"tried":' + spelled.encoded(list(evaluation.linked[question].tried))
 
 
-def _above(evaluation: Evaluation, spelled: Spelled, question: int) -> bytes:
-    """The entities within the first k that are no reference: what would have to make room."""
-    references, run = evaluation.judgments.references, evaluation.run
-    codes = references.codes[references.offsets[question] : references.offsets[question + 1]].tolist()
-    relevant = {entity for code in codes for entity in references.named[code].entities}
-    start, stop = run.offsets[question : question + 2].tolist()
-    above = run.entities[start : min(stop, start + evaluation.explanation.diagnosis.cutoff)].tolist()
-    return b',"above":[%b]' % b",".join(spelled.id_json[each] for each in above if each not in relevant)
-
-
-_EVIDENCE: dict[Verdict, Callable[[Evaluation, Spelled, int], bytes]] = {
-    Verdict.NOT_IN_GRAPH: _nearest,
-    Verdict.NO_SEED: _tried,
-    Verdict.RANKED_BELOW_K: _above,
-}
+def _above(evaluation: Evaluation, questions: range, spelled: Spelled) -> list[bytes]:
+    """Of each question what stands within the first k and is no reference: it would have to make room."""
+    run, judgments = evaluation.run, evaluation.judgments
+    offsets = run.offsets[questions.start : questions.stop + 1]
+    lengths = np.minimum(np.diff(offsets), evaluation.explanation.diagnosis.cutoff)
+    owner = np.repeat(np.arange(len(questions)), lengths)
+    entities = run.entities[stretches(offsets[:-1], lengths)]
+    keys = (owner + questions.start) * judgments.universe + entities
+    kept = ~found_in(judgments.pair_keys, keys)
+    ids = list(map(spelled.id_json.__getitem__, entities[kept].tolist()))
+    bounds = [0, *np.cumsum(np.bincount(owner[kept], minlength=len(questions))).tolist()]
+    return [b',"above":[%b]' % b",".join(ids[low:high]) for low, high in pairwise(bounds)]
 
 
 def _ties(found: Ties) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Described in docs/results.md; `results.schema.json` beside this module is tested
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from operator import add
@@ -49,7 +49,7 @@ from tiny_graph_rag.report.json.spelled import (
 )
 from tiny_graph_rag.study.evaluate import Evaluation
 
-QUESTIONS_AT_ONCE = 1024
+QUESTIONS_AT_ONCE, ENTITIES_AT_ONCE = 1024, 8192
 
 T = TypeVar("T")
 
@@ -71,10 +71,10 @@ def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator
             questions_json(evaluation, block, spelled)
         )
     yield b'\n  ],\n  "entities": {'
-    for place, (entity_id, each) in enumerate(entities(evaluation.graph, spelled.mentioned).items()):
-        yield (
-            (b",\n    " if place else b"\n    ") + spelled.encoded(entity_id) + b": " + spelled.encoded(each)
-        )
+    mentioned = spelled.mentioned
+    for first in range(0, len(mentioned), ENTITIES_AT_ONCE):
+        rows = mentioned[first : first + ENTITIES_AT_ONCE]
+        yield (b",\n    " if first else b"\n    ") + b",\n    ".join(_entities_json(rows, spelled))
     yield b"\n  }\n}\n"
 
 
@@ -109,6 +109,20 @@ def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> tuple[bytes, 
 
         answered = spelled.encoded(answer(evaluation.answered.answers, row, spelled))
     return answered, linked
+
+
+def _entities_json(rows: Sequence[int], spelled: Spelled) -> Iterator[bytes]:
+    """Objects of `entities`, each with its id as its key."""
+    known = spelled.graph.entities
+    spelled.mention(np.array(rows))
+    columns = (
+        map(spelled.id_json.__getitem__, rows),
+        map(spelled.name_json.__getitem__, rows),
+        map(spelled.shown.__getitem__, map(known.types.__getitem__, rows)),
+        map(spelled.encoded, known.descriptions.take(np.array(rows))),
+    )
+    for each in zip(*columns, strict=True):
+        yield b'%b: {"name":%b,"type":%b,"description":%b}' % each
 
 
 def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, str]]:

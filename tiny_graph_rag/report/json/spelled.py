@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import stretches
+from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
@@ -75,11 +75,25 @@ class Spelled:
         self._relation: Remembered[int, bytes] = Remembered(self._walks_along)
         self._to: Remembered[int, bytes] = Remembered(self._arrives)
         self.shown: Remembered[str, bytes] = Remembered(encoded)
+        self._known = np.zeros(len(graph), dtype=bool)
         self._kept: dict[str, Remembered[Any, Any]] = {}
 
     def remembered(self, what: str, make: Callable[[K], T]) -> Remembered[K, T]:
         """What `make` gives, kept for the whole file under this name."""
         return self._kept.setdefault(what, Remembered(make))
+
+    def mention(self, rows: NDArray[np.integer[Any]]) -> None:
+        """Learn the ids and names of these entities, those that are new, all at once."""
+        new = distinct(rows[~self._known[rows]])[0]
+        if not len(new):
+            return
+        self._known[new] = True
+        keys, known = new.tolist(), self.graph.entities
+        ids, names = known.ids.take(new), known.names.take(new)
+        self.ids.update(zip(keys, ids, strict=True))
+        self.names.update(zip(keys, names, strict=True))
+        self.id_json.update(zip(keys, map(self.encoded, ids), strict=True))
+        self.name_json.update(zip(keys, map(self.encoded, names), strict=True))
 
     @property
     def mentioned(self) -> list[int]:
@@ -103,6 +117,7 @@ class Spelled:
             forward[rows, hop] = at[rows] == target
             after[rows, hop] = at[rows]
             at[rows] = before[rows, hop] = np.where(forward[rows, hop], source, target)
+        self.mention(np.concatenate([before[walked], after[walked]]))
         steps, first = walked.sum(axis=1), np.zeros(walks.shape, dtype=np.int64)
         first[:, :1] = 1
         pieces: list[bytes] = [b""] * (3 * int(steps.sum()))
@@ -171,6 +186,7 @@ def rankings_json(
     lengths = np.minimum(run.offsets[questions.start + 1 : questions.stop + 1] - starts, most)
     rows = stretches(starts, lengths)
     entities = run.entities[rows]
+    spelled.mention(entities)
     hops: Remembered[int, bytes] = Remembered(lambda hop: b',"hop":%d' % hop)
     parts: list[Iterable[bytes]] = [
         map(spelled.entity_json.__getitem__, entities.tolist()),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import walked
+from tiny_graph_rag.report.plain import walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
 
 Json = dict[str, Any]
@@ -37,7 +37,7 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
         if each.has_questions:
             summary = each.content["summary"]
             yield f"{each.name}-tags", _tags(each.content)
-            if summary.get("waterfall"):
+            if waterfall_steps(summary):
                 yield f"{each.name}-waterfall", _waterfall(each.content)
             if len(cutoffs := _cutoffs(summary["measures"])) > 1:
                 yield f"{each.name}-precision-recall", _precision_recall(each.content, cutoffs)
