@@ -150,9 +150,4 @@ def run() -> None:
         # They multiply no large matrices, and starting the threads for that takes some of every start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     load(*([asked] if asked in COMMANDS else []))  # the other commands would only slow the start
-    try:
-        app()
-    except OSError as error:  # of `--help` and `--version`; a command says its own
-        from tiny_graph_rag.cli.command import end_refused
-
-        end_refused(error)
+    app()
