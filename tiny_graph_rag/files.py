@@ -357,10 +357,11 @@ def check_writable(path: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise UsageError(said("{path}: wanted a folder, this is a file", path=error.filename)) from error
         raise UsageError(
             said(
-                "{folder}: results can't be written here ({why}). Choose another folder with --results-dir "
-                "or -o",
+                "{folder}: nothing can be written here ({why}); choose another folder",
                 folder=path.parent,
                 why=error.strerror,
             )
