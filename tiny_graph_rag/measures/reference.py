@@ -55,7 +55,7 @@ def reference() -> str:
         "brackets may be left out.",
         "",
         "A question without gold is undefined (null in files, in no mean) unless the definition says else or",
-        "asks for other than entities (types, sources, relationships: where a question has these, it counts);",
+        "asks for no entities (but types, sources, relationships: where a question has these it counts);",
         "one that retrieved nothing scores 0. Every mean has the number of questions behind it and a 95 %",
         "interval, which is marked with ? where it can't be relied on: [statistics.md](statistics.md).",
         "",
