@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import mmap
 import os
-import tempfile
 import time
 import unicodedata
 import zlib
@@ -184,7 +183,9 @@ def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
                 return read_bytes(path)
             if not packed:
                 return mmap.mmap(stream.fileno(), 0, access=access)
-        with tempfile.TemporaryFile() as unpacked:
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as unpacked:
             with gzip.open(path) as stream:
                 while block := stream.read(COPIED_BYTES):
                     unpacked.write(block)
