@@ -112,6 +112,17 @@ def test_history_says_no_hops_of_what_does_not_walk(tale: Path, run_cli) -> None
     assert ["hops" in each for each in rows] == [True, True, False, False]
 
 
+def test_a_foreign_run_differs_in_no_setting_that_is_the_default(tale: Path, run_cli) -> None:
+    run_cli(*EVAL, "--depth", "50", "-o", "./a.json", "--save-run", "./a.trec")
+    run_cli("score", "--run", "./a.trec", "--gold", "tale-eval.jsonl", "-o", "./b.json")
+    told = run_cli("compare", "./a.json", "./b.json", "-o", "./c.json").stdout
+    assert {line for line in told.splitlines() if line.startswith("differs")} == {
+        "differs: run: a –, b a.trec",
+        "differs: graph: a tale, b –",
+        "differs: retrieval.depth: a 50, b –",
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint", "never"),
     [
