@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import mmap
 import os
-import tempfile
 import time
 import unicodedata
 import zlib
@@ -184,7 +183,9 @@ def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
                 return read_bytes(path)
             if not packed:
                 return mmap.mmap(stream.fileno(), 0, access=access)
-        with tempfile.TemporaryFile() as unpacked:
+        from tempfile import TemporaryFile
+
+        with TemporaryFile() as unpacked:
             with gzip.open(path) as stream:
                 while block := stream.read(COPIED_BYTES):
                     unpacked.write(block)
@@ -356,10 +357,11 @@ def check_writable(path: Path) -> None:
         probe.touch()
         probe.unlink()
     except OSError as error:
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise UsageError(said("{path}: wanted a folder, this is a file", path=error.filename)) from error
         raise UsageError(
             said(
-                "{folder}: results can't be written here ({why}). Choose another folder with --results-dir "
-                "or -o",
+                "{folder}: nothing can be written here ({why}); choose another folder",
                 folder=path.parent,
                 why=error.strerror,
             )

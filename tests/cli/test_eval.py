@@ -191,7 +191,7 @@ def test_a_results_folder_that_cannot_be_written_is_refused_before_any_work(file
     (files / "blocked").write_text("a file where a folder should be")
     done = run_cli("eval", "--dataset", "story-eval.jsonl", "--results-dir", "blocked")
     assert done.exit_code == 2
-    assert "results can't be written here" in done.stderr
+    assert "wanted a folder, this is a file" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")

@@ -112,6 +112,17 @@ def test_history_says_no_hops_of_what_does_not_walk(tale: Path, run_cli) -> None
     assert ["hops" in each for each in rows] == [True, True, False, False]
 
 
+def test_a_foreign_run_differs_in_no_setting_that_is_the_default(tale: Path, run_cli) -> None:
+    run_cli(*EVAL, "--depth", "50", "-o", "./a.json", "--save-run", "./a.trec")
+    run_cli("score", "--run", "./a.trec", "--gold", "tale-eval.jsonl", "-o", "./b.json")
+    told = run_cli("compare", "./a.json", "./b.json", "-o", "./c.json").stdout
+    assert {line for line in told.splitlines() if line.startswith("differs")} == {
+        "differs: run: a –, b a.trec",
+        "differs: graph: a tale, b –",
+        "differs: retrieval.depth: a 50, b –",
+    }
+
+
 @pytest.mark.parametrize(
     ("arguments", "hint", "never"),
     [
@@ -231,3 +242,45 @@ def test_korean_errors_leave_no_english_behind_a_name(tale: Path) -> None:
     log = one_log(tale, "eval", "--dataset", "tale-evl", LC_ALL="ko_KR.UTF-8")
     assert log[0].startswith("오류: tale-evl: ")
     assert "no such" not in log[0]
+
+
+@pytest.mark.parametrize(
+    "command", [(*EVAL, "-o", "./r.json"), ("stats", "-g", "tale-KG.json"), ("--help",), ("eval",)]
+)
+def test_a_closed_standard_output_ends_nothing(tale: Path, command: tuple[str, ...]) -> None:
+    line = [sys.executable, str(ROOT / "main.py"), *command]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *line], cwd=tale, capture_output=True, text=True, check=False
+    )
+    if command == ("eval",):
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+    assert (tale / "r.json").exists() is (command[0] == "eval" and len(command) > 1)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
+@pytest.mark.parametrize("command", ["--version", "--help"])
+def test_a_full_disk_is_told_before_a_command_runs_too(tale: Path, command: str) -> None:
+    line = [sys.executable, str(ROOT / "main.py"), command]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(line, cwd=tale, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: standard output: can't be written (")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_where_a_folder_should_be_is_called_one(tale: Path, run_cli) -> None:
+    done = run_cli(*EVAL, "-o", "./mine.py/x.json")
+    assert (done.exit_code, "mine.py: wanted a folder, this is a file" in done.stderr) == (2, True)
+
+
+def test_tables_with_korean_names_say_which_package_they_need(tale: Path, run_cli) -> None:
+    run_cli(*EVAL, "-o", "./r.json", "--report", "tex")
+    assert "kotex" not in (tale / "r.tex").read_text("utf-8")
+    write_gold(
+        tale / "ko.jsonl",
+        {"query": "Whom does Anna know?", "reference_entities": ["Rex"], "tags": ["여러 홉"]},
+    )
+    run_cli("eval", "--dataset", "ko.jsonl", "--skip-generation", "-o", "./k.json", "--report", "tex")
+    assert ",kotex}" in (tale / "k.tex").read_text("utf-8").splitlines()[0]

@@ -11,9 +11,11 @@ import pytest
 from click.testing import Result
 
 from tiny_graph_rag.errors import DatasetError, RunError
+from tiny_graph_rag.formats.gold import detected as detected_gold
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
-from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.formats.runs import detected, read_run
+from tiny_graph_rag.formats.tables import is_trec
 
 Q1, Q2 = "Where does Ann live?", "Who lives in Dover?"
 
@@ -158,3 +160,11 @@ def test_fast_graphrags_table_comes_out_to_four_digits(
         assert told.exit_code == 0, told.output
         found = json.loads(told.stdout)["summary"]["measures"]["all_hit@100"]
         assert (round(found["mean"], 4), found["n"]) == (share, 101), system
+
+
+def test_an_id_with_a_comma_makes_no_table_of_a_trec_file(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("q Q0 Roylott,_Grimesby 1 .5 t\n")
+    (tmp_path / "gold").write_text("q 0 Roylott,_Grimesby 1\n")
+    assert (detected(tmp_path / "run"), detected_gold(tmp_path / "gold")) == ("trec", "trec")
+    for line in ("q1, 0, d1, 1", "question id,doc id,the score by us", "q, Q0, d, 1, .5, t"):
+        assert not any(is_trec(line, fields) for fields in (4, 6))

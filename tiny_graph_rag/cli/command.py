@@ -114,13 +114,23 @@ def _reported(work: Callable[[], None], debug: bool) -> None:
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:
-        told = _told(error)
-        if told is None:
-            _unexpected(error, debug)
-        _say_failed(f"{t('error')}: {shown(told)}", debug)
-        raise typer.Exit(UsageError.exit_code) from None
+        raise typer.Exit(_refused(error, debug)) from None
     except Exception as error:
         _unexpected(error, debug)
+
+
+def end_refused(error: OSError) -> NoReturn:
+    """The same for what fails before a command runs."""
+    sys.exit(_refused(error, False))
+
+
+def _refused(error: OSError, debug: bool) -> int:
+    """Say what the machine refused; the exit code."""
+    told = _told(error)
+    if told is None:
+        _unexpected(error, debug)
+    _say_failed(f"{t('error')}: {shown(told)}", debug)
+    return UsageError.exit_code
 
 
 # What a disk or a device says that takes no more.
@@ -138,11 +148,7 @@ def _told(error: OSError) -> str | None:
     if error.errno in _CLOSED and _is_kept_from_reading(place):
         return said("{place}: can't be read ({why})", place=place, why=why)
     if error.errno in _CLOSED:
-        return said(
-            "{place}: can't be written; write elsewhere with --results-dir or -o ({why})",
-            place=place,
-            why=why,
-        )
+        return said("{place}: can't be written ({why}); choose another place", place=place, why=why)
     if error.errno in _NO_PLACE and error.filename:
         name = str(place)
         return f"{name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + '…'}: {error.strerror}"

@@ -6,6 +6,7 @@ import codecs
 import io
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -49,7 +50,13 @@ class _ErrorChannel(_Channel):
 def outlive_readers() -> None:
     """Let the program go on where `sys.stdout` or `sys.stderr` is a pipe that closes. Terminals stay as they
     are. What the stream's encoding lacks is written in plain signs, else as an escape: no name ends a run."""
-    sys.stdout, sys.stderr = _outliving(sys.stdout), _outliving(sys.stderr, line_by_line=True)
+    sys.stdout = _outliving(sys.stdout) if sys.stdout is not None else _nowhere()
+    sys.stderr = _outliving(sys.stderr, line_by_line=True) if sys.stderr is not None else _nowhere()
+
+
+def _nowhere() -> TextIO:
+    """For a stream that was closed from the start (`>&-`): takes everything and keeps nothing."""
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _outliving(stream: TextIO, *, line_by_line: bool = False) -> TextIO:

@@ -252,7 +252,7 @@ def _variants(
 def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:
     """`0-3,6` → (0, 1, 2, 3, 6), ascending, each once. Raises UsageError for anything else."""
     found: set[int] = set()
-    for part in comma_list(text):
+    for part in comma_list(text) if text.strip() else [text]:
         bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
         if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
             raise UsageError(

@@ -16,6 +16,7 @@ from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
 _NO_NUMBER = re.compile(r"(?s)(.*) is not a valid (\w+)\.$")
 _OUT_OF_RANGE = re.compile(r"(?s)(.*) is not in the range (.*)\.$")
+_UNREADABLE = re.compile(r"(?s)Path '(.*)' is not readable\.$")
 _NO_COMMAND = re.compile(r"(?s)No such command '(.*?)'\.")
 _LEFT_OVER = re.compile(r"(?s)Got unexpected extra argument\S* \((.*)\)$")
 _KINDS = {
@@ -47,7 +48,7 @@ def _asked_language() -> str:
 def _wrong(error: Any) -> str:
     kind, message = type(error).__name__, error.format_message()
     parameter = getattr(error, "param", None)
-    name = "" if parameter is None else parameter.get_error_hint(error.ctx).strip("'")
+    name = "" if parameter is None else (parameter.opts or [parameter.name])[-1]
     if kind == "NoSuchOption":
         near = nearest(error.option_name, list(error.possibilities or ()))
         return said("no such option: {option}{near}", option=error.option_name, near=near)
@@ -71,6 +72,8 @@ def _wrong(error: Any) -> str:
         return said("{name}: wanted {wanted}, got {got}", name=name, wanted=wanted, got=found[1])
     if found := _OUT_OF_RANGE.match(error.message):
         return said("{name}: wanted {wanted}, got {got}", name=name, wanted=_bounds(found[2]), got=found[1])
+    if found := _UNREADABLE.match(error.message):
+        return said("{place}: can't be read ({why})", place=found[1], why="Permission denied")
     if found := _NO_COMMAND.match(error.message):
         known = list(getattr(error.ctx.command, "commands", {})) if error.ctx else []
         hint = nearest(found[1], known) or said("; there are: {names}", names=", ".join(known))

@@ -167,6 +167,7 @@ def json_document(path: Path, failure: type[InputError]) -> Any:
 
 _TREC_FIELD = re.compile(r"[^\x01-\x20]+")
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tuple[int, list[str], bool]]:
@@ -190,9 +191,14 @@ def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tupl
 
 
 def is_trec(line: str, fields: int) -> bool:
-    """Whether a file that begins so is TREC's: 4 fields of qrels, the last a grade, or 6 of a run."""
+    """Whether a file that begins so is TREC's: 4 fields of qrels, the last a grade, or 6 of a run. An id may
+    hold a comma, where the rest is no table's: none at a field's end, and a score that is a number."""
     found = _TREC_FIELD.findall(line)
-    return len(found) == fields and "," not in line and (fields != 4 or whole_grade(found[3]) is not None)
+    if len(found) != fields or any("," in (each[0], each[-1]) for each in found):
+        return False
+    if fields == 4:
+        return whole_grade(found[3]) is not None
+    return "," not in line or _NUMBER.fullmatch(found[4]) is not None
 
 
 def whole_grade(text: str) -> int | None:

@@ -141,11 +141,14 @@ class EvalSet(Sequence[Example]):
         for wanted, known, what in ((selection.tags, known_tags, "tag"), (selection.ids, known_ids, "id")):
             for each in wanted:
                 if each not in known:
-                    listed = f"; it has: {', '.join(known[:12])}" if what == "tag" else ""
+                    listed = (
+                        said("; there are: {names}", names=", ".join(known[:12])) if what == "tag" else ""
+                    )
                     raise UsageError(
                         said(
-                            "no question has the {what} {each}{near}",
-                            what=what,
+                            "{name}: no question has the {what} {each}{near}",
+                            name=self.name or said("gold set"),
+                            what=said(what),
                             each=repr(each),
                             near=nearest(each, known) or listed,
                         )

@@ -10,12 +10,10 @@ locale. To add a language, write its file; a test tells which texts it lacks.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from importlib import resources
 
 ENGLISH = "en"
 LANGUAGES = (ENGLISH, "ko")
@@ -91,6 +89,9 @@ def catalogue(language: str) -> Mapping[str, str]:
     """English → another language; empty for English."""
     if language == ENGLISH:
         return {}
+    import tomllib  # English needs neither
+    from importlib import resources
+
     text = (resources.files(__package__) / f"{language}.toml").read_text(encoding="utf-8")
     sections = tomllib.loads(text)
     return {english: said for section in sections.values() for english, said in section.items()}

@@ -74,7 +74,9 @@ def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     names = dict.fromkeys(name for each in rows for name in each.settings or ())
     default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
     own = [
-        {"graph": each.graph} | ({} if each.settings is None else default | each.settings) for each in rows
+        ({"graph": each.graph} if each.graph else {})
+        | ({} if each.settings is None else default | each.settings)
+        for each in rows
     ]
     for each, mine in zip(rows, own, strict=True):
         if not each.walks:

@@ -1,6 +1,6 @@
 r"""LaTeX: the tables of the Markdown report, to be taken into a paper with \input.
 
-They want booktabs and adjustbox; names in Hangul want XeLaTeX or LuaLaTeX with kotex.
+They want booktabs and adjustbox; names in Hangul want XeLaTeX or LuaLaTeX with kotex, which the file says.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, P
 
 SECTIONS = ("section", "subsection", "subsubsection")
 PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"
+HANGUL = r"% In the preamble: \usepackage{booktabs,adjustbox,kotex}, for names in Hangul: XeLaTeX or LuaLaTeX"
+_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 _MEAN = re.compile(r"(?P<mean>[\d.−]+) \((?P<ends>[^()]+)\)(?P<mark> \?)?")  # its interval goes below it
 _SPECIAL = str.maketrans(
     {each: f"\\{each}" for each in "&%$#_{}"}
@@ -42,7 +44,8 @@ _SPECIAL = str.maketrans(
 @report("tex", "tables for a paper, method by method where several")
 def latex_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
-    lines = [PREAMBLE, "", *(line for block in blocks(documents) for line in (*_lines(block), ""))]
+    tables = [line for block in blocks(documents) for line in (*_lines(block), "")]
+    lines = [HANGUL if any(map(_HANGUL.search, tables)) else PREAMBLE, "", *tables]
     yield f"{name}.tex", ("\n".join(lines).rstrip() + "\n").encode()
 
 

@@ -69,7 +69,12 @@ class BfsRetriever(Retriever):
 
     def _reads(self, meanings: Meanings | None) -> Reader:
         graph, vocabulary = self.graph, self.graph.vocabulary
-        types = TypeNames(graph.relations.types.names, vocabulary, self.ranking)
+        types = TypeNames(
+            graph.relations.types.names,
+            vocabulary,
+            self.ranking,
+            lambda make: graph.derived("relation-words", make),
+        )
         return Reader(types, Texts(graph, vocabulary, self.ranking), self.ranking, meanings)
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:

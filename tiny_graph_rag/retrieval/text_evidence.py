@@ -53,6 +53,8 @@ KEPT_ROWS = 1 << 21  # of what words told, before it is forgotten
 UNSEEN = 0.01  # of the walkers an entity's share: what the ones never visited count as
 
 Column = NDArray[np.int64]
+Key = tuple[frozenset[str], frozenset[str]]  # stems, and those of them that relation types claim
+Kept = tuple[tuple[Bits, ...], Guide]  # bits told, beside and drawn, or their sum; and the guide
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +73,7 @@ class Evidence:
     total: Bits
     words: dict[str, Bits]
     asked: int  # bits of all words of content, those that no text knows too
+    guide: Guide
 
 
 class TextEvidence:
@@ -82,8 +85,7 @@ class TextEvidence:
         self.walkers = Walkers(adjacency, index.joins)
         self.fast = False  # whether walkers are compiled
         self._sums = Sums(len(self.graph))
-        # By stems and those of them that relation types claim: bits told, beside and drawn; and the guide.
-        self._kept: dict[tuple[frozenset[str], frozenset[str]], tuple[Bits, Guide]] = {}
+        self._kept: dict[Key, Kept] = {}
         self._kept_rows = 0
 
     def of(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Evidence:
@@ -101,10 +103,11 @@ class TextEvidence:
         if self.near is not None:
             alike = Bits(np.arange(len(self.graph)), self.near.bits(question))
         told_or_alike = told if self.near is None else self._summed([told, alike])
-        drawn, visited = self._walked(told_or_alike, mentions, self._guide(stems))
+        guide = self._guide(stems)
+        drawn, visited = self._walked(told_or_alike, mentions, guide)
         beside = self._beside(told)
         total = self._summed([told, beside, drawn, named, visited, alike])
-        return Evidence(told, beside, drawn, named, visited, alike, total, words, asked)
+        return Evidence(told, beside, drawn, named, visited, alike, total, words, asked, guide)
 
     def total(self, question: LinkedQuestion, reading: Reading, mentions: Sequence[WeighedMention]) -> Bits:
         """The total of `of` alone, for questions with mentions: what the same words tell is found once."""
@@ -115,18 +118,24 @@ class TextEvidence:
         kept = self._kept.get(key)
         if kept is None:
             found = self.of(question, reading, mentions)
-            of_words, guide = (
-                self._summed([found.told, found.beside, found.drawn]),
-                self._guide(sorted(stems)),
-            )
-            if self._kept_rows > KEPT_ROWS:
-                self._kept, self._kept_rows = {}, 0
-            narrow = Bits(of_words.entities.astype(np.int32), of_words.bits)
-            self._kept[key] = narrow, guide
-            self._kept_rows += len(narrow.entities) + len(guide.rows)
+            self._keep(key, (found.told, found.beside, found.drawn), found.guide)
             return found.total
         of_words, guide = kept
-        return self._summed([of_words, self._named(question), self._visited(mentions, guide)])
+        if len(of_words) > 1:  # met a second time: others may follow
+            once = self._summed(of_words)
+            of_words = (Bits(once.entities.astype(np.int32), once.bits),)
+            self._keep(key, of_words, guide)
+        return self._summed([*of_words, self._named(question), self._visited(mentions, guide)])
+
+    def _keep(self, key: Key, of_words: tuple[Bits, ...], guide: Guide) -> None:
+        def rows(kept: Kept) -> int:
+            return sum(len(each.entities) for each in kept[0]) + len(kept[1].rows)
+
+        before = self._kept.pop(key, None)
+        self._kept_rows += rows((of_words, guide)) - (rows(before) if before else 0)
+        if self._kept_rows > KEPT_ROWS:
+            self._kept, self._kept_rows = {}, rows((of_words, guide))
+        self._kept[key] = of_words, guide
 
     def _named(self, question: LinkedQuestion) -> Bits:
         return self._summed(

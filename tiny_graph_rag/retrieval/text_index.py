@@ -195,13 +195,16 @@ class TextIndex:
         number = self.number(stem)
         if number is not None:
             rows, counts = self.own.of(number)
-            yield rows, counts * int(2 * OWN)
+            if len(rows):
+                yield rows, counts * int(2 * OWN)
             told, counts = self.told.of(number)
-            yield from ((each[told], counts * int(2 * TOLD)) for each in ends)
+            if len(told):
+                yield from ((each[told], counts * int(2 * TOLD)) for each in ends)
             rows, counts = self.named.of(number)
-            first = adjacency.indptr[rows]
-            owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
-            yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
+            if len(rows):
+                first = adjacency.indptr[rows]
+                owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
+                yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
         types = self.types(stem)
         if len(types):
             order, starts = self._by_type

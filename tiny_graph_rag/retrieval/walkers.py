@@ -23,6 +23,7 @@ from tiny_graph_rag.retrieval.text_index import Joins
 
 MOST_SLOTS = 1 << 15  # looked at in one step; walkers who would need more stay where they are
 TOGETHER = 8  # starts from which walkers go side by side
+ROOM = 1 << 20  # places that they have in all: of a larger graph, fewer starts
 
 Column = NDArray[np.int64]
 Visits = tuple[NDArray[np.int64], Column]  # entities, each once, in any order; how many came by
@@ -61,7 +62,8 @@ class Walkers:
     def __init__(self, adjacency: Adjacency, joins: Joins) -> None:
         self.adjacency, self.joins = adjacency, joins
         self._entities = len(adjacency.indptr) - 1
-        self._sums = Sums(TOGETHER * self._entities)
+        self._together = max(1, min(TOGETHER, ROOM // max(1, self._entities)))
+        self._sums = Sums(self._together * self._entities)
         self._of_thread = threading.local()
 
     def visits(self, starts: Sequence[Start], guide: Guide, *, fast: bool = False) -> list[Visits]:
@@ -71,7 +73,7 @@ class Walkers:
         """
         if fast:
             return [self._compiled(each, guide) for each in starts]
-        groups = (starts[first : first + TOGETHER] for first in range(0, len(starts), TOGETHER))
+        groups = (starts[each : each + self._together] for each in range(0, len(starts), self._together))
         return [each for group in groups for each in self._side_by_side(group, guide)]
 
     def _side_by_side(self, starts: Sequence[Start], guide: Guide) -> list[Visits]:
@@ -84,13 +86,15 @@ class Walkers:
         for step in range(int(steps.max())):
             start = places // size
             at = places - start * size
-            slots = np.bincount(start, self._counts(at), many)
-            home = (steps <= step) | (slots > MOST_SLOTS)
+            slots, joined = _ranges(self.adjacency.indptr, at), _ranges(self.joins.indptr, at)
+            needed = np.bincount(start, slots[1] + joined[1], many)
+            home = (steps <= step) | (needed > MOST_SLOTS)
             if home.any():
                 out = ~home[start]
-                at, mass, start = at[out], mass[out], start[out]
-            owner, weight, reached = self._ahead(at, guide)
-            whole = np.bincount(owner, weight, len(at)).astype(np.int64)
+                mass, start = mass[out], start[out]
+                slots, joined = slots[:, out], joined[:, out]
+            owner, weight, reached = self._ahead(slots, joined, guide)
+            whole = np.bincount(owner, weight, len(mass)).astype(np.int64)
             flow = (mass >> 1)[owner] * weight // whole[owner]
             arrived = self._sums.of([(reached + (start * size)[owner], flow)], within=many * size)
             came.append(arrived)
@@ -104,25 +108,18 @@ class Walkers:
             for row, (low, high) in enumerate(pairwise(bounds))
         ]
 
-    def _counts(self, at: NDArray[np.int64]) -> NDArray[np.int64]:
-        graph, joins = self.adjacency.indptr, self.joins.indptr
-        counts: NDArray[np.int64] = graph[at + 1] - graph[at] + joins[at + 1] - joins[at]
-        return counts
-
     def _ahead(
-        self, at: NDArray[np.int64], guide: Guide
+        self, slots: NDArray[np.int64], joined: NDArray[np.int64], guide: Guide
     ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
-        """(whose, weight, where to) of every way on from `at`."""
+        """(whose, weight, where to) of every way on from entities with these ranges of slots and of joins."""
         adjacency, joins = self.adjacency, self.joins
-        first = adjacency.indptr[at]
-        owner, slots = expanded(first, adjacency.indptr[at + 1] - first)
-        weight, reached = guide.weights(adjacency.relations[slots]), adjacency.neighbours[slots]
-        if len(joins.neighbours):
-            start = joins.indptr[at]
-            joined, beside = expanded(start, joins.indptr[at + 1] - start)
-            owner = np.concatenate([owner, joined])
-            weight = np.concatenate([weight, joins.weights[beside]])
-            reached = np.concatenate([reached, joins.neighbours[beside]])
+        owner, ways = expanded(*slots)
+        weight, reached = guide.weights(adjacency.relations[ways]), adjacency.neighbours[ways]
+        if joined[1].any():
+            its_owner, ways = expanded(*joined)
+            owner = np.concatenate([owner, its_owner])
+            weight = np.concatenate([weight, joins.weights[ways]])
+            reached = np.concatenate([reached, joins.neighbours[ways]])
         return owner, weight, reached
 
     def _compiled(self, start: Start, guide: Guide) -> Visits:
@@ -139,6 +136,12 @@ class Walkers:
         self._of_thread.memory = memory
         rows, counts = memory[:2]
         return rows[:count].copy(), counts[:count].copy()
+
+
+def _ranges(indptr: NDArray[np.signedinteger[Any]], at: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(2, entities): where the slots of each begin, and how many they are."""
+    first = indptr[at]
+    return np.stack([first, indptr[at + 1] - first])
 
 
 def _given(array: NDArray[Any]) -> NDArray[Any]:

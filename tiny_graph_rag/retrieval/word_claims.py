@@ -20,7 +20,7 @@ from tiny_graph_rag.columns.arrays import expanded
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.alike import Alike
+from tiny_graph_rag.language.alike import Alike, Keeper
 from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, singular
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
@@ -69,8 +69,13 @@ class TypeNames:
     names' order."""
 
     def __init__(
-        self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
+        self,
+        names: Sequence[str],
+        vocabulary: Mapping[str, Sequence[str]],
+        ranking: RankingPrices,
+        keep: Keeper | None = None,
     ) -> None:
+        """keep: what follows from the names alone, from one run to the next."""
         self.names = tuple(names)
         rows: dict[str, int] = {}
         found: list[tuple[int, int, int]] = []  # word, type, place in its name
@@ -83,7 +88,7 @@ class TypeNames:
         word, self._types, self._places = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
         self._offsets = np.searchsorted(word, np.arange(len(rows) + 1))
         self._rows = rows
-        self._alike = Alike(rows)
+        self._alike = Alike(rows, keep)
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),

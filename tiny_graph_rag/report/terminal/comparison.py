@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import shown as in_words
@@ -14,7 +15,7 @@ from tiny_graph_rag.report.terminal import Console, Table, cell_width, escape
 from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tiny_graph_rag.study.compare import Compared, Comparison, Rows
 
@@ -33,9 +34,10 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
     for verdict in found.verdicts():
         console.print(f"[bold]{escape(t(verdict.said, **verdict.values))}[/bold]", soft_wrap=True)
     for setting, values in found.differs.items():
-        said = ", ".join(
-            f"{system.name} {value}" for system, value in zip(found.systems, values, strict=True)
-        )
+        if _is_unset(setting, values):
+            continue
+        named = zip(found.systems, values, strict=True)
+        said = ", ".join(f"{system.name} {'–' if value is None else value}" for system, value in named)
         console.print(escape(t("differs: {setting}: {values}", setting=setting, values=said)), soft_wrap=True)
     if not found.differs:
         console.print(t("differs: no setting that the files hold"))
@@ -53,6 +55,14 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
         console.print(_speeds(found))
     for system in found.systems[1:]:
         _print_flips(found, system.name, console)
+
+
+def _is_unset(setting: str, values: Sequence[object]) -> bool:
+    """Whether a setting differs only because a run that another program made has none: the file says it."""
+    section, _, name = setting.partition(".")
+    given = [each for each in values if each is not None]
+    default = getattr(getattr(Config(), section, None), name, None)
+    return len(given) < len(values) and all(each == default for each in given)
 
 
 def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
