@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 # Importing numba takes about a second, in which plain Python does this many innermost steps.
 WORTH_STEPS = 3_000_000
@@ -36,15 +36,27 @@ def worth_compiling(steps: int, *, allowed: bool = True) -> bool:
 
 
 @cache
-def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
+def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] = ()) -> Callable[P, R]:
     """The kernel as machine code that lets other threads run; kept on disk beside its module by numba.
 
-    Kernels that it calls must be given to `compiled` before, and be looked up by their compiled name.
+    called: plain functions of its module that it calls, which are compiled with it. Such a kernel may make no
+    arrays: the caller holds those that it is given, and no function of it counts who else does, which would
+    take a quarter of the time of many short ones. Nothing in it may divide by zero.
     """
     import numba
 
     _look_for_blas_later()
-    made: Callable[P, R] = numba.njit(nogil=True, cache=True)(kernel)
+    options: dict[str, Any] = {}
+    if called:
+        from numba.core.options import DefaultOptions
+        from numba.extending import register_jitable
+
+        options["error_model"] = "numpy"
+        if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
+            options["_nrt"] = False
+        for each in called:
+            register_jitable(**options)(each)
+    made: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)
     return made
 
 

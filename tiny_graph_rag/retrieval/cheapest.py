@@ -29,6 +29,7 @@ FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose
 MOST_SLOTS = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
 NO_LIMIT = 1 << 60
+COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the first question
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
 
@@ -96,7 +97,10 @@ class CheapestWalks:
             runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength,
             runs.units, graph.name_rank,
         )  # fmt: skip
-        self._graph = (*map(self._given, arrays), runs.symmetric)
+        # The units of all relations, where they are the same: one random look less at each relation.
+        alike = alike or (0 < relations <= COMPARED_UP_TO and int(np.ptp(runs.units)) == 0)
+        even = int(runs.units[0]) if alike and relations else 0
+        self._graph = (*map(self._given, arrays), runs.symmetric, even)
         self._flags = self._given(flags)
         self._evidence = (
             self._zeros(len(graph.relations.types.names) + 1, np.int64),
@@ -278,11 +282,7 @@ def _packed(mentions: Sequence[WeighedMention]) -> tuple[list[int], list[int], l
 @cache
 def compiled_rank() -> Callable[..., int]:
     """`kernel.rank` as machine code, and with it every kernel that it calls."""
-    from numba.extending import register_jitable
-
-    for each in kernel.CALLED:
-        register_jitable(each)
-    return compiled(kernel.rank)
+    return compiled(kernel.rank, kernel.CALLED)
 
 
 NEAR = 200  # thousandths added to the price of a straight way: the first bound of the search

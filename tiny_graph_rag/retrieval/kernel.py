@@ -182,7 +182,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
 def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, theta, slack):
     """Walk on from one mention's seeds, from what bounds above `last` and up to `theta` let do; record each
     entity's cheapest explanation from there. -> 0 or OVERFLOW; clock[CUT] tells what was put off."""
-    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
+    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric, alike) = graph
     (type_slots, relation_mark, relation_slots, entity_mark, entity_slots, entity_type, entity_type_slots) = (
         evidence
     )
@@ -213,7 +213,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
             due = FAR
             n_ways = 0
             if length == 1 or not flags[u] & NOT_CROSSED:
-                n_ways = live(lead, place - length + 1, states, temp)
+                n_ways = live(lead, place - length + 1, states, w_walk, w_mask, w_cost, w_kind)
             silent = FAR  # the least bound of a step that nothing speaks for
             for i in range(n_ways):
                 mask = w_mask[i]
@@ -229,7 +229,6 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
                 silent = min(silent, ends)
             if silent > theta:
                 due = silent
-            strong = strength[u]
             low_run = run_ptr[u]
             high_run = run_ptr[u + 1] if n_ways else low_run
             for run in range(low_run, high_run):
@@ -275,6 +274,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
                 if steps > most_steps:
                     clock[STEPS] = steps
                     return OVERFLOW
+                strong = strength[u]
                 for j in range(low_slot, high_slot):
                     v = neighbours[j]
                     at = v * M_ROW
@@ -344,7 +344,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
                                 due = min(due, bound)
                         if not (answers or goes_on):
                             continue
-                        mass = a_mass[p] * units[e] // strong
+                        mass = a_mass[p] * (alike or units[e]) // strong
                         marked(v, base, marks)
                         if answers:
                             z = record_of(v, place, hops, energy, records, arrived, marks, clock)
@@ -509,13 +509,12 @@ def state_of(v, mask, place, states, marks, layers, clock):
     return z
 
 
-def live(lead, first_place, states, temp):
-    """The walks by which an entity's states of one layer go on, as columns of `temp`; -> how many.
+def live(lead, first_place, states, w_walk, w_mask, w_cost, w_kind):
+    """Write the walks by which an entity's states of one layer go on; -> how many.
 
     A state goes on unless another, of this layer or an earlier one of the mention, explains as much and
     costs no more.
     """
-    (w_walk, w_mask, w_cost, w_kind) = temp[:4]
     count = 0
     z = lead
     while z >= 0:
@@ -736,7 +735,7 @@ def sort(keys, rest, chosen, count):
 def marked_to(graph, seeds, longest):
     """The hop up to which `levels` marks entities, so that `hop_of` knows the others' or finds it by a look
     at their slots. Those two hops from seeds of few relations are not looked at: some of them may be hubs."""
-    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
+    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric, alike) = graph
     if longest == 2 and symmetric:
         looked = 0
         for i in range(len(seeds)):
@@ -747,7 +746,7 @@ def marked_to(graph, seeds, longest):
 
 def levels(graph, flags, seeds, near, marks, queue, clock):
     """Mark the entities up to that hop; -> how many, or OVERFLOW where that takes too many steps."""
-    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
+    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric, alike) = graph
     base = clock[BASE]
     count = 0
     for i in range(len(seeds)):
@@ -783,7 +782,7 @@ def levels(graph, flags, seeds, near, marks, queue, clock):
 
 def hop_of(graph, flags, v, length, near, marks, clock):
     """Fewest steps from a seed to v, which a walk of `length` steps reaches."""
-    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric) = graph
+    (run_ptr, run_start, run_kind, neighbours, edges, strength, units, name_rank, symmetric, alike) = graph
     base = clock[BASE]
     if marks[v * M_ROW + LEVEL] >= 0:
         return marks[v * M_ROW + LEVEL]
