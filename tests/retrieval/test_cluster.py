@@ -90,10 +90,12 @@ def untimed(path: Path) -> str:
         return path.read_text()
     whole = json.loads(path.read_text())
     whole.pop("made")
-    whole["summary"].pop("latency", None)
-    whole["summary"].pop("questions_per_second", None)
-    for each in whole["results"]:
-        each.pop("latency_seconds")
+    whole.pop("seconds", None)
+    for timed in ("latency", "questions_per_second"):
+        whole.get("summary", {}).pop(timed, None)
+    for each in (*whole.get("results", ()), *whole.get("settings", ())):
+        each.pop("latency_seconds", None)
+        each.pop("seconds", None)
     return json.dumps(whole)
 
 
@@ -122,7 +124,7 @@ def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, mon
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
-def test_score_and_generate_lose_a_worker_and_no_byte(tmp_path):
+def test_sweep_score_and_generate_lose_a_worker_and_no_byte(tmp_path):
     """The commands themselves; the first worker of two is killed as soon as it is up."""
     run = tmp_path / "run.jsonl"
     main_job("eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation", "--save-run", str(run),
@@ -131,6 +133,7 @@ def test_score_and_generate_lose_a_worker_and_no_byte(tmp_path):
         "eval.json": ("eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation"),
         "score-g.json": ("score", "--run", str(run), "--gold", str(GOLD), "-g", str(GRAPH)),
         "score.json": ("score", "--run", str(run), "--gold", str(GOLD), "--match", "name"),
+        "sweep.json": ("sweep", "--dataset", str(GOLD), "-g", str(GRAPH), "--hops", "1,2"),
         "made.jsonl": ("generate", "-g", str(GRAPH), "--n", "40"),
     }
     for name, job in jobs.items():
