@@ -77,7 +77,7 @@ def test_a_name_that_two_entities_bear_is_said(run_cli, tmp_path) -> None:
 
 def test_hop_tags_are_measured(validated) -> None:
     rows = [question(references=["Rex"], tags=["2-hop"]), question("Anna?", ["Bert"], tags=["2-hop"])]
-    assert "tag 2-hop: of 2 questions 1 agree with the graph, 1 differ" in validated(rows).stdout
+    assert "tag 2-hop: 2 questions: 1 as the graph has it, 1 otherwise" in validated(rows).stdout
 
 
 def test_broken_lines_are_errors_and_the_others_are_checked(validated, tmp_path, run_cli) -> None:

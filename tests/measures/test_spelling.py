@@ -39,6 +39,9 @@ def test_lists_of_measures(text: str, wanted: list[str]) -> None:
         ("f1", "needs a cutoff, such as f1@5"),
         ("f1@{1,x}", "the cutoff of 'f1@x' must be a whole number from 1 up"),
         ("f1@{}", "the cutoff of 'f1@' must be a whole number from 1 up"),
+        ("recall@{1,3", r"wanted cutoffs in a pair of braces, as in recall@\{1,3,5\}"),
+        ("mrr,recall@1,3}", "wanted cutoffs in a pair of braces"),
+        ("recall{1,3}", "wanted cutoffs in a pair of braces"),
         (" , ", "no measure named"),
     ],
 )

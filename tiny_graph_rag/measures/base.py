@@ -271,6 +271,14 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     expanded = _SEVERAL_CUTOFFS.sub(
         lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")), text.lower()
     )
+    if "{" in expanded or "}" in expanded:
+        raise UsageError(
+            said(
+                "measures {text}: wanted cutoffs in a pair of braces, as in {example}",
+                text=repr(text),
+                example="recall@{1,3,5}",
+            )
+        )
     names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
         raise UsageError("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
@@ -60,10 +61,10 @@ def print_validation(
         console.print(
             escape(
                 t(
-                    "tag {tag}: of {n} questions {agree} agree with the graph, {differ} differ, {unmeasured} "
+                    "tag {tag}: {n}: {agree} as the graph has it, {differ} otherwise, {unmeasured} "
                     "can't be measured (hops measured → questions: {spread})",
                     tag=tag,
-                    n=f"{each.questions:,}",
+                    n=amount(each.questions, "question"),
                     agree=f"{each.agree:,}",
                     differ=f"{each.differ:,}",
                     unmeasured=f"{each.unmeasured:,}",
