@@ -50,7 +50,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
                     said("{path}: the {what} must be a file, this is a folder", path=found, what=said(what))
                 )
             return found
-    looked = " and ".join(dict.fromkeys(str(place.parent) for place in places))
+    looked = ", ".join(dict.fromkeys(str(place.parent) for place in places))
     raise InputError(
         said(
             "{name}: no such {what} (looked in {places}){hint}",

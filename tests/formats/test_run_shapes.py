@@ -168,3 +168,16 @@ def test_an_id_with_a_comma_makes_no_table_of_a_trec_file(tmp_path: Path) -> Non
     assert (detected(tmp_path / "run"), detected_gold(tmp_path / "gold")) == ("trec", "trec")
     for line in ("q1, 0, d1, 1", "question id,doc id,the score by us", "q, Q0, d, 1, .5, t"):
         assert not any(is_trec(line, fields) for fields in (4, 6))
+
+
+def test_a_results_file_is_no_run_and_is_told_once(tmp_path: Path) -> None:
+    # Its `ranked` holds the first ranks alone: measured as a run it would score less than it retrieved.
+    head = {"schema_version": 1, "package_version": "0", "kind": "eval"}
+    rows = [{"id": f"q{n}", "query": Q1, "ranked": [{"name": "Dover"}], "references": []} for n in range(9)]
+    path = tmp_path / "a-results.json"
+    for indent in (None, 1):
+        path.write_text(json.dumps({**head, "summary": {}, "results": rows}, indent=indent), "utf-8")
+        with pytest.raises(RunError) as refused:
+            read_run(path)
+        (told,) = str(refused.value).splitlines()
+        assert told.startswith("a-results.json: a results file, which keeps only the first ranks")

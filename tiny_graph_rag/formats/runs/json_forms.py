@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import RunError, check_few, json_kind
+from tiny_graph_rag.errors import RunError, check_few, json_kind, said
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
@@ -212,6 +212,14 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]
         with contextlib.suppress(NotJsonError):
             document = parse_json(text)
         if isinstance(document, dict):
+            if {"schema_version", "package_version", "kind"} <= document.keys():
+                raise RunError(
+                    said(
+                        "{path}: a results file, which keeps only the first ranks of each question; "
+                        "`eval --save-run FILE` writes the whole run, `report` and `compare` read results",
+                        path=path.name,
+                    )
+                )
             document = rows_within(document) or ([document] if "\n" in text.strip() else None)
     if not isinstance(document, list):
         yield from _lines(path, problems)
