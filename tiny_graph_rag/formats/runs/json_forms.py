@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import RunError, check_few, json_kind, said
+from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import json_document
+from tiny_graph_rag.messages import said
 
 KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
 QUERY_KEYS = ("query", "question")
