@@ -35,25 +35,39 @@ def zeros_as_touched(length: int, kind: type[np.generic]) -> NDArray[Any]:
     return np.frombuffer(memory, dtype=kind)
 
 
+def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """(rows,): whether a row differs in any column from the one above; the first does."""
+    found = np.zeros(len(columns[0]), dtype=bool)
+    found[:1] = True
+    for each in columns:
+        found[1:] |= each[1:] != each[:-1]
+    return found
+
+
+def unique(values: NDArray[Integer]) -> NDArray[Integer]:
+    """The different values, ascending."""
+    ascending = np.sort(values)
+    return ascending[begins(ascending)]
+
+
 def distinct(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:
     """The different values, ascending, and the row at which each stands first."""
     order = np.argsort(values, kind="stable")
     ascending = values[order]
-    starts = np.ones(len(values), dtype=bool)
-    starts[1:] = ascending[1:] != ascending[:-1]
+    starts = begins(ascending)
     return ascending[starts], order[starts]
 
 
 def counted(values: NDArray[Integer]) -> tuple[NDArray[Integer], NDArray[np.int64]]:
     """The different values, ascending, and how often each occurs."""
     ascending = np.sort(values)
-    starts = np.ones(len(ascending), dtype=bool)
-    starts[1:] = ascending[1:] != ascending[:-1]
-    places = np.flatnonzero(starts)
-    return ascending[starts], np.diff(places, append=len(ascending))
+    places = np.flatnonzero(begins(ascending))
+    return ascending[places], np.diff(places, append=len(ascending))
 
 
-def stretches(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+def stretches(
+    starts: NDArray[np.signedinteger[Any]], lengths: NDArray[np.signedinteger[Any]]
+) -> NDArray[np.int64]:
     """The places of stretches one after the other: `starts[0]`, `starts[0] + 1`, …, `starts[1]`, …"""
     ends = np.cumsum(lengths)
     places: NDArray[np.int64] = np.arange(ends[-1] if len(ends) else 0)
@@ -72,6 +86,5 @@ def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArr
 def expanded(
     first: NDArray[np.signedinteger[Any]], counts: NDArray[np.signedinteger[Any]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(of each its range, numbers) of several ranges, one after the other."""
-    owner = np.repeat(np.arange(len(first)), counts)
-    return owner, (first - np.cumsum(counts) + counts)[owner] + np.arange(len(owner))
+    """`stretches`, and before them which stretch each place is of."""
+    return np.repeat(np.arange(len(first)), counts), stretches(first, counts)

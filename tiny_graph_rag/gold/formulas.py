@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins, stretches, unique
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
 
@@ -130,9 +131,7 @@ class StepIndex:
         keys = owners * codes + code
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
-        fresh = np.ones(len(keys), dtype=bool)
-        fresh[1:] = keys[1:] != keys[:-1]
-        first = np.flatnonzero(fresh)
+        first = np.flatnonzero(begins(keys))
         return cls(
             graph,
             undirected,
@@ -175,7 +174,7 @@ class StepIndex:
         held = np.flatnonzero(self.keys[group] == wanted) if len(self.keys) else group[:0]
         low, high = self.starts[group[held]], self.starts[group[held] + 1]
         counts = high - low
-        rows = np.repeat(low - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        rows = stretches(low, counts)
         owners = np.repeat(held, counts)
         if step.word:
             speaks = [step.word in self.words(row) for row in self.relations[rows].tolist()]
@@ -185,7 +184,7 @@ class StepIndex:
     def follow(self, entities: Rows, step: RelationStep) -> Rows:
         """Everything one step away, ascending, each once."""
         rows, _ = self.step_rows(entities, step)
-        return _distinct(self.neighbours[rows])
+        return unique(self.neighbours[rows])
 
     def words(self, relation: int) -> frozenset[str]:
         """The words of a relation's description, folded."""
@@ -215,12 +214,12 @@ class StepIndex:
         answers, left_out = images[0][-1], np.zeros(0, dtype=np.int32)
         for image in images[1:]:
             if formula.operation == "or":
-                answers = _distinct(np.concatenate([answers, image[-1]]))
+                answers = unique(np.concatenate([answers, image[-1]]))
             elif formula.operation == "and":
                 answers = answers[np.isin(answers, image[-1])]
             elif formula.operation == "not":
                 gone = np.isin(answers, image[-1])
-                left_out = _distinct(np.concatenate([left_out, answers[gone]]))
+                left_out = unique(np.concatenate([left_out, answers[gone]]))
                 answers = answers[~gone]
         seeds = np.array(formula.seeds, dtype=np.int32)
         answers, left_out = answers[~np.isin(answers, seeds)], left_out[~np.isin(left_out, seeds)]
@@ -260,7 +259,7 @@ class StepIndex:
             slot = np.minimum(np.searchsorted(after, ends), max(len(after) - 1, 0))
             kept = (after[slot] == ends) & (leading[slot] > 0) if len(after) else np.zeros(len(rows), bool)
             relations |= set(self.relations[rows[kept]].tolist())
-            pairs = _distinct(owners[kept] * max(len(after), 1) + slot[kept])  # parallel relations: one way
+            pairs = unique(owners[kept] * max(len(after), 1) + slot[kept])  # parallel relations: one way
             leading = np.bincount(
                 pairs // max(len(after), 1), leading[pairs % max(len(after), 1)], minlength=len(before)
             ).astype(np.int64)
@@ -321,13 +320,6 @@ def _numbers(details: str) -> dict[str, float]:
         for name, value in found.items()
         if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15
     }
-
-
-def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    ascending = np.sort(values)
-    fresh = np.ones(len(ascending), dtype=bool)
-    fresh[1:] = ascending[1:] != ascending[:-1]
-    return ascending[fresh]
 
 
 def relation_names(index: StepIndex, steps: Iterable[RelationStep]) -> tuple[str, ...]:

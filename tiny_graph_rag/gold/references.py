@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, stretches
+from tiny_graph_rag.columns.arrays import begins, distinct, stretches
 from tiny_graph_rag.graph.names import Meanings
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.shown import short_repr
@@ -162,9 +162,7 @@ def _firsts(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int6
     if not len(keys):
         return keys, keys
     order = np.argsort(keys, kind="stable")
-    fresh = np.ones(len(keys), dtype=bool)
-    fresh[1:] = keys[order][1:] != keys[order][:-1]
-    start = order[np.maximum.accumulate(np.where(fresh, np.arange(len(keys)), 0))]
+    start = order[np.maximum.accumulate(np.where(begins(keys[order]), np.arange(len(keys)), 0))]
     first = np.empty(len(keys), dtype=np.int64)
     first[order] = start
     firsts = np.flatnonzero(first == np.arange(len(keys)))

@@ -14,7 +14,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import found_in, stretches
+from tiny_graph_rag.columns.arrays import begins, found_in, stretches
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.references import Reference, References
 from tiny_graph_rag.graph.names import NameIndex
@@ -94,8 +94,7 @@ class Judgments:
         keys, items = np.repeat(question, bearers) * universe + entities, np.repeat(item, bearers)
         order = np.lexsort((items, keys))
         keys, items = keys[order], items[order]
-        fresh = np.ones(len(keys), dtype=bool)
-        fresh[1:] = (keys[1:] != keys[:-1]) | (items[1:] != items[:-1])
+        fresh = begins(keys, items)
         keys, items = keys[fresh], items[fresh]
         bad = sorted(
             {question * universe + entity for question, row in enumerate(irrelevant) for entity in row}

@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import counted
+from tiny_graph_rag.columns.arrays import begins, counted
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.language.characters import (
     CASED,
@@ -61,7 +61,7 @@ class WordCounts:
                 order = np.argsort(every, kind="stable")  # two ascending runs: merged
                 every = every[order]
                 times = np.concatenate([self._known[1], times.astype(np.int32)])[order]
-                first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+                first = np.flatnonzero(begins(every))
                 self._known = every[first], np.add.reduceat(times, first).astype(np.int32)
         return self._known
 
@@ -96,7 +96,7 @@ class Spellings:
             return
         word = keys(running(column.codes), starts, ends)
         text = column.text[starts]
-        is_first = np.append(True, text[1:] != text[:-1])
+        is_first = begins(text)
         upper = (column.flags[starts] & UPPER) > 0
         capitalised = np.zeros(len(chunk), dtype=bool)
         capitalised[text[is_first & upper]] = True

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.graph.tables import Adjacency
 
@@ -269,8 +270,7 @@ def slots_of(adjacency: HasSlots, entities: NDArray[np.int32]) -> NDArray[np.int
     """The slots of several entities, one entity after the other."""
     starts = adjacency.indptr[entities]
     counts = adjacency.indptr[entities + 1] - starts
-    before = np.cumsum(counts) - counts
-    return np.repeat(starts - before, counts) + np.arange(counts.sum())
+    return stretches(starts, counts)
 
 
 def _spread(

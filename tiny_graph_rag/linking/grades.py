@@ -15,7 +15,7 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import begins, distinct
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.characters import (
     CASED,
@@ -153,11 +153,11 @@ def _words(text: Text, known: KnownWords) -> _Words:
     column, starts, ends = text.characters, text.word_starts, text.word_ends
     key = keys(text.column, starts, ends)
     texts = column.text[starts]
-    begins = np.append(True, texts[1:] != texts[:-1])[: len(starts)]
+    opens = begins(texts)
     is_function = among(key, known.function)
     if len(starts):
         # What stands behind an apostrophe without a space before it: what's, don't.
-        joined = np.append(False, column.starts[starts[1:]] - column.ends[starts[1:] - 1] == 1) & ~begins
+        joined = np.append(False, column.starts[starts[1:]] - column.ends[starts[1:] - 1] == 1) & ~opens
         is_function |= joined & (ends - starts <= CLITIC) & ((column.flags[starts] & CASED) > 0)
     first = column.flags[starts]
     only_i = (ends - starts == 1) & (column.codes[starts] == ord("i"))
@@ -169,7 +169,7 @@ def _words(text: Text, known: KnownWords) -> _Words:
         among(_stem_keys(text, starts, ends), known.stems),
         ((first & UPPER) > 0) & ~only_i,
         (first & CASED) > 0,
-        begins,
+        opens,
         key,
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.characters import (
     HANGUL,
@@ -94,7 +94,7 @@ def readings(text: Text, names: NameIndex) -> Readings:
     fit, inside = fit[sound], inside[sound]
     width = high - low
     reading = np.repeat(np.arange(len(starts)), width)
-    spellings = names.rows[np.arange(width.sum()) - np.repeat(np.cumsum(width) - width, width) + low[reading]]
+    spellings = names.rows[stretches(low, width)]
     rows = distinct(spellings)[0]
     which = np.searchsorted(rows, spellings)
     spelt = {row: names.spelling(row) for row in rows.tolist()}

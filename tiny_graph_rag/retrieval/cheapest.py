@@ -19,7 +19,7 @@ from tiny_graph_rag.columns.compiled import compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.hubs import Hubs
+from tiny_graph_rag.retrieval.hubs import Asked, Hubs, Ranked
 from tiny_graph_rag.retrieval.reading import Reading
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
@@ -40,20 +40,6 @@ class WeighedMention:
 
     seeds: tuple[int, ...]
     shares: tuple[float, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
-    """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
-    walks: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it
-    is then the ranking of so many hops."""
-
-    entities: NDArray[np.int32]
-    hops: NDArray[np.int32]
-    keys: NDArray[np.int64]
-    masks: NDArray[np.int64]
-    walks: NDArray[np.int32]
-    cut: Cut | None = None
 
 
 class CheapestWalks:
@@ -163,13 +149,12 @@ class CheapestWalks:
         for place, slot in enumerate(reading.slots):
             for each in slot.types:
                 types[each] |= 1 << place
-        found = self._hubs.rank(
-            seeds, masses, types, prepared.slots, prepared.price,
-            hops=self.hops, depth=self.depth, near=prepared.near, most_steps=self.most_steps,
+        return self._hubs.rank(
+            Asked(
+                seeds, masses, types, prepared.slots, prepared.price, self.hops, self.depth, prepared.near,
+                self.most_steps,
+            )
         )  # fmt: skip
-        if found is None:
-            return None
-        return Ranked(found.entities, found.hops, found.keys, found.masks, found.walks)
 
     def _rows(self, question: tuple[Any, Any, Any], reading: Reading, hops: int) -> int:
         """How many rows the kernel finds within so many hops, or OVERFLOW."""

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins, expanded, found_in, unique
 from tiny_graph_rag.columns.stored import give_back_pages, repeated
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
-from tiny_graph_rag.run import NO_STEP
+from tiny_graph_rag.run import NO_STEP, Cut
 
 WIDE_FROM = 1 << 14  # relations of a question's seeds; fewer are walked as fast by the kernel
 STATES_AT_ONCE = 1 << 10  # whose neighbours are looked up together: their pages are given back in between
@@ -30,14 +31,33 @@ step_price: Callable[..., int] = kernel.step_price
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
-    """What the kernel writes of a question. walks: (rows, hops)."""
+class Ranked:
+    """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
+    walks: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it
+    is then the ranking of so many hops."""
 
     entities: NDArray[np.int32]
     hops: NDArray[np.int32]
     keys: Ints
     masks: Ints
     walks: NDArray[np.int32]
+    cut: Cut | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """A question of one mention. types: bits of the slots that each relation type fills; slots, price: as the
+    kernel takes them. near: the bound to look within first. most_steps: relations that may be looked at."""
+
+    seeds: Sequence[int]
+    masses: Sequence[int]
+    types: Sequence[int]
+    slots: tuple[Any, ...]
+    price: Sequence[int]
+    hops: int
+    depth: int
+    near: int
+    most_steps: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,32 +132,16 @@ class Hubs:
         slots = sum(int(start[ptr[each + 1]]) - int(start[ptr[each]]) for each in seeds)
         return slots >= WIDE_FROM
 
-    def rank(
-        self,
-        seeds: Sequence[int],
-        masses: Sequence[int],
-        types: Sequence[int],
-        slots: tuple[Any, ...],
-        price: Sequence[int],
-        *,
-        hops: int,
-        depth: int,
-        near: int,
-        most_steps: int,
-    ) -> Rows | None:
-        """One mention's ranking, or None where the kernel is to find it.
-
-        types: bits of the slots that each relation type fills; slots, price: as the kernel takes them. near:
-        the bound to look within first. most_steps: relations that may be looked at.
-        """
-        if slots[6]:  # words of single relations and entities
+    def rank(self, asked: Asked) -> Ranked | None:
+        """One mention's ranking, or None where the kernel is to find it."""
+        if asked.slots[6]:  # words of single relations and entities
             return None
-        search = _Search(self, seeds, masses, types, slots, price, hops, depth)
-        ways, theta = search.one_step(near)
+        search = _Search(self, asked)
+        ways, theta = search.one_step(asked.near)
         if theta is None:
             return search.ranking(ways)
         while True:
-            found = search.two_steps(theta, most_steps)
+            found = search.two_steps(theta, asked.most_steps)
             if found is None:
                 return None
             ways, cut = found
@@ -147,21 +151,13 @@ class Hubs:
 
 
 class _Search:
-    def __init__(
-        self,
-        graph: Hubs,
-        seeds: Sequence[int],
-        masses: Sequence[int],
-        types: Sequence[int],
-        slots: tuple[Any, ...],
-        price: Sequence[int],
-        hops: int,
-        depth: int,
-    ) -> None:
-        self.graph, self.runs, self.types = graph, graph.runs, types
-        self.left, self.least, _, self.focus, self.head, self.back, _, self.exclude_seeds, self.asks = slots
-        self.price, self.hops, self.depth = price, hops, depth
-        self.seeds, self.masses = list(seeds), list(masses)
+    def __init__(self, graph: Hubs, asked: Asked) -> None:
+        self.graph, self.runs, self.types = graph, graph.runs, asked.types
+        self.left, self.least, _, self.focus, self.head, self.back, _, self.exclude_seeds, self.asks = (
+            asked.slots
+        )
+        self.price, self.hops, self.depth = asked.price, asked.hops, asked.depth
+        self.seeds, self.masses = list(asked.seeds), list(asked.masses)
         self.seed_rows = np.sort(np.array(self.seeds, dtype=np.int32))
         self.first = list(self._first())
 
@@ -229,7 +225,7 @@ class _Search:
 
     def enough(self, ways: Ways) -> bool:
         """Whether as many entities as are wanted may be returned."""
-        return len(_distinct(self._returned(ways).entity)) >= self.depth
+        return len(unique(self._returned(ways).entity)) >= self.depth
 
     def _returned(self, ways: Ways) -> Ways:
         returned = self.graph.filters.returned
@@ -276,9 +272,7 @@ class _Search:
         rank = self.graph.name_rank[ways.source]
         order = np.lexsort((np.arange(len(rank)), rank, costs, ways.mask, ways.entity))
         ways, kinds, costs = ways[order], kinds[order], costs[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = (ways.entity[1:] != ways.entity[:-1]) | (ways.mask[1:] != ways.mask[:-1])
-        first = np.flatnonzero(fresh)
+        first = np.flatnonzero(begins(ways.entity, ways.mask))
         if not len(first):
             return
         least = np.repeat(costs[first], np.diff(first, append=len(order)))
@@ -303,10 +297,7 @@ class _Search:
         might be as cheap."""
         runs = self.runs
         counts = (runs.run_ptr[states.entity + 1] - runs.run_ptr[states.entity]).astype(np.int64)
-        state = np.repeat(np.arange(len(counts)), counts)
-        run = np.repeat(runs.run_ptr[states.entity] - (np.cumsum(counts) - counts), counts) + np.arange(
-            len(state)
-        )
+        state, run = expanded(runs.run_ptr[states.entity], counts)
         classes, of_class = _classes(states)
         width = 2 * len(self.types)
         code = of_class[state] * width + runs.kind[run]
@@ -330,9 +321,7 @@ class _Search:
         # Ways out of one entity by one run that fill the same slots are one, the cheapest's.
         order = np.lexsort((states.mask[state], cost, mask, run))
         state, run, mask, cost, energy = state[order], run[order], mask[order], cost[order], energy[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = (run[1:] != run[:-1]) | (mask[1:] != mask[:-1])
-        first = np.flatnonzero(fresh)
+        first = np.flatnonzero(begins(run, mask))
         steps = (runs.run_start[run + 1] - runs.run_start[run]).astype(np.int64)
         looked = int(steps.sum())
         mass = np.zeros(0, dtype=np.int64)
@@ -340,9 +329,7 @@ class _Search:
             least = np.repeat(cost[first], np.diff(first, append=len(order)))
             mass = np.add.reduceat(np.where(cost == least, states.mass[state], 0), first)
         state, run, mask, energy, steps = state[first], run[first], mask[first], energy[first], steps[first]
-        starts = runs.run_start[run].astype(np.int64)
-        owner = np.repeat(np.arange(len(run)), steps)
-        slot = np.repeat(starts - (np.cumsum(steps) - steps), steps) + np.arange(len(owner))
+        owner, slot = expanded(runs.run_start[run], steps)
         entity, edge = runs.neighbours[slot], runs.relations[slot]
         source = states.entity[state]
         arriving = mass[owner] * self.graph.units(edge) // runs.strength[source][owner]
@@ -351,14 +338,12 @@ class _Search:
         )
         return ways[self._is_no_seed(entity)], looked, cut
 
-    def ranking(self, ways: Ways) -> Rows:
+    def ranking(self, ways: Ways) -> Ranked:
         """The first `depth` by key, hop and name, with the walk shown of each."""
         ways = self._returned(ways)
         order = np.argsort(ways.entity, kind="stable")
         entity = ways.entity[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = entity[1:] != entity[:-1]
-        first = np.flatnonzero(fresh)
+        first = np.flatnonzero(begins(entity))
         found, keys = entity[first], np.zeros(0, dtype=np.int64)
         if len(first):
             energy = ways.energy[order]
@@ -387,7 +372,7 @@ class _Search:
             masks[row] = shown.mask[at]
             walk = [step for step in (int(shown.before[at]), int(shown.edge[at])) if step != NO_STEP]
             walks[row, : len(walk)] = walk
-        return Rows(entities.astype(np.int32), hops, keys, masks, walks)
+        return Ranked(entities.astype(np.int32), hops, keys, masks, walks)
 
     def _seeds(self) -> tuple[NDArray[np.int32], Ints]:
         """The seeds that are answers, and their keys."""
@@ -415,7 +400,7 @@ class _Search:
         for seed in self.seeds:
             first, last = (int(self.runs.run_start[self.runs.run_ptr[seed + each]]) for each in (0, 1))
             near = self.runs.neighbours[first:last]
-            near = near[_among(entities, near)]
+            near = near[found_in(ascending, near)]
             hops[order[np.searchsorted(ascending, near)]] = 1
         hops[~self._is_no_seed(entities)] = 0
         return hops
@@ -423,29 +408,12 @@ class _Search:
     def _shown(self, ways: Ways, entities: NDArray[np.int32]) -> Ways:
         """Of each entity the way that is shown: the cheapest, the shortest, by the entity first in the house
         order, then by fewest slots filled."""
-        mine = np.flatnonzero(_among(entities, ways.entity))
+        mine = np.flatnonzero(found_in(np.sort(entities), ways.entity))
         ways = ways[mine]
         rank = self.graph.name_rank[ways.source]
         order = np.lexsort((mine, ways.mask, rank, ways.before != NO_STEP, ways.energy, ways.entity))
         ways = ways[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = ways.entity[1:] != ways.entity[:-1]
-        return ways[fresh]
-
-
-def _distinct(entities: NDArray[np.int32]) -> NDArray[np.int32]:
-    ascending = np.sort(entities)
-    fresh = np.ones(len(ascending), dtype=bool)
-    fresh[1:] = ascending[1:] != ascending[:-1]
-    return ascending[fresh]
-
-
-def _among(few: NDArray[np.int32], many: NDArray[np.int32]) -> NDArray[np.bool_]:
-    ascending = np.sort(few)
-    if not len(ascending):
-        return np.zeros(len(many), dtype=bool)
-    at = np.minimum(np.searchsorted(ascending, many), len(ascending) - 1)
-    return np.asarray(ascending[at] == many)
+        return ways[begins(ways.entity)]
 
 
 def _live(states: States) -> NDArray[np.bool_]:
@@ -468,10 +436,7 @@ def _live(states: States) -> NDArray[np.bool_]:
 def _classes(states: States) -> tuple[list[tuple[int, int, int]], Ints]:
     """The different (mask, cost, kind) of states, and which each has."""
     packed = (states.mask << 48) | (states.cost << 20) | states.kind
-    ascending = np.sort(packed)
-    fresh = np.ones(len(ascending), dtype=bool)
-    fresh[1:] = ascending[1:] != ascending[:-1]
-    known = ascending[fresh]
+    known = unique(packed)
     classes = [
         (each >> 48, (each >> 20) & ((1 << 28) - 1), each & ((1 << 20) - 1)) for each in known.tolist()
     ]

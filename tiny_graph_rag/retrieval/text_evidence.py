@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import expanded, found_in
+from tiny_graph_rag.columns.arrays import begins, expanded, found_in
 from tiny_graph_rag.columns.sums import Sums, beyond
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.tables import Adjacency
@@ -240,7 +240,7 @@ def _summed(rows: list[NDArray[np.int32]], values: list[Column]) -> tuple[NDArra
     every = np.concatenate(rows)
     order = np.argsort(every, kind="stable")
     every = every[order]
-    first = np.flatnonzero(np.append(True, every[1:] != every[:-1]))
+    first = np.flatnonzero(begins(every))
     return every[first], np.add.reduceat(np.concatenate(values)[order], first)
 
 

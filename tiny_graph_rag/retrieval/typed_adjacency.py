@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.columns.stored import OnDisk
 from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, entity_ranges
@@ -73,17 +74,15 @@ def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str
         if walked is not None:
             order = order[walked[first:last][order]]
         starts, kinds = starts[order], kinds[order]
-        fresh = np.ones(len(order), dtype=bool)
-        fresh[1:] = (starts[1:] != starts[:-1]) | (kinds[1:] != kinds[:-1])
-        begins = np.flatnonzero(fresh)
+        first_slots = np.flatnonzero(begins(starts, kinds))
         relations = adjacency.relations[first:last][order]
         np.add.at(strength[low:high], starts, units[relations])
-        written["run_ptr"].add(np.searchsorted(starts[begins], np.arange(high - low)) + runs)
-        written["run_start"].add(begins + passed)
-        written["kind"].add(kinds[begins])
+        written["run_ptr"].add(np.searchsorted(starts[first_slots], np.arange(high - low)) + runs)
+        written["run_start"].add(first_slots + passed)
+        written["kind"].add(kinds[first_slots])
         written["neighbours"].add(adjacency.neighbours[first:last][order])
         written["relations"].add(relations)
-        runs += len(begins)
+        runs += len(first_slots)
         passed += len(order)
     written["run_ptr"].add(np.array([runs]))
     written["run_start"].add(np.array([passed]))

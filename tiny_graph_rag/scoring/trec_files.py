@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import begins, distinct
 from tiny_graph_rag.columns.fields import PADDING, FieldColumn, Ints
 from tiny_graph_rag.scoring.stretches import Stretch
 from tiny_graph_rag.scoring.trec_gold import NONE, AnotherWay, GoldTable, Lines, judged_stretches
@@ -220,7 +220,7 @@ def last_begin(block: NDArray[np.uint8], *, whole_questions: bool) -> int:
 
 def _in_turn(questions: Ints) -> Ints:
     """Each question of the lines as often as its lines begin anew."""
-    return np.asarray(questions[np.append(True, questions[1:] != questions[:-1])])
+    return np.asarray(questions[begins(questions)])
 
 
 def _single(scores: NDArray[np.float64]) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.columns.fields import FieldColumn, Ints, Words, split
 from tiny_graph_rag.formats.tables import all_decoded
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, tabled
@@ -113,7 +114,7 @@ def _grouped(hashes: Words) -> tuple[Words, Ints, Ints]:
     """The different ones, ascending; where each stands first; and which of them each is."""
     order = np.argsort(hashes, kind="stable")
     ascending = hashes[order]
-    starts = np.append(True, ascending[1:] != ascending[:-1])
+    starts = begins(ascending)
     group = np.empty(len(hashes), dtype=np.int64)
     group[order] = np.cumsum(starts) - 1
     return ascending[starts], order[starts], group

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.columns.fields import FieldColumn, Ints, Words
 
 SLOTS_A_DOCUMENT = 16  # at least, of each question: one line in 16 or fewer meets a stranger's slot
@@ -49,7 +50,7 @@ class JudgedSlots:
         heads = self._offsets[owner[later]] + self._slots[slots[later]].astype(np.int64) - 1
         rows = np.concatenate([heads, later])
         rows = rows[np.lexsort((rows, hashes[rows], slots[rows]))]
-        rows = rows[np.append(True, rows[1:] != rows[:-1])]
+        rows = rows[begins(rows)]
         beside = slots[rows][1:] == slots[rows][:-1]
         if (beside & (hashes[rows][1:] == hashes[rows][:-1])).any():
             raise ValueError
