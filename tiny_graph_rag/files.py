@@ -76,6 +76,7 @@ ENDINGS = {
     "draft": (".jsonl",),
     "vocabulary": (".yaml", ".yml"),
 }
+RESULTS_FIRST = b'"schema_version"'  # the first key of whatever this program writes of results
 MADE_BY = {
     "knowledge graph": "; `init` writes one to begin with",
     "gold set": "; `init` writes one to begin with",
@@ -92,7 +93,7 @@ def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) 
     is_named = _ending(path) in endings
     if is_named:
         endings = (_ending(path),)
-    there = [_of_kind(place.parent, endings) for place in places]
+    there = [_of_kind(place.parent, endings, what) for place in places]
     names = list(dict.fromkeys(name for each in there for name in each))
     if or_folder:
         beside = (each for place in places for each in _files_in(place.parent))
@@ -115,9 +116,18 @@ def _ending(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
-def _of_kind(folder: Path, endings: Sequence[str]) -> list[str]:
+def _of_kind(folder: Path, endings: Sequence[str], what: str) -> list[str]:
     found = (each for each in _files_in(folder) if each.is_file() and _ending(each) in endings)
-    return [_composed(each.name) for each in found]
+    return [_composed(each.name) for each in found if what != "run" or not _is_ours(each)]
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is a results file, which lies where runs are looked for and is none."""
+    try:
+        with path.open("rb") as stream:
+            return RESULTS_FIRST in stream.read(64)
+    except OSError:
+        return False
 
 
 def _existing(path: Path) -> Path | None:

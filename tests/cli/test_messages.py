@@ -150,6 +150,15 @@ def test_what_is_not_there_is_offered_what_could_be_meant(
     assert never not in done.stderr
 
 
+def test_results_files_are_not_offered_as_runs(tale: Path, run_cli) -> None:
+    assert run_cli(*EVAL, "-o", "./tale-results.json").exit_code == 0
+    (tale / "own.json").write_text('{"q1": {"Anna": 1}}', "utf-8")
+    done = run_cli("score", "--run", "gone", "--gold", "tale-eval.jsonl")
+    assert done.exit_code == 2
+    assert "own.json" in done.stderr
+    assert "tale-results.json" not in done.stderr
+
+
 def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_cli) -> None:
     (tale / "own.csv").write_text(
         "question,references\nWho?,Anna\nWhat?,Rex\nWhy?,Anna\nWhen?,Rex\n", "utf-8"

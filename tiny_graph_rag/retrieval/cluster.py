@@ -217,7 +217,7 @@ class ClusterClient:
             client = Client(address, timeout=CONNECT_SECONDS)
         except ValueError as error:
             raise UsageError(
-                f"--cluster {address}: {error}; wanted an address such as tcp://HOST:8786"
+                f"--cluster {address or repr(address)}: {error}; wanted an address such as tcp://HOST:8786"
             ) from error
         except (OSError, TimeoutError) as error:
             raise ServiceError(
