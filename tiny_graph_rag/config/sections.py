@@ -70,7 +70,8 @@ class Retrieval:
     """From the question to ranked entities."""
 
     linker: str = setting(
-        "names", "how a question's entities are found: names, gold, none, or llm (asks the model)"
+        "names+text",
+        "how seeds are found: names, names+text (texts too), gold, none, or llm (asks the model)",
     )
     fuzzy: float | None = setting(
         None, "link misspelt names that are so alike, e.g. 0.85 (1 is equal); off by default", low=0.5, high=1
@@ -145,18 +146,26 @@ class RankingPrices:
     repeated: float = setting(
         0.15, "weight of a relation's second word: below a step back, so it lengthens no walk", low=0, high=1
     )
+    text_seeds: int = setting(5, "seeds by text that a question gets, at most", low=0, high=100)
+    text_seed: float = setting(1.5, "a path from a seed by text instead of one by name", low=0, high=10)
     text_bit: float = setting(
-        0.01,
-        "each bit that texts tell less of an entity than of the best, times what no walk explains; 0: none",
+        0.05,
+        "each bit of text score less than the best has, times what the best path leaves unexplained",
         low=0,
         high=10,
     )
+    met_on_the_way: float = setting(
+        0.5, "share of a word's weight paid back where only the way holds it, not the end", low=0, high=1
+    )
     explained: float = setting(
-        0.1, "left unexplained by the best walk, up to which texts change no rank", low=0, high=10
+        0.1, "left unexplained by the best path, up to which texts change no rank", low=0, high=10
     )
     told_least: float = setting(
-        0.26, "share of a question's bits that texts must tell where nothing is linked", low=0, high=1
+        0.26, "share of a question's bits that one entity's texts must hold where nothing is named", low=0, high=1
     )
+    untyped_hop: float = setting(0.1, "a hop, where relation types say nothing", low=0, high=10)
+    untyped_text_seed: float = setting(0.2, "a path from a seed by text there", low=0, high=10)
+    untyped_text_bit: float = setting(0.04, "each bit of text score less than the best has there", low=0, high=10)
     slots: int = setting(6, "words or mentions that an explanation weighs, at most", low=1, high=8)
 
 

@@ -40,6 +40,11 @@ KOREAN_QUESTION_WORDS = (
 )  # fmt: skip
 ENGLISH_RETURN_WORDS = table("also same share shares shared sharing together co common")
 KOREAN_RETURN_WORDS = ("같은", "함께", "같이", "서로", "공통")
+ABOUT_THE_NAMED = (
+    "관계", "존재", "인물", "개체", "문맥", "맥락", "가리키", "지칭", "의미", "설명", "대상",
+    "relationship", "context", "refer",
+)  # fmt: skip
+LONE_PARTICLES = frozenset(("를", "을", "은", "는", "이", "가"))
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
 
 ENGLISH_SUFFIXES = _in_order(
@@ -84,6 +89,12 @@ def is_function_word(word: str) -> bool:
 
 def is_question_word(word: str) -> bool:
     return word in ENGLISH_QUESTION_WORDS or word.startswith(KOREAN_QUESTION_WORDS)
+
+
+def asks_about_the_named(word: str) -> bool:
+    """Whether a word asks about the thing that the question names, and so says nothing of any other: 관계,
+    의미, relationship; or is a particle that stands alone, as in 누구(무엇)를."""
+    return word.startswith(ABOUT_THE_NAMED) or word in LONE_PARTICLES
 
 
 def is_return_word(word: str) -> bool:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.cost import Spent
 
 
+TEXT = "text"  # the rule of a seed whose texts match the question
+
+
 @dataclass(frozen=True, slots=True)
 class Seed:
     """An entity that a question names, and why we think so.
@@ -38,6 +41,10 @@ class Seed:
     end: int | None
     rule: str
     weight: float = 1.0
+
+    @property
+    def is_text(self) -> bool:
+        return self.rule == TEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,21 @@ class LinkedQuestion:
     error: str | None = None
     spent: Spent | None = None
     tried: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> tuple[Seed, ...]:
+        """The seeds that the question names, or that earlier turns name for it."""
+        return tuple(seed for seed in self.seeds if not seed.is_text)
+
+    @property
+    def by_text(self) -> tuple[Seed, ...]:
+        return tuple(seed for seed in self.seeds if seed.is_text)
+
+    @property
+    def starts(self) -> tuple[Seed, ...]:
+        """Where a retriever starts that doesn't weigh how a seed was found: the named seeds, without any the
+        text seeds."""
+        return self.named or self.seeds
 
 
 @dataclass(frozen=True, slots=True, eq=False)

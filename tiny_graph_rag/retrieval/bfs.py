@@ -1,82 +1,198 @@
-"""Breadth-first retrieval, ranked by the cheapest explanation: docs/retrieval.md."""
+"""Link → walk → rank: the default retriever, as docs/retrieval.md explains it.
+
+1. Link. The seeds come with the question: those that it names, and those whose texts match its other words.
+2. Walk. Paths of at most `--hops` relations from a seed; nothing else is returned, and `--hops 0` returns the seeds.
+3. Rank. Each entity by its cost, five parts that add up (retrieval/cost.py); the score is 1 / (1 + cost).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from os import cpu_count
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
-from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.graph.text_index import TextIndex
+from tiny_graph_rag.linking.base import LinkedQuestion, Seed
+from tiny_graph_rag.linking.relation_words import RelationWords, milli, types_say_something
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
-from tiny_graph_rag.retrieval.candidates import LAST_HOP, Candidates
+from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
+from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, lacking
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.hubs import Ranked
-from tiny_graph_rag.retrieval.reading import Reader, Reading
-from tiny_graph_rag.retrieval.text_evidence import Prices, TextEvidence, Weighed, told_alone, weighed
-from tiny_graph_rag.retrieval.text_index import TextIndex
+from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
+from tiny_graph_rag.retrieval.text_scores import TextScores
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
-from tiny_graph_rag.retrieval.word_claims import Texts, TypeNames, milli
-from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
+from tiny_graph_rag.run import NO_STEP, Cut, Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.dense import Nearness
     from tiny_graph_rag.retrieval.meaning import Meanings
 
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
-UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
+TIES = (1 << kernel.TIE_BITS) - 1  # of a search key: the part that orders equal energies
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
-WEIGHED_UP_TO = 1_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
-STEPS_A_RELATION = 8  # of a seed, where several mentions' walks meet
+SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
+CANDIDATES = 1000  # of each walk that texts re-rank, at most; the cheapest ones
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
-@retriever("bfs", "walks from the seeds, ranked by the cheapest explanation")
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """One question's entities, best first. parts: (entities, 5), the costs in millionths; ties: the part of the
+    score below them; paths: (entities, hops) relations from the seed, filled up with NO_STEP. cut: where a limit
+    ended a walk early."""
+
+    entities: NDArray[np.int32]
+    parts: Column
+    ties: Column
+    paths: NDArray[np.int32]
+    cut: Cut | None = None
+
+    @property
+    def hops(self) -> NDArray[np.int32]:
+        """Of the path shown: 0 of a seed."""
+        return (self.paths != NO_STEP).sum(axis=1, dtype=np.int32)
+
+    def of(self, rows: NDArray[np.int64]) -> Ranked:
+        return Ranked(self.entities[rows], self.parts[rows], self.ties[rows], self.paths[rows], self.cut)
+
+
+@retriever("bfs", "link → walk → rank: paths from the seeds, by what the cheapest explanation costs")
 class BfsRetriever(Retriever):
-    """Every entity within the hops by what its cheapest explanation costs: 1 / (1 + energy), in (0, 1]."""
+    """Every entity within the hops of a seed, by its cost: the score is 1 / (1 + cost), in (0, 1]."""
 
     def __init__(self, task: Task) -> None:
         graph, config = task.graph, task.config
-        self.graph, self.settings, self.running = graph, config.retrieval, config.running
-        self.ranking = config.ranking
+        self.graph, self.settings, self.running, self.ranking = (
+            graph, config.retrieval, config.running, config.ranking,
+        )  # fmt: skip
         self.threads = self.running.threads or cpu_count() or 1
-        meanings = _meanings(graph.relations.types.names, config)
         self.filters = Filters.of(graph, self.settings)
         self.runs = Runs.of(graph, self.filters)
-        if meanings is None:
-            words = (Reader, self.ranking, *((each, *said) for each, said in graph.vocabulary.items()))
-            self.reader = graph.shared(words, lambda: self._reads(None))
-        else:
-            self.reader = self._reads(meanings)
-        self.evidence: TextEvidence | None = None
-        if len(graph) <= WEIGHED_UP_TO:
-            index = graph.shared(TextIndex, lambda: TextIndex(graph))
-            self.evidence = TextEvidence(index, Candidates(task).adjacency, _near(task))
-        self._walkers: dict[bool, list[CheapestWalks]] = {False: [], True: []}
+        self.costs = Costs(types_say_something(graph), self.ranking)
+        index = graph.shared(TextIndex, lambda: TextIndex(graph))
+        self.reader = Reader(
+            RelationWords.of(graph, self.ranking),
+            TextWords(graph, index, graph.vocabulary, self.ranking),
+            self.ranking,
+            _meanings(graph.relations.types.names, config),
+            typed=self.costs.typed,
+        )
+        self.texts: TextScores | None = None
+        if len(graph) <= SCORED_UP_TO:
+            self.texts = TextScores(index, Candidates(task).adjacency, _similar(task))
+        self._walkers: dict[tuple[int, bool, int], CheapestWalks] = {}
         self._within: dict[int, BfsRetriever] = {}
-        self._last: tuple[LinkedQuestion, Weighed | None] | None = None
 
     @classmethod
     def of(cls, task: Task) -> Self:
         return cls(task)
 
-    def _reads(self, meanings: Meanings | None) -> Reader:
-        graph, vocabulary = self.graph, self.graph.vocabulary
-        types = TypeNames(
-            graph.relations.types.names,
-            vocabulary,
-            self.ranking,
-            lambda make: graph.derived("relation-words", make),
+    # ---- one question
+
+    def _ranked(self, question: LinkedQuestion, thread: int, fast: bool) -> Ranked:
+        reading, named = self.reader.read(question), mentions_of(question.named)
+        text = mentions_of(question.by_text)
+        reached = self._reached(named, text, reading, self.settings.depth, thread, fast)
+        of_a_bit = self._of_a_bit(reached)
+        if of_a_bit:  # texts may bring any of what was reached to the front
+            reached = self._reached(named, text, reading, CANDIDATES, thread, fast)
+        kept = self._returned(reached.entities, question)
+        reached = reached.of(np.flatnonzero(kept))
+        if of_a_bit and len(reached.entities):
+            weights = self.costs.weights
+            own, neighbour, near = self.texts.of(
+                question, named or text, reached.entities, mentioned=weights.mentioned, every_text=not self.costs.typed
+            )
+            reached.parts[:, 2] = lacking(own, of_a_bit)
+            reached.parts[:, 3] = lacking(neighbour, of_a_bit, weights.neighbour)
+            reached.parts[:, 4] = lacking(near, of_a_bit, weights.near)
+        order = np.lexsort(
+            (self.graph.name_rank[reached.entities], reached.hops, reached.ties, reached.parts.sum(axis=1))
         )
-        return Reader(types, Texts(graph, vocabulary, self.ranking), self.ranking, meanings)
+        return reached.of(order[: self.settings.depth])
+
+    def _reached(
+        self,
+        named: Sequence[WeighedMention],
+        text: Sequence[WeighedMention],
+        reading: Reading,
+        most: int,
+        thread: int,
+        fast: bool,
+    ) -> Ranked:
+        """What lies within the hops of the named seeds and of the text seeds, each by its cheaper path.
+
+        most: entities of each walk.
+        """
+        walker = self._walker(thread, fast, min(most, len(self.graph)))
+        walks = [self._walked(walker, mentions, reading, link) for mentions, link in (
+            (named, 0), (text, self.costs.link(len(named))),
+        ) if mentions]  # fmt: skip
+        if len(walks) < 2:
+            return walks[0] if walks else _nothing(self.settings.hops)
+        both = Ranked(
+            np.concatenate([walk.entities for walk in walks]),
+            np.concatenate([walk.parts for walk in walks]),
+            np.concatenate([walk.ties for walk in walks]),
+            np.concatenate([walk.paths for walk in walks]),
+            next((walk.cut for walk in walks if walk.cut), None),
+        )
+        order = np.lexsort((both.ties, both.parts.sum(axis=1), both.entities))
+        first = np.ones(len(order), dtype=bool)
+        first[1:] = np.diff(both.entities[order]) > 0
+        return both.of(order[first])
+
+    def _walked(
+        self, walker: CheapestWalks, mentions: Sequence[WeighedMention], reading: Reading, link: int
+    ) -> Ranked:
+        found = walker.rank(mentions, reading)
+        hops = (found.walks != NO_STEP).sum(axis=1)
+        parts = np.zeros((len(found.entities), 5), dtype=np.int64)
+        parts[:, 0] = link
+        parts[:, 1] = self.costs.walk(found.keys >> kernel.TIE_BITS, hops)
+        return Ranked(found.entities, parts, found.keys & TIES, found.walks, found.cut)
+
+    def _of_a_bit(self, reached: Ranked) -> int:
+        if self.texts is None or not len(reached.entities):
+            return 0
+        return self.costs.of_a_bit(reached.parts.sum(axis=1), reached.hops)
+
+    def _returned(self, entities: NDArray[np.int32], question: LinkedQuestion) -> NDArray[np.bool_]:
+        kept = np.ones(len(entities), dtype=bool)
+        if self.filters.returned is not None:
+            kept &= self.filters.returned[entities]
+        if self.settings.exclude_seeds:
+            kept &= ~np.isin(entities, [seed.entity for seed in question.named])
+        return kept
+
+    def _walker(self, thread: int, fast: bool, depth: int) -> CheapestWalks:
+        key = thread, fast, depth
+        if key not in self._walkers:
+            self._walkers[key] = CheapestWalks(
+                self.graph,
+                self.runs,
+                self.filters,
+                prices(self.ranking),
+                hops=self.settings.hops,
+                depth=depth,
+                exclude_seeds=self.settings.exclude_seeds,
+                fast=fast,
+                most_steps=self.running.max_steps,
+                most_states=self.running.max_states,
+            )
+        return self._walkers[key]
+
+    # ---- many questions
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         if self.settings.embeds:
@@ -84,168 +200,62 @@ class BfsRetriever(Retriever):
 
     def _learn(self, questions: Sequence[LinkedQuestion]) -> None:
         self.reader.prepare(questions)
-        if self.near is not None:
-            self.near.learn(questions)
+        if self.similar is not None:
+            self.similar.learn(questions)
 
     @property
-    def near(self) -> Nearness | None:
-        return None if self.evidence is None else self.evidence.near
+    def similar(self) -> Nearness | None:
+        return None if self.texts is None else self.texts.similar
 
     def notes(self) -> list[str]:
-        return [each.note() for each in (self.reader.meanings, self.near) if each is not None]
+        return [asked.note() for asked in (self.reader.meanings, self.similar) if asked is not None]
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         self._learn(questions)
-        size = min(len(self.runs.neighbours), STEPS_A_QUESTION)
-        steps = size * len(questions) + sum(map(self._hub_steps, questions))
+        steps = min(len(self.runs.neighbours), STEPS_A_QUESTION) * len(questions)
         fast = worth_compiling(steps, allowed=self.running.compiled)
         threads = self.threads
-        if self.evidence is not None:
-            self.evidence.fast = fast
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
-            walker = self._walker(0, fast)
-            return self._run([self._ranked(walker, question) for question in questions])
+            return self._run([self._ranked(question, 0, fast) for question in questions])
         share = -(-len(questions) // threads)
-        walkers = [self._walker(each, fast) for each in range(threads)]
 
-        def work(each: int) -> list[Ranked]:
-            part = questions[each * share : (each + 1) * share]
-            return [self._ranked(walkers[each], question) for question in part]
+        def work(thread: int) -> list[Ranked]:
+            part = questions[thread * share : (thread + 1) * share]
+            return [self._ranked(question, thread, fast) for question in part]
 
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(threads) as pool:
             return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
 
-    def _hub_steps(self, question: LinkedQuestion) -> int:
-        """Steps around a hub that is not alone in its question: all that both reach is looked at."""
-        seeds = [seed.entity for seed in question.seeds]
-        if len(seeds) < 2:
-            return 0
-        indptr = self.graph.adjacency.indptr
-        return STEPS_A_RELATION * sum(int(indptr[each + 1]) - int(indptr[each]) for each in seeds)
-
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
-        """The graph in runs and the reading of words are shared; a walk's price depends on the hops left."""
-        for each in hops:
-            if each not in self._within:
+        """The graph and the reading of words are shared; a path's cost depends on the hops left."""
+        for limit in hops:
+            if limit not in self._within:
                 limited = copy(self)
-                limited.settings = replace(self.settings, hops=each)
-                limited._walkers = {False: [], True: []}
-                limited._last = None
-                self._within[each] = limited
-            yield self._within[each].retrieve(questions)
-
-    def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
-        from tiny_graph_rag.retrieval.explain import reasons
-
-        key = round(UNIT / float(run.scores[row]) - UNIT)
-        walk = [] if run.walks is None else run.walks[row].tolist()
-        energy, entity = key >> kernel.TIE_BITS, int(run.entities[row])
-        reading, found = self.reader.read(question), self._found(question)
-        if found is None:
-            return tuple(reasons(self.graph, reading, self.ranking, entity, walk, energy))
-        place, before, told = found.reasons(entity, Prices.of(self.ranking))
-        if place >= 0:
-            return (*reasons(self.graph, reading, self.ranking, entity, walk, before), *told)
-        why = (
-            "no walk leads to it: as dear as most" if question.seeds else "nothing in the question is linked"
-        )
-        return (Reason(why, (), before / 1000), *told)
-
-    def _found(self, question: LinkedQuestion) -> Weighed | None:
-        """What texts made of a question's candidates; kept for the ranks of one question."""
-        if self._last is None or self._last[0] is not question:
-            mentions, reading = mentions_of(question), self.reader.read(question)
-            walker = self._walker(0, bool(self._walkers[True]))
-            ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-            self._last = question, self._weighed(question, mentions, reading, ranked, explained=True)
-        return self._last[1]
-
-    def _walker(self, each: int, fast: bool) -> CheapestWalks:
-        walkers = self._walkers[fast]
-        while len(walkers) <= each:
-            walkers.append(
-                CheapestWalks(
-                    self.graph,
-                    self.runs,
-                    self.filters,
-                    prices(self.ranking),
-                    hops=self.settings.hops,
-                    depth=min(self.settings.depth, len(self.graph)),  # room is made for each
-                    exclude_seeds=self.settings.exclude_seeds,
-                    fast=fast,
-                    most_steps=self.running.max_steps,
-                    most_states=self.running.max_states,
-                )
-            )
-        return walkers[each]
-
-    def _ranked(self, walker: CheapestWalks, question: LinkedQuestion) -> Ranked:
-        """By explanations, then by what texts add to them."""
-        mentions, reading = mentions_of(question), self.reader.read(question)
-        ranked = walker.rank(mentions, reading) if mentions else nothing(self.settings.hops)
-        found = self._weighed(question, mentions, reading, ranked)
-        return ranked if found is None else self._in_order(ranked, found)
-
-    def _weighed(
-        self,
-        question: LinkedQuestion,
-        mentions: Sequence[WeighedMention],
-        reading: Reading,
-        ranked: Ranked,
-        *,
-        explained: bool = False,
-    ) -> Weighed | None:
-        """explained: with the evidence itself, for `reasons`."""
-        prices = Prices.of(self.ranking)
-        energies = ranked.keys >> kernel.TIE_BITS
-        if self.evidence is None or not prices.bit:
-            return None
-        if question.seeds and not prices.unexplained(energies, ranked.hops):
-            return None
-        depth = self.settings.depth
-        may = (
-            np.ones(len(self.graph), bool) if self.filters.returned is None else self.filters.returned.copy()
-        )
-        if not question.seeds:
-            return told_alone(self.evidence.of(question, reading, mentions), prices, may, depth)
-        if self.settings.exclude_seeds:
-            may[[seed.entity for seed in question.seeds]] = False
-        evidence = self.evidence.of(question, reading, mentions) if explained else None
-        total = self.evidence.total(question, reading, mentions) if evidence is None else evidence.total
-        return weighed(ranked.entities, ranked.hops, energies, total, prices, may, depth, evidence)
-
-    def _in_order(self, ranked: Ranked, found: Weighed) -> Ranked:
-        """Ties go to the greater damped mass; what no walk reached has none, and stands behind."""
-        walked = found.rows >= 0
-        rows = found.rows[walked]
-        ties = np.full(len(walked), (1 << kernel.TIE_BITS) - 1)
-        ties[walked] = ranked.keys[rows] & ((1 << kernel.TIE_BITS) - 1)
-        keys = (found.energies << kernel.TIE_BITS) + ties
-        hops = np.full(len(walked), NO_HOP, dtype=np.int32)
-        hops[walked] = ranked.hops[rows]
-        masks = np.zeros(len(walked), dtype=np.int64)
-        masks[walked] = ranked.masks[rows]
-        walks = np.full((len(walked), self.settings.hops), NO_STEP, dtype=np.int32)
-        walks[walked] = ranked.walks[rows]
-        behind = np.where(walked, hops, LAST_HOP)
-        order = np.lexsort((self.graph.name_rank[found.entities], behind, keys))[: self.settings.depth]
-        return Ranked(found.entities[order], hops[order], keys[order], masks[order], walks[order], ranked.cut)
+                limited.settings = replace(self.settings, hops=limit)
+                limited._walkers = {}
+                self._within[limit] = limited
+            yield self._within[limit].retrieve(questions)
 
     def _run(self, ranked: Sequence[Ranked]) -> Run:
         if not ranked:
             return Run.concatenated([])
-        scores = UNIT / (UNIT + np.concatenate([each.keys for each in ranked]).astype(np.float64))
+        parts = np.concatenate([one.parts for one in ranked])
+        ties = np.concatenate([one.ties for one in ranked])
+        scores = UNIT / (UNIT + parts.sum(axis=1) + ties / (TIES + 1))
         run = Run(
-            np.concatenate([[0], np.cumsum([len(each.keys) for each in ranked])]).astype(np.int64),
-            np.concatenate([each.entities for each in ranked]),
+            np.concatenate([[0], np.cumsum([len(one.entities) for one in ranked])]).astype(np.int64),
+            np.concatenate([one.entities for one in ranked]),
             scores,
-            np.concatenate([each.hops for each in ranked]),
-            np.concatenate([each.walks for each in ranked]),
-            {row: each.cut for row, each in enumerate(ranked) if each.cut is not None},
+            np.concatenate([one.hops for one in ranked]),
+            np.concatenate([one.paths for one in ranked]),
+            {row: one.cut for row, one in enumerate(ranked) if one.cut is not None},
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
+
+    def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
+        return ()
 
 
 def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
@@ -259,7 +269,7 @@ def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
     return Meanings(types, embedder, config.ranking, config.embeddings.usd_per_million_embedded)
 
 
-def _near(task: Task) -> Nearness | None:
+def _similar(task: Task) -> Nearness | None:
     """What --text-similarity asks for. Raises UsageError for a missing service."""
     if task.config.retrieval.text_similarity == WORDS:
         return None
@@ -272,27 +282,29 @@ def _near(task: Task) -> Nearness | None:
 def prices(ranking: RankingPrices) -> list[int]:
     """In the places that the kernel names."""
     return [
-        milli(each)
-        for each in (
+        milli(price)
+        for price in (
             ranking.step, ranking.against, ranking.unexplained, ranking.again, ranking.early,
             ranking.off_focus, ranking.off_head, ranking.other_seed,
         )
     ]  # fmt: skip
 
 
-def mentions_of(question: LinkedQuestion) -> list[WeighedMention]:
-    """Seeds by the mention that names them, in the order of the text; readings of one mention share it."""
+def mentions_of(seeds: Sequence[Seed]) -> list[WeighedMention]:
+    """Seeds by the mention that names them, in the order of the text; all text seeds are one mention."""
     spans: dict[tuple[int | None, int | None, str], dict[int, float]] = {}
-    for seed in question.seeds:
-        shares = spans.setdefault((seed.start, seed.end, seed.mention), {})
+    for seed in seeds:
+        span = (None, None, "") if seed.is_text else (seed.start, seed.end, seed.mention)
+        shares = spans.setdefault(span, {})
         shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
     return [
-        WeighedMention(tuple(sorted(shares)), tuple(shares[each] / total for each in sorted(shares)))
-        for shares, total in ((each, sum(each.values())) for each in spans.values())
+        WeighedMention(tuple(sorted(shares)), tuple(shares[entity] / total for entity in sorted(shares)))
+        for shares, total in ((shares, sum(shares.values())) for shares in spans.values())
     ]
 
 
-def nothing(hops: int) -> Ranked:
-    empty = np.zeros(0, dtype=np.int32)
-    wide = np.zeros(0, dtype=np.int64)
-    return Ranked(empty, empty, wide, wide, np.zeros((0, hops), dtype=np.int32))
+def _nothing(hops: int) -> Ranked:
+    empty = np.zeros(0, dtype=np.int64)
+    return Ranked(
+        empty.astype(np.int32), np.zeros((0, 5), dtype=np.int64), empty, np.zeros((0, hops), dtype=np.int32)
+    )

@@ -20,7 +20,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.hubs import Asked, Hubs, Ranked
-from tiny_graph_rag.retrieval.reading import Reading
+from tiny_graph_rag.retrieval.query import Reading
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
 

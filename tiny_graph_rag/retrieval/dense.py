@@ -16,7 +16,7 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.retrieval.text_index import MILLI
+from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.run import Run
 
 TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every embedding model's limit

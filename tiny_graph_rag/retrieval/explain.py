@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.reading import ONE_OF_SEEDS, OTHERS, Reading, Slot
-from tiny_graph_rag.retrieval.word_claims import milli
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading, Slot
+from tiny_graph_rag.linking.relation_words import milli
 from tiny_graph_rag.run import NO_STEP
 
 ENDPOINT = -1

@@ -12,7 +12,7 @@ import numpy as np
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.llm.embeddings import Embedder
-from tiny_graph_rag.retrieval.word_claims import NO_CLAIMS, NO_PLACE, Claims, milli
+from tiny_graph_rag.linking.relation_words import NO_CLAIMS, NO_WORD, Claims, milli
 
 
 class Meanings:
@@ -43,7 +43,7 @@ class Meanings:
         for word, row in zip(new, cosines, strict=True):
             near = np.flatnonzero(row >= self._least)
             weights = self._weight * row[near] // 1000
-            self._known[word] = Claims(self._types[near], weights, np.full(len(near), NO_PLACE))
+            self._known[word] = Claims(self._types[near], weights, np.full(len(near), NO_WORD))
 
     def claims(self, word: str) -> Claims:
         """The types that a learned word is near to; none for any other word."""

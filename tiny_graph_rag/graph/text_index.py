@@ -1,4 +1,4 @@
-"""Which entities a word speaks for, in bits: BM25F over what the graph says of each entity.
+"""The texts of a graph's entities as an inverted index: BM25F scores of a word, in bits.
 
 An entity's text has four fields: its own (name, aliases, type, description), what its relations'
 descriptions tell, the words of their types, and its neighbours' names. Only own texts, names and relations'
@@ -11,10 +11,9 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from tiny_graph_rag.columns.arrays import counted, expanded
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.columns.sums import Sums
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
@@ -35,7 +33,6 @@ from tiny_graph_rag.language.words import (
     keys,
     words_of_name,
 )
-from tiny_graph_rag.linking.mentions import MentionFinder
 
 K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations has more to be told
 # Weights of the fields, multiples of a half, so that sums are the same in any order. Equal ones did best over
@@ -43,10 +40,6 @@ K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations h
 OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
 TEXTS_READ = 200_000  # names and descriptions; an index over more would cost more memory than the graph
 KEYWORDS = "keywords"  # a detail of relations that says what they are about
-LONGEST_NAME = 10  # stems; what is longer is a sentence
-MOST_BEARERS = 10  # of one name; more of them are no one thing
-JOINED_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
-TEXTS_AT_ONCE = 1 << 12  # searched for names together: it bounds the memory
 KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
@@ -95,19 +88,6 @@ class Bits:
         return int(self.bits.max(initial=0))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Joins:
-    """Entities that belong together without a relation: indptr[i] to indptr[i + 1] those beside entity i.
-
-    Their names are nearly one (weight: how much of the longer name's bits is the shorter one's, in
-    thousandths), or one's description names the other (1000, as much as a relation).
-    """
-
-    indptr: NDArray[np.int32]
-    neighbours: NDArray[np.int32]
-    weights: NDArray[np.uint16]
-
-
 NO_ROWS = np.zeros(0, dtype=np.int32)
 NOTHING = Bits(NO_ROWS, np.zeros(0, dtype=np.int64))
 
@@ -127,13 +107,12 @@ class TextIndex:
             for name in ("own", "told", "named", "types")
         )
         self._of_types = of_types if read else None
-        self.joins = Joins(kept["joins.indptr"], kept["joins.neighbours"], kept["joins.weights"])
         lengths = kept["lengths"].astype(np.float64)
         average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
         self._norm = 1 - B + B * lengths / (average or 1.0)
         self._sums = Sums(len(graph))
         self._known: dict[str, Bits] = {}
-        self._halved: dict[str, Bits] = {}
+        self._own: dict[str, Bits] = {}
         self._numbers: dict[str, int | None] = {}
         self._kept_rows = 0
 
@@ -150,21 +129,23 @@ class TextIndex:
         """idf × saturated frequency, idf in bits (log2). Source: Robertson & Zaragoza, BM25F (2009)."""
         found = self._known.get(stem)
         if found is None:
-            found = self._bits(stem)
+            found = self._scored(self._fields(stem))
             if self._kept_rows > KEPT_ROWS:
-                self._known, self._halved, self._numbers, self._kept_rows = {}, {}, {}, 0
+                self._known, self._own, self._numbers, self._kept_rows = {}, {}, {}, 0
             self._known[stem] = found
             self._kept_rows += len(found.entities)
         return found
 
-    def halved(self, stem: str) -> Bits:
-        """Half of `bits`, each rounded down."""
-        found = self._halved.get(stem)
-        if found is None:
-            whole = self.bits(stem)
-            found = self._halved[stem] = Bits(whole.entities, whole.bits // 2)
-            self._kept_rows += len(found.entities)
-        return found
+    def own_bits(self, stem: str) -> Bits:
+        """The same, from an entity's own text and its relations' descriptions alone.
+
+        Neither neighbours' names nor relation types count: paths lead to the first and are priced by the second.
+        """
+        scores = self._own.get(stem)
+        if scores is None:
+            scores = self._own[stem] = self._scored(self._own_fields(stem))
+            self._kept_rows += len(scores.entities)
+        return scores
 
     def rarity(self, bearers: int) -> float:
         """idf of what so many entities bear, in bits."""
@@ -175,6 +156,11 @@ class TextIndex:
         number = self.number(stem)
         return self.told.of(number)[0] if number is not None else NO_ROWS
 
+    def entities(self, stem: str) -> NDArray[np.int32]:
+        """Rows of the entities whose own text holds the stem."""
+        number = self.number(stem)
+        return self.own.of(number)[0] if number is not None else NO_ROWS
+
     def types(self, stem: str) -> NDArray[np.int32]:
         """Relation types whose name holds the stem."""
         if self._of_types is None:
@@ -182,16 +168,15 @@ class TextIndex:
         number = self.number(stem)
         return self._of_types.of(number)[0] if number is not None else NO_ROWS
 
-    def _bits(self, stem: str) -> Bits:
-        entities, halves = self._sums.of(list(self._fields(stem)))
+    def _scored(self, fields: Iterator[tuple[NDArray[np.int32], Counts]]) -> Bits:
+        entities, halves = self._sums.of(list(fields))
         often = halves / 2 / self._norm[entities]
         impact = self.rarity(len(entities)) * (K1 + 1) * often / (K1 + often)
         return Bits(entities.astype(np.int32), np.rint(impact * MILLI).astype(np.int64))
 
-    def _fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
+    def _own_fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
         """Entities, some of them more than once, and weighted counts in halves, field by field."""
-        relations, adjacency = self.graph.relations, self.graph.adjacency
-        ends = relations.sources, relations.targets
+        relations = self.graph.relations
         number = self.number(stem)
         if number is not None:
             rows, counts = self.own.of(number)
@@ -199,7 +184,16 @@ class TextIndex:
                 yield rows, counts * int(2 * OWN)
             told, counts = self.told.of(number)
             if len(told):
-                yield from ((each[told], counts * int(2 * TOLD)) for each in ends)
+                yield from (
+                    (ends[told], counts * int(2 * TOLD)) for ends in (relations.sources, relations.targets)
+                )
+
+    def _fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
+        """The own fields, then what stands around an entity: its neighbours' names, its relations' types."""
+        relations, adjacency = self.graph.relations, self.graph.adjacency
+        yield from self._own_fields(stem)
+        number = self.number(stem)
+        if number is not None:
             rows, counts = self.named.of(number)
             if len(rows):
                 first = adjacency.indptr[rows]
@@ -209,9 +203,9 @@ class TextIndex:
         if len(types):
             order, starts = self._by_type
             _, places = expanded(starts[types], starts[types + 1] - starts[types])
-            bearers = order[places]
-            weights = np.full(len(bearers), int(2 * KIND))
-            yield from ((each[bearers], weights) for each in ends)
+            described = order[places]
+            weights = np.full(len(described), int(2 * KIND))
+            yield from ((ends[described], weights) for ends in (relations.sources, relations.targets))
 
     @cached_property
     def _types(self) -> dict[str, NDArray[np.int32]]:
@@ -279,7 +273,6 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         "stems.data": stems.data,
         "stems.offsets": stems.offsets.astype(np.int32),
         "lengths": narrow(lengths.astype(np.int64)),
-        **_joins(names, _named_in(graph) if read else (), len(graph)),
         **_postings("own", own, range(len(own)), place),
         **_postings("told", told, told_rows, place),
         **_postings("named", names, range(len(names)), place),
@@ -323,59 +316,4 @@ def _postings(
         f"{name}.offsets": narrow(np.searchsorted(pairs // width, np.arange(len(place) + 1))),
         f"{name}.rows": narrow(pairs % width),
         f"{name}.counts": narrow(np.minimum(counts, np.iinfo(np.uint16).max)),
-    }
-
-
-def _named_in(graph: KnowledgeGraph) -> Iterator[tuple[int, int]]:
-    """Pairs of entities, the lower row first, of which one's description names the other and few others."""
-    descriptions = graph.entities.descriptions
-    rows = np.flatnonzero(np.diff(descriptions.offsets)).tolist()
-    if not rows:
-        return
-    finder = MentionFinder(graph, NameIndex.of(graph))
-    for start in range(0, len(rows), TEXTS_AT_ONCE):
-        part = rows[start : start + TEXTS_AT_ONCE]
-        for row, mentions in zip(part, finder.find([descriptions[each] for each in part]), strict=True):
-            for mention in mentions:
-                if len(mention.entities) <= MOST_BEARERS:
-                    yield from ((min(row, each), max(row, each)) for each in mention.entities if each != row)
-
-
-def _joins(
-    names: Sequence[Sequence[int]], named_in: Iterable[tuple[int, int]], entities: int
-) -> dict[str, NDArray[Any]]:
-    """Columns of Joins. Nearly one are `Tulsa` and `Tulsa, Oklahoma`: the shorter name's stems stand together
-    in the longer one and hold a good part of its bits."""
-    bearers: dict[tuple[int, ...], list[int]] = {}
-    often: dict[int, int] = {}
-    for row, stems in enumerate(names):
-        if stems:
-            bearers.setdefault(tuple(stems), []).append(row)
-        for stem in set(stems):
-            often[stem] = often.get(stem, 0) + 1
-    bits = {stem: math.log2(1 + len(names) / count) for stem, count in often.items()}
-    shares: dict[tuple[int, int], int] = dict.fromkeys(named_in, MILLI)
-    for row, stems in enumerate(names):
-        if not 0 < len(stems) <= LONGEST_NAME:
-            continue
-        whole = sum(bits[stem] for stem in stems)
-        for start, end in combinations(range(len(stems) + 1), 2):
-            part = tuple(stems[start:end])
-            others = bearers.get(part, ())
-            if not others or len(others) > MOST_BEARERS:
-                continue
-            share = round(MILLI * sum(bits[stem] for stem in part) / whole)
-            if share >= JOINED_FROM:
-                for other in others:
-                    pair = (row, other) if row < other else (other, row)
-                    if other != row:
-                        shares[pair] = max(share, shares.get(pair, 0))
-    pairs = np.array(sorted(shares), dtype=np.int64).reshape(-1, 2)
-    weights = np.array([shares[one, other] for one, other in pairs.tolist()], dtype=np.int64)
-    ends = np.concatenate([pairs, pairs[:, ::-1]])
-    order = np.lexsort((ends[:, 1], ends[:, 0]))
-    return {
-        "joins.indptr": np.searchsorted(ends[order, 0], np.arange(entities + 1)).astype(np.int32),
-        "joins.neighbours": ends[order, 1].astype(np.int32),
-        "joins.weights": np.concatenate([weights, weights])[order].astype(np.uint16),
     }

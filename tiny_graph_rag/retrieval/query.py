@@ -1,34 +1,47 @@
-"""What a question asks for, as slots that a walk fills.
+"""What a question asks for, as slots that a path fills.
 
-1. Mentions: relation types claim words of the question; a word serves one type.
-2. Slots: one a mention; a second where the question says so. Then the rarest other words that the graph's
-   texts know, one slot each.
+1. Relation types claim words of the question; a word serves one type. One slot a mention of a type; a second
+   where the question says so.
+2. The rarest other words that the graph's texts know, one slot each.
 3. Focus: the mention that the last relation should fill; head: the word that says what the answer is.
+
+On a graph whose relation types say nothing (one of them holds nearly all relations) there are no slots.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
-from tiny_graph_rag.language.function_words import without_requests
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
+from tiny_graph_rag.language.kinds import asked_kind
 from tiny_graph_rag.language.words import (
-    NOUN_FOLLOWS,
+    folded_word,
     is_function_word,
     is_korean,
     is_question_word,
     is_return_word,
-    words_of,
+    keys,
+    words_of_name,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.word_claims import NO_CLAIMS, NO_PLACE, Claims, Found, Texts, TypeNames, milli
+from tiny_graph_rag.linking.question_words import (
+    EITHER,
+    is_evidence,
+    noun_asked_for,
+    question_word,
+    tokens,
+    without_seeds,
+)
+from tiny_graph_rag.linking.relation_words import NO_CLAIMS, NO_WORD, Claims, RelationWords, milli
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.meaning import Meanings
@@ -38,6 +51,101 @@ ADJACENT = 1
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 BITS = 62  # words of a question in one whole number
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """Where a word stands in the graph's texts. weight: in thousandths, higher where the word is rarer.
+
+    relations, entities: rows of those whose text holds it, ascending; entity_types: whose name does.
+    """
+
+    weight: int
+    relations: NDArray[np.signedinteger[Any]] = field(default_factory=lambda: NO_ROWS)
+    entities: NDArray[np.signedinteger[Any]] = field(default_factory=lambda: NO_ROWS)
+    entity_types: frozenset[int] = frozenset()
+
+
+class TextWords:
+    """Words of descriptions, of described entities' names and aliases, and of entity types, by stem."""
+
+    def __init__(
+        self,
+        graph: KnowledgeGraph,
+        index: TextIndex,
+        vocabulary: Mapping[str, Sequence[str]],
+        ranking: RankingPrices,
+    ) -> None:
+        self.graph, self.index = graph, index
+        self._relation_weight = milli(ranking.description_word)
+        self._entity_weight = milli(ranking.entity_word)
+        types = graph.entities.types
+        self._words_of_types: dict[str, set[int]] = {}
+        self._kinds = [frozenset(words_of_name(name)) for name in types.names]
+        for code, name in enumerate(types.names):
+            owners = [folded_word(word) for word in vocabulary.get(name, ())]
+            for word in (*self._kinds[code], *owners):
+                if not is_function_word(word):
+                    self._words_of_types.setdefault(word, set()).add(code)
+        self._type_keys: dict[bool, dict[str, set[int]]] = {}
+        self._of_type = [len(graph)]
+        if len(types.names) != 1:
+            self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
+        self._described = np.diff(graph.entities.descriptions.offsets) > 0
+        self._known: dict[str, Texts] = {}
+
+    def find(self, word: str) -> Texts:
+        texts = self._known.get(word)
+        if texts is None:
+            texts = self._known[word] = self._find(word)
+        return texts
+
+    def asked_for(self, word: str) -> Texts:
+        """The entities of the kind that a question word asks for, by their types: who → PERSON."""
+        kinds = asked_kind(word)
+        types = frozenset(code for code, words in enumerate(self._kinds) if words & kinds)
+        weight = self._weight(self._entity_weight, self._count(types), len(self.graph))
+        return Texts(weight if types else 0, entity_types=types)
+
+    def _find(self, word: str) -> Texts:
+        types: set[int] = set()
+        for key in keys(word):
+            types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
+        relations = entities = NO_ROWS
+        stem = content_stem(word)
+        if stem is not None:
+            relations, entities = self.index.relations(stem), self.index.entities(stem)
+        codes = self.graph.entities.types.codes
+        entities = entities[self._described[entities]]
+        if types:
+            entities = entities[[int(code) not in types for code in codes[entities]]]
+        count = self._count(types) + len(entities)
+        weight = max(
+            self._weight(self._relation_weight, len(relations), len(self.graph.relations)),
+            self._weight(self._entity_weight, count, len(self.graph)),
+        )
+        return Texts(weight, relations, entities, frozenset(types))
+
+    def _keys_of_types(self, *, korean: bool) -> dict[str, set[int]]:
+        """Each language's own when it is first asked for: English ones need the lemmatiser, a slow import."""
+        known = self._type_keys.get(korean)
+        if known is None:
+            known = {}
+            for word, types in self._words_of_types.items():
+                for key in keys(word) if is_korean(word) == korean else ():
+                    known.setdefault(key, set()).update(types)
+            self._type_keys[korean] = known
+        return known
+
+    def _count(self, types: Iterable[int]) -> int:
+        return sum(self._of_type[code] for code in types)
+
+    @staticmethod
+    def _weight(weight: int, count: int, total: int) -> int:
+        """The weight where one of many has the word, 0 where all do (or none)."""
+        if not count:
+            return 0
+        return int(weight * (1 - math.log(1 + count) / math.log(1 + total)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +158,7 @@ class Slot:
     weight: int
     types: tuple[int, ...] = ()
     way_back: bool = False
-    found: Found = field(default_factory=lambda: Found(0))
+    found: Texts = field(default_factory=lambda: Texts(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +189,17 @@ class Reader:
     """Reads questions for one graph. Equal words around equal places of seeds are read once."""
 
     def __init__(
-        self, types: TypeNames, texts: Texts, ranking: RankingPrices, meanings: Meanings | None = None
+        self,
+        types: RelationWords,
+        texts: TextWords,
+        ranking: RankingPrices,
+        meanings: Meanings | None = None,
+        *,
+        typed: bool = True,
     ) -> None:
+        """typed: whether relation types say anything; without, a question has no slots."""
         self.types, self.texts, self.ranking, self.meanings = types, texts, ranking, meanings
+        self.typed = typed
         self._read: dict[str, Reading] = {}
 
     def prepare(self, questions: Sequence[LinkedQuestion]) -> None:
@@ -106,7 +222,7 @@ class Reader:
         if reading is None:
             if len(self._read) >= READ_QUESTIONS:
                 self._read.clear()
-            reading = self._read[masked] = self._reading(masked)
+            reading = self._read[masked] = self._reading(masked if self.typed else "")
         return reading
 
     def _reading(self, masked: str) -> Reading:
@@ -161,7 +277,7 @@ class Reader:
             first = int(np.where(open_, order, np.iinfo(np.int64).max).argmin())
             mine = np.flatnonzero(row == first)
             own = mine[[bool(free[bit // BITS, 0] >> bit % BITS & 1) for bit in bits[mine].tolist()]]
-            named = places[own[parts[own] != NO_PLACE]].tolist()
+            named = places[own[parts[own] != NO_WORD]].tolist()
             # With it those that the same words speak for as well: one mention of either.
             same = (claimed == claimed[:, first : first + 1]).all(axis=0) & (coverage == coverage[first])
             mentions.append(
@@ -176,8 +292,15 @@ class Reader:
         return mentions
 
     def _claims(self, word: str) -> Claims:
+        """By embeddings where they are asked for, else by name and vocabulary; by synonyms where the graph's texts
+        don't know the word."""
         by_meaning = NO_CLAIMS if self.meanings is None else self.meanings.claims(word)
-        return by_meaning if len(by_meaning) else self.types.claims(word)
+        if len(by_meaning):
+            return by_meaning
+        claims = self.types.claims(word)
+        if len(claims) or not self.types.has_synonym(word) or not self._is_unlike(word):
+            return claims
+        return self.types.by_synonym(word)
 
     def _coverage(
         self,
@@ -190,7 +313,7 @@ class Reader:
         lengths = self.types.lengths[types]
         first = np.cumsum(lengths + 1) - lengths - 1  # a place for what stands for no word, then the words'
         cover = np.zeros(int(lengths.sum()) + len(types), dtype=np.int64)
-        np.maximum.at(cover, first[row] + parts - NO_PLACE, weights)
+        np.maximum.at(cover, first[row] + parts - NO_WORD, weights)
         by_owner = cover[first]
         of_words = np.add.reduceat(cover, first) - by_owner
         coverage: NDArray[np.int64] = np.maximum(by_owner, of_words // np.maximum(1, lengths))
@@ -227,15 +350,15 @@ class Reader:
         self, slots: list[Slot], words: dict[int, str], claimed: set[int], asking: int | None
     ) -> tuple[list[Slot], int]:
         heads = noun_asked_for(words, asking)
-        found: list[tuple[int, int, tuple[str, ...], Found]] = []
+        found: list[tuple[int, int, tuple[str, ...], Texts]] = []
         seen: set[str] = set()
         for place, word in words.items():
-            if place in claimed or word in seen or is_function_word(word) or is_question_word(word):
+            if place in claimed or word in seen or not is_evidence(word):
                 continue
             seen.add(word)
             where = self.texts.find(word)
             found.append((-where.weight, place, (word,), where))
-        if asking is not None:
+        if asking is not None and is_evidence(words[asking], asks=True):
             where = self.texts.asked_for(words[asking])
             found.append((-where.weight, asking, (words[asking],), where))
             heads = heads | {asking}
@@ -274,74 +397,3 @@ def _spans(row: NDArray[np.int64], places: NDArray[np.int64], rows: int) -> NDAr
 def _stand_apart(places: Sequence[int]) -> bool:
     """Whether two words of one mention have others between: *directed* by the *director* of."""
     return any(after - before > ADJACENT for before, after in pairwise(places))
-
-
-SEED = "\x00"  # stands for a seed's words while the rest of the question is read
-# `A or B?` asks for one of the seeds.
-_GAP = rf"[^\w{SEED}]"
-EITHER = re.compile(
-    rf"{SEED}{_GAP}*+\b(?:or|혹은|또는|아니면)\b{_GAP}*+(?:(?:the|an?){_GAP}++)?{SEED}", re.IGNORECASE
-)
-NOUN_WORDS = 3  # words of an English noun phrase after which/what: "which frightened young woman"
-
-
-def without_seeds(question: LinkedQuestion) -> str:
-    """The question with SEED where its seeds are named; those of earlier turns have no place in it."""
-    spans = {(seed.start, seed.end) for seed in question.seeds}
-    return _masked(question.text, sorted((a, b) for a, b in spans if a is not None and b is not None))
-
-
-def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with each seed's words as one SEED; Korean particles after it go with it."""
-    text = text.replace(SEED, " ")
-    parts = []
-    at = 0
-    for start, end in spans:
-        if start >= at:
-            parts += [text[at:start], SEED]
-            at = end
-            while at < len(text) and is_korean(text[at]):
-                at += 1
-    return " ".join("".join((*parts, text[at:])).split())
-
-
-def tokens(masked: str) -> tuple[dict[int, str], list[int]]:
-    """Words by place, in order, and the places of seeds; a place is a count of words and seeds.
-
-    What asks for the answer at either end is left out: `List …`, `… 알려 줘` ask the same as without.
-    """
-    marks = sorted(
-        [(word.start, word.text) for word in words_of(masked)]
-        + [(at, SEED) for at, letter in enumerate(masked) if letter == SEED]
-    )
-    texts = without_requests([text for _, text in marks])
-    words = {place: text for place, text in enumerate(texts) if text != SEED}
-    return words, [place for place, text in enumerate(texts) if text == SEED]
-
-
-def question_word(words: dict[int, str], seeds: list[int]) -> int | None:
-    """The question word that asks: the one that leads the question, else the last; others are relative."""
-    asking = [place for place, word in words.items() if is_question_word(word)]
-    for place in asking:
-        before = [word for other, word in words.items() if other < place]
-        if all(map(is_function_word, before)) and not any(seed < place for seed in seeds):
-            return place
-    return asking[-1] if asking else None
-
-
-def noun_asked_for(words: dict[int, str], asking: int | None) -> frozenset[int]:
-    """Places of the words that name the kind of thing asked for: which *animal*, 무슨 *짐승*, …*마을은*?"""
-    if asking is None:
-        last = max(words, default=None)
-        return frozenset({last} if last is not None and is_korean(words[last]) else ())
-    word = words[asking]
-    if word.startswith(NOUN_FOLLOWS):
-        places: list[int] = []
-        place = asking + 1
-        while place in words and len(places) < NOUN_WORDS and not is_function_word(words[place]):
-            places.append(place)
-            if is_korean(word):
-                break
-            place += 1
-        return frozenset(places)
-    return frozenset({asking - 1} if is_korean(word) and asking - 1 in words else ())

@@ -1,0 +1,79 @@
+"""Seeds by text: the entities whose own texts match most of what a question says outside its mentions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config.sections import RankingPrices
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.text_index import Bits, TextIndex, content_stem
+from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, linker
+from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
+from tiny_graph_rag.linking.relation_words import RelationWords, milli
+
+
+@linker("names+text", "names as in `names`, and entities whose texts match the question's other words")
+class NameAndTextLinker(Linker):
+    """The seeds of `names`, then up to `ranking.text_seeds` seeds by text, the best match first.
+
+    Every text seed has the rule `text`, the words that it matches as its mention, and the same weight.
+    """
+
+    def __init__(self, names: Linker, graph: KnowledgeGraph, ranking: RankingPrices) -> None:
+        self.names, self.graph, self.ranking = names, graph, ranking
+        self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
+        self.types = RelationWords.of(graph, ranking)
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls(NameLinker.of(task), task.graph, task.config.ranking)
+
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        return [self._with_text_seeds(question) for question in self.names.link(examples)]
+
+    def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
+        words = tokens(without_seeds(question))[0].values()
+        stems = content_stems_of(words)
+        if not stems or (not question.seeds and not self._is_told(words)):
+            return question
+        entities, bits = _total([self.index.own_bits(stem) for stem in stems], len(self.graph))
+        best = np.lexsort((self.graph.name_rank[entities], -bits))[: self.ranking.text_seeds]
+        seeds = tuple(
+            Seed(entity, self._matched(entity, words), None, None, TEXT, 1 / len(best))
+            for entity in entities[best].tolist()
+        )
+        return replace(question, seeds=(*question.seeds, *seeds), tried=() if seeds else question.tried)
+
+    def _is_told(self, words: Sequence[str]) -> bool:
+        """Whether some entity's texts hold enough of a question that names nothing. A word that relation types
+        claim says no more than its type does."""
+        stems = content_stems_of(word for word in words if not len(self.types.claims(word)))
+        scores = [self.index.bits(stem) for stem in stems]
+        asked = sum(score.most or milli(self.index.rarity(1)) for score in scores)
+        best = int(_total(scores, len(self.graph))[1].max(initial=0))
+        return best > 0 and best * 1000 >= milli(self.ranking.told_least) * asked
+
+    def _matched(self, entity: int, words: Sequence[str]) -> str:
+        """The question's words that the entity's own texts hold."""
+        matched = []
+        for word in words:
+            stem = content_stem(word)
+            if stem is not None and self.index.own_bits(stem).of(entity):
+                matched.append(word)
+        return " ".join(dict.fromkeys(matched))
+
+
+def _total(scores: Sequence[Bits], entities: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(entities with any, ascending; their sums)"""
+    column = np.zeros(entities, dtype=np.int64)
+    for score in scores:
+        column[score.entities] += score.bits
+    rows = np.flatnonzero(column)
+    return rows, column[rows]
