@@ -394,3 +394,29 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (retriever(graph, threads=threads).retrieve(questions) for threads in (1, 2))
     for column in ("offsets", "entities", "scores", "hops", "walks"):
         assert np.array_equal(getattr(one, column), getattr(two, column))
+
+
+def test_a_word_met_on_the_way_is_owed_in_part_where_the_end_does_not_hold_it() -> None:
+    """`feud` stands in the text of A's relation to B only: B and C, behind it, owe half of its weight; D,
+    whose own text holds it, owes nothing whatever the share."""
+    triples: list[tuple[Any, ...]] = [
+        ("A", "R", "B", 1.0, "a feud"), ("B", "R", "C", 1.0, ""), ("B", "R", "D", 1.0, ""),
+    ]  # fmt: skip
+    graph = graph_of(triples, told={"D": "the feud"})
+    made = retriever(graph, hops=2)
+    question = ask("what feud of A", graph, "A")
+    reading, filters = made.reader.read(question), Filters.of(graph, made.settings)
+    (weight,) = (slot.weight for slot in reading.slots if slot.words == ("feud",))
+    found = []
+    for share in (0, 500, 1000):
+        walker = CheapestWalks(
+            graph, Runs.of(graph, filters), filters, [*prices(made.ranking), share],
+            hops=2, depth=10, exclude_seeds=True, fast=False,
+        )  # fmt: skip
+        one = walker.rank([WeighedMention((0,), (1.0,))], reading)
+        energies = (one.keys >> 30).tolist()
+        found.append(
+            {graph.entities.names[each]: energy for each, energy in zip(one.entities, energies, strict=True)}
+        )
+    for more, owed in ((found[1], weight // 2), (found[2], weight)):
+        assert {name: more[name] - found[0][name] for name in "BCD"} == {"B": owed, "C": owed, "D": 0}

@@ -65,7 +65,7 @@ class CheapestWalks:
         most_states: int = 0,
     ) -> None:
         self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
-        self.prices = tuple(prices)
+        self.prices = tuple(prices)  # the last, the share met on the way, may be left out
         self.most_steps = most_steps or NO_LIMIT
         self.most_states = min(most_states or MOST_STATES, MOST_STATES)
         entities, relations = len(graph), len(graph.relations)
@@ -303,9 +303,11 @@ class Prepared:
         price = list(prices)
         price[kernel.UNEXPLAINED] = reading.unexplained
         back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
+        share = price[kernel.MET_ON_THE_WAY] if len(price) > kernel.MET_ON_THE_WAY else 0
+        owed = filled(tuple(0 if slot.types else slot.weight * share // 1000 for slot in reading.slots))
         tables = tuple(map(row, (left_empty(weights), least, filled(weights))))
         flags = (reading.focus, reading.head, back, words, exclude_seeds, reading.asks)
-        return cls(reading, (*tables, *flags), row(price), near)
+        return cls(reading, (*tables, *flags, row(owed)), row(price), near)
 
 
 @lru_cache(KEPT_TABLES)

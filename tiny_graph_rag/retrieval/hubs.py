@@ -153,7 +153,7 @@ class Hubs:
 class _Search:
     def __init__(self, graph: Hubs, asked: Asked) -> None:
         self.graph, self.runs, self.types = graph, graph.runs, asked.types
-        self.left, self.least, _, self.focus, self.head, self.back, _, self.exclude_seeds, self.asks = (
+        self.left, self.least, _, self.focus, self.head, self.back, _, self.exclude_seeds, self.asks, _ = (
             asked.slots
         )
         self.price, self.hops, self.depth = asked.price, asked.hops, asked.depth

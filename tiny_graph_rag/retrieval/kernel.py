@@ -61,6 +61,7 @@ BASE, STATES, RECORDS, CUT, STEPS, MOST_STEPS, LENGTH = range(7)
 TYPE_SLOTS, RELATION_MARK, RELATION_SLOTS, ENTITY_MARK, ENTITY_SLOTS = range(5)
 ENTITY_TYPE, ENTITY_TYPE_SLOTS = 5, 6
 STEP, AGAINST, UNEXPLAINED, AGAIN, EARLY, OFF_FOCUS, OFF_HEAD, OTHER_SEED = range(8)  # places in `price`
+MET_ON_THE_WAY = 8  # thousandths of a word's weight that are owed where the end's own texts don't hold it
 
 
 def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, theta):
@@ -74,7 +75,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
     theta.
     """
     (pointers, seeds, masses, slots) = question
-    (left, least_left, word_weight, focus, head, back, words, exclude_seeds, asks) = slots
+    (left, least_left, word_weight, focus, head, back, words, exclude_seeds, asks, owed) = slots
     (states, ways, records, arrived, marks, layers, temp, queue, clock) = scratch
     (keys, chosen, rest) = out[5:]
     strength = graph[5]
@@ -111,7 +112,8 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
             for z in range(clock[RECORDS]):
                 if marks[records[z * R_ROW + R_ENT] * M_ROW + RECORD] != z:
                     continue  # a record of an entity that a later mention reached too
-                energy, mass, best = settle(z, groups, hops, left, focus, price, records, arrived)
+                own = own_words(records[z * R_ROW + R_ENT], evidence, words, base)
+                energy, mass, best = settle(z, groups, hops, left, owed, own, price, records, arrived)
                 if energy <= theta:
                     strong = strength[records[z * R_ROW + R_ENT]]
                     keys[count] = (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strong))
@@ -135,11 +137,7 @@ def rank(graph, flags, question, evidence, price, scratch, out, hops, depth, the
             if flags[v] & NOT_RETURNED or marks[v * M_ROW + RECORD] >= 0:
                 continue
             marks[v * M_ROW + RECORD] = 0  # a seed that two mentions name stands once
-            mine = 0
-            if words:
-                mine = evidence[ENTITY_TYPE_SLOTS][evidence[ENTITY_TYPE][v]]
-                if evidence[ENTITY_MARK][v] == base:
-                    mine |= evidence[ENTITY_SLOTS][v]
+            mine = own_words(v, evidence, words, base)
             energy = 0
             if asks != ONE_OF_SEEDS:
                 energy = left[mine] + (groups - 1) * price[OTHER_SEED]
@@ -186,7 +184,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
     (type_slots, relation_mark, relation_slots, entity_mark, entity_slots, entity_type, entity_type_slots) = (
         evidence
     )
-    (left, least_left, word_weight, focus, head, back, words, exclude_seeds, asks) = slots
+    (left, least_left, word_weight, focus, head, back, words, exclude_seeds, asks, owed) = slots
     (states, ways, records, arrived, marks, layers, temp, queue, clock) = scratch
     (w_walk, w_mask, w_cost, w_kind, t_mask, t_cost, t_walk, a_mask, a_cost, a_mass, a_walk) = temp
     base = clock[BASE]
@@ -282,12 +280,14 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
                         continue
                     e = edges[j]
                     found = 0
+                    own = 0
                     if words:
-                        if relation_mark[e] == base:
-                            found = relation_slots[e]
                         if entity_mark[v] == base:
-                            found |= entity_slots[v]
-                        found |= entity_type_slots[entity_type[v]]
+                            own = entity_slots[v]
+                        own |= entity_type_slots[entity_type[v]]
+                        found = own
+                        if relation_mark[e] == base:
+                            found |= relation_slots[e]
                     arrivals = 0
                     for i in range(k):
                         walk = t_walk[i]
@@ -325,7 +325,7 @@ def spread(graph, flags, evidence, slots, price, scratch, group, hops, last, the
                         mask = a_mask[p]
                         walk = a_walk[p]
                         # as an answer
-                        energy = cost + left[mask]
+                        energy = cost + left[mask] + owed[mask & ~own]
                         if not lands:
                             energy += off_focus
                         if head and not found & head:
@@ -420,6 +420,16 @@ def step_price(kind, speaks, mask, low, price):
     elif (mask & (low - 1)) != low - 1:
         cost += price[EARLY]
     return cost
+
+
+def own_words(v, evidence, words, base):
+    """The slots that an entity's own texts fill."""
+    if words == 0:
+        return 0
+    own = evidence[ENTITY_TYPE_SLOTS][evidence[ENTITY_TYPE][v]]
+    if evidence[ENTITY_MARK][v] == base:
+        own |= evidence[ENTITY_SLOTS][v]
+    return own
 
 
 def record_of(v, place, hops, energy, records, arrived, marks, clock):
@@ -597,7 +607,7 @@ def precedes(u, at, states, name_rank):
     return name_rank[u] < name_rank[states[(states[at + S_FROM] >> 1) * S_ROW + S_ENT]]
 
 
-def settle(z, groups, hops, left, focus, price, records, arrived):
+def settle(z, groups, hops, left, owed, own, price, records, arrived):
     """An entity's cheapest explanation over the mentions that reach it: -> energy, mass, its best record.
 
     A mention that is left out costs OTHER_SEED; one that is taken in costs its own walk and fills its slots.
@@ -625,7 +635,7 @@ def settle(z, groups, hops, left, focus, price, records, arrived):
     cost = records[row + R_COST]
     mask = records[row + R_FILLED] >> 1
     lands = records[row + R_FILLED] & 1
-    head_price = records[row + R_ENERGY] - cost - left[mask]
+    head_price = records[row + R_ENERGY] - cost - left[mask] - owed[mask & ~own]
     if not lands:
         head_price -= price[OFF_FOCUS]
     taken = 1 << (records[row + R_PLACE] // width)
@@ -638,9 +648,8 @@ def settle(z, groups, hops, left, focus, price, records, arrived):
             row = y * R_ROW
             group = records[row + R_PLACE] // width
             if not taken & (1 << group):
-                trial = (
-                    cost + records[row + R_COST] + left[mask | (records[row + R_FILLED] >> 1)] + head_price
-                )
+                joint = mask | (records[row + R_FILLED] >> 1)
+                trial = cost + records[row + R_COST] + left[joint] + owed[joint & ~own] + head_price
                 trial += (groups - joined - 1) * price[OTHER_SEED]
                 if not (lands or records[row + R_FILLED] & 1):
                     trial += price[OFF_FOCUS]
@@ -827,6 +836,6 @@ def write(rows, hops, entities, states, records, keys, chosen, rest, out):
 
 
 CALLED = (
-    marked, state_of, start, filled_by, step_price, record_of, improves, outdone, live, shown, precedes,
-    merge, spread, settle, damped, border, sort, marked_to, levels, hop_of, write,
+    marked, state_of, start, filled_by, step_price, own_words, record_of, improves, outdone, live, shown,
+    precedes, merge, spread, settle, damped, border, sort, marked_to, levels, hop_of, write,
 )  # fmt: skip
