@@ -13,6 +13,7 @@ from tiny_graph_rag.shown import short_repr
 
 NO_HOP = -1  # the hop of an entity that no walk reached
 NO_STEP = -1  # fills the rest of a walk's row
+COST_PARTS = ("link", "walk", "text", "neighbour", "near")  # of `bfs`; in the order of Run.parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,9 @@ class Run:
     is better, never NaN. hops: int32 (rows,), fewest relations from a seed, NO_HOP where there is no walk.
     walks: int32 (rows, longest), the relations from seed to entity, rows filled up with NO_STEP; or None
     where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
-    before the hops that were asked for.
+    before the hops that were asked for. parts: int32 (rows, COST_PARTS), what each row's cost is made of, in
+    millionths: they add up to the cost, and the score is 1 / (1 + cost) to the sixth digit; or None where the
+    retriever has no costs.
     """
 
     offsets: NDArray[np.int64]
@@ -42,6 +45,7 @@ class Run:
     hops: NDArray[np.int32]
     walks: NDArray[np.int32] | None = None
     cuts: Mapping[int, Cut] = field(default_factory=dict)
+    parts: NDArray[np.int32] | None = None
 
     __repr__ = short_repr
 
@@ -64,16 +68,18 @@ class Run:
         rank = np.arange(len(self.entities)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         keep = rank < depth
         offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
-        walks = None if self.walks is None else self.walks[keep]
-        return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks, self.cuts)
+        return Run(
+            offsets, self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks, keep), self.cuts,
+            _of(self.parts, keep),
+        )  # fmt: skip
 
     def where(self, keep: NDArray[np.bool_]) -> Run:
         """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
         counts = np.concatenate([[0], np.cumsum(keep)])
-        walks = None if self.walks is None else self.walks[keep]
         return Run(
-            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks, self.cuts
-        )
+            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks, keep),
+            self.cuts, _of(self.parts, keep),
+        )  # fmt: skip
 
     def within(self, hops: int) -> Run:
         """What fewer hops reach, for a retriever that ranks it the same."""
@@ -97,6 +103,7 @@ class Run:
         starts = np.cumsum([0, *(len(part.entities) for part in parts)])
         offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
         walks = [part.walks for part in parts if part.walks is not None]
+        costs = [part.parts for part in parts if part.parts is not None]
         firsts = np.cumsum([0, *map(len, parts)]).tolist()
         cuts = {
             first + row: cut
@@ -110,4 +117,9 @@ class Run:
             np.concatenate([part.hops for part in parts]),
             np.concatenate(walks) if len(walks) == len(parts) else None,
             cuts,
+            np.concatenate(costs) if len(costs) == len(parts) else None,
         )
+
+
+def _of(column: NDArray[np.int32] | None, keep: NDArray[np.bool_]) -> NDArray[np.int32] | None:
+    return None if column is None else column[keep]

@@ -154,9 +154,6 @@ class RankingPrices:
         low=0,
         high=10,
     )
-    met_on_the_way: float = setting(
-        0.5, "share of a word's weight paid back where only the way holds it, not the end", low=0, high=1
-    )
     explained: float = setting(
         0.1, "left unexplained by the best path, up to which texts change no rank", low=0, high=10
     )

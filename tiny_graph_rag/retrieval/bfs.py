@@ -251,6 +251,7 @@ class BfsRetriever(Retriever):
             np.concatenate([one.hops for one in ranked]),
             np.concatenate([one.paths for one in ranked]),
             {row: one.cut for row, one in enumerate(ranked) if one.cut is not None},
+            parts=parts.astype(np.int32),
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 

@@ -2,6 +2,8 @@
 
     cost = link + walk + text + neighbour + near        score = 1 / (1 + cost)
 
+The parts, in the order of `run.COST_PARTS`:
+
 link       0 from a seed that the question names; more from a seed by text
 walk       the cheapest explanation by a path from that seed (docs/retrieval.md); on a graph whose relation types
            say nothing, its hops
@@ -23,7 +25,6 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
 
-PARTS = ("link", "walk", "text", "neighbour", "near")
 UNIT = 1_000_000  # a cost of 1
 MILLI = 1000
 Column = NDArray[np.int64]
