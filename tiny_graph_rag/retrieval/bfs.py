@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import found_in
 from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.linking.relation_words import RelationWords, milli, types_say_something
+from tiny_graph_rag.linking.relation_words import RelationWords, milli
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
@@ -78,7 +79,7 @@ class BfsRetriever(Retriever):
         self.threads = self.running.threads or cpu_count() or 1
         self.filters = Filters.of(graph, self.settings)
         self.runs = Runs.of(graph, self.filters)
-        self.costs = Costs(types_say_something(graph), self.ranking)
+        self.costs = Costs.of(graph, self.ranking)
         index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self.reader = Reader(
             RelationWords.of(graph, self.ranking),
@@ -102,10 +103,11 @@ class BfsRetriever(Retriever):
     def _ranked(self, question: LinkedQuestion, thread: int, fast: bool) -> Ranked:
         reading, named = self.reader.read(question), mentions_of(question.named)
         text = mentions_of(question.by_text)
-        reached = self._reached(named, text, reading, self.settings.depth, thread, fast)
+        referred = np.array(sorted({seed.entity for seed in question.seeds if seed.is_reference}), dtype=np.int64)
+        reached = self._reached(named, text, reading, referred, self.settings.depth, thread, fast)
         of_a_bit = self._of_a_bit(reached)
         if of_a_bit:  # texts may bring any of what was reached to the front
-            reached = self._reached(named, text, reading, CANDIDATES, thread, fast)
+            reached = self._reached(named, text, reading, referred, CANDIDATES, thread, fast)
         kept = self._returned(reached.entities, question)
         reached = reached.of(np.flatnonzero(kept))
         if of_a_bit and len(reached.entities):
@@ -126,16 +128,18 @@ class BfsRetriever(Retriever):
         named: Sequence[WeighedMention],
         text: Sequence[WeighedMention],
         reading: Reading,
+        referred: NDArray[np.int64],
         most: int,
         thread: int,
         fast: bool,
     ) -> Ranked:
         """What lies within the hops of the named seeds and of the text seeds, each by its cheaper path.
 
-        most: entities of each walk.
+        referred: the entities that pronouns stand for. A question asks for another than these. most: entities of
+        each walk.
         """
         walker = self._walker(thread, fast, min(most, len(self.graph)))
-        walks = [self._walked(walker, mentions, reading, link) for mentions, link in (
+        walks = [self._walked(walker, mentions, reading, link, referred) for mentions, link in (
             (named, 0), (text, self.costs.link(len(named))),
         ) if mentions]  # fmt: skip
         if len(walks) < 2:
@@ -153,13 +157,19 @@ class BfsRetriever(Retriever):
         return both.of(order[first])
 
     def _walked(
-        self, walker: CheapestWalks, mentions: Sequence[WeighedMention], reading: Reading, link: int
+        self,
+        walker: CheapestWalks,
+        mentions: Sequence[WeighedMention],
+        reading: Reading,
+        link: int,
+        referred: NDArray[np.int64],
     ) -> Ranked:
         found = walker.rank(mentions, reading)
         hops = (found.walks != NO_STEP).sum(axis=1)
         parts = np.zeros((len(found.entities), 5), dtype=np.int64)
         parts[:, 0] = link
         parts[:, 1] = self.costs.walk(found.keys >> kernel.TIE_BITS, hops)
+        parts[found_in(referred, found.entities), 1] += round(self.ranking.referred * UNIT)
         return Ranked(found.entities, parts, found.keys & TIES, found.walks, found.cut)
 
     def _of_a_bit(self, reached: Ranked) -> int:
@@ -172,7 +182,8 @@ class BfsRetriever(Retriever):
         if self.filters.returned is not None:
             kept &= self.filters.returned[entities]
         if self.settings.exclude_seeds:
-            kept &= ~np.isin(entities, [seed.entity for seed in question.named])
+            named = np.array(sorted({seed.entity for seed in question.named}), dtype=np.int64)
+            kept &= ~found_in(named, entities)
         return kept
 
     def _walker(self, thread: int, fast: bool, depth: int) -> CheapestWalks:
