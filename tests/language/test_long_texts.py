@@ -22,7 +22,7 @@ from tiny_graph_rag.llm.base import read_object
 from tiny_graph_rag.llm.cost import _PIECES
 from tiny_graph_rag.measures.base import parse_measures
 from tiny_graph_rag.report.terminal import _TAG
-from tiny_graph_rag.retrieval.reading import EITHER, SEED
+from tiny_graph_rag.linking.question_words import EITHER, SEED
 
 LONG = 200_000
 
