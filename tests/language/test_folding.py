@@ -22,9 +22,8 @@ def test_a_text_keeps_the_characters_that_folding_keeps_and_knows_where_they_sta
     for place in range(len(text.kept)):
         start, end = text.span(place, place + 1)
         assert 0 <= start < end <= len(whole)
-    assert [(start, end) for _, start, end in text.placed_words()] == [
-        text.span(*bounds) for bounds in zip(text.starts, text.ends, strict=True)
-    ]
+    spans = [text.span(*bounds) for bounds in zip(text.starts, text.ends, strict=True)]
+    assert [text.bounds(word) for word in range(len(text.words))] == spans
 
 
 @settings(max_examples=200, deadline=None)

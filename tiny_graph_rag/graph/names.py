@@ -35,7 +35,7 @@ NAME, ALIAS, VARIANT, PLAIN = 0, 1, 2, 3  # kinds of spelling, best first
 CHUNK = 1 << 16  # names folded at once
 SLOTS_AT_ONCE = 1 << 22
 KEY_BITS = 32
-BEGINNING = 4  # characters; of spellings that begin alike the longest one's length is kept
+BEGINNING = 6  # characters; of spellings that begin alike the longest one's length is kept
 MOST_BEGINNINGS = 1 << 20
 LONGEST = np.iinfo(np.uint16).max
 FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
@@ -137,6 +137,7 @@ class Table:
         self.rows: Sequence[int] = rows.data
         self.slots: Sequence[int] = slots.data
         self.reach: Sequence[int] = reach.data
+        self.mask = len(reach) - 1
         self.shift = KEY_BITS - (len(slots) - 1).bit_length() + 1
 
     def rows_of(self, key: int) -> list[int]:
@@ -147,7 +148,8 @@ class Table:
 
     def longest(self, beginning: str) -> int:
         """The most characters that a spelling has which begins like this, at least; it may have fewer."""
-        return max(BEGINNING - 1, self.reach[key_of(beginning) & (len(self.reach) - 1)])
+        reach = self.reach[key_of(beginning) & self.mask]
+        return reach if reach >= BEGINNING else BEGINNING - 1
 
 
 def key_of(folded: str) -> int:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tiny_graph_rag.language.folding import spaced, without_accents
 
@@ -18,6 +18,7 @@ UNSPACED = (  # Thai and Lao, Burmese, Khmer, kana, Han
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 )
 FIRST_IDEOGRAPH = "\u3400"  # of the unspaced scripts, what lies below is kana or an alphabet
+WORD = re.compile(r"\S+")
 HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 HAS_HANGUL = re.compile("[가-힣]")
 _ENDS_WITHOUT_CASE = re.compile(f"[가-힣{UNSPACED}]$")
@@ -29,8 +30,8 @@ class Text:
     """The words of a text, one after the other.
 
     kept: the folded characters of all words, as `fold` gives them. words: each folded; starts, ends: its
-    bounds in `kept`; shifts: what added to a place in `kept` gives the place in the folded text. moved: for
-    texts that folding makes longer or shorter, start and end in `whole` of each folded character.
+    bounds in `kept`; places: where it begins in the folded text. moved: for texts that folding makes longer
+    or shorter, start and end in `whole` of each folded character.
     """
 
     whole: str
@@ -38,7 +39,7 @@ class Text:
     words: list[str]
     starts: list[int]
     ends: list[int]
-    shifts: list[int]
+    places: list[int]
     moved: tuple[list[int], list[int]] | None
 
     @classmethod
@@ -51,36 +52,26 @@ class Text:
         parts = spaced(folded)
         if not parts.strip():  # punctuation alone is a name too: ?!
             parts = re.sub(r"\s", " ", folded)
-        words: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        shifts: list[int] = []
-        place = length = 0
-        for word in parts.split(" "):
-            if word:
-                words.append(word)
-                starts.append(length)
-                shifts.append(place - length)
-                length += len(word)
-                ends.append(length)
-            place += len(word) + 1
-        return cls(whole, "".join(words), words, starts, ends, shifts, moved)
+        words = parts.split()
+        ends = list(accumulate(map(len, words)))
+        starts = [0, *ends[:-1]] if ends else []
+        places = [match.start() for match in WORD.finditer(parts)]
+        return cls(whole, "".join(words), words, starts, ends, places, moved)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text a stretch of `kept` stands."""
-        begin = start + self.shifts[bisect_right(self.starts, start) - 1]
-        stop = end + self.shifts[bisect_left(self.starts, end) - 1]
+        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
+        begin = start - self.starts[first] + self.places[first]
+        stop = end - self.starts[last] + self.places[last]
         if self.moved is not None:
             return self.moved[0][begin], self.moved[1][stop - 1]
         return begin, stop
 
-    def placed_words(self) -> Iterator[tuple[str, int, int]]:
-        """Each word with its start and end in the text."""
-        for word, start, end, shift in zip(self.words, self.starts, self.ends, self.shifts, strict=True):
-            if self.moved is None:
-                yield word, start + shift, end + shift
-            else:
-                yield word, self.moved[0][start + shift], self.moved[1][end + shift - 1]
+    def bounds(self, word: int) -> tuple[int, int]:
+        """Where in the text a word stands, by its number."""
+        start = self.places[word]
+        end = start + len(self.words[word])
+        return (start, end) if self.moved is None else (self.moved[0][start], self.moved[1][end - 1])
 
     def rest_of_word(self, end: int) -> str:
         """What follows in a word of which a stretch ends inside."""

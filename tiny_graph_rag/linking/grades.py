@@ -98,16 +98,18 @@ class KnownWords:
         """types: names of relation and entity types."""
         self._names, self._stems = names, stems_of_types(types)
         self._function = frozenset(names.function_words.tolist())
-        self._known: dict[str, tuple[bool, bool]] = {}
+        self._known: dict[str, tuple[bool, bool, bool]] = {}
 
-    def of(self, word: str) -> tuple[bool, bool]:
-        """Whether it is a function word, and whether relations are named with a word of its stem."""
+    def of(self, word: str) -> tuple[bool, bool, bool]:
+        """Whether it is a function word, whether relations are named with a word of its stem, and whether its
+        script has case."""
         known = self._known.get(word)
         if known is None:
             if len(self._known) >= KNOWN_WORDS:
                 self._known.clear()
             is_function = word in NAMELESS or key_of(word) in self._function
-            known = self._known[word] = is_function, stem_of(word) in self._stems
+            has_case = word[0].islower() or word[0].isupper()
+            known = self._known[word] = is_function, stem_of(word) in self._stems, has_case
         return known
 
     def commonness(self, word: str) -> int:
@@ -120,22 +122,21 @@ class Evidence:
 
     def __init__(self, text: Text, readings: Sequence[Reading], known: KnownWords) -> None:
         self.text, self.readings, self.known = text, readings, known
-        whole = text.whole
-        self.is_upper: list[bool] = []
-        self.is_cased: list[bool] = []
-        self.is_function: list[bool] = []
-        self.is_relation: list[bool] = []
-        last_end = -2
-        for word, start, end in text.placed_words():
-            is_cased = word[0].islower() or word[0].isupper()
-            function, relation = known.of(word)
+        whole, count = text.whole, len(text.words)
+        self.has_marks = not MARKS.isdisjoint(whole)
+        self.is_upper = [False] * count
+        if not whole.islower():
+            self.is_upper = [
+                whole[text.bounds(word)[0]].isupper() and text.words[word] != "i" for word in range(count)
+            ]
+
+    def kind_of(self, word: int) -> tuple[bool, bool]:
+        """Whether a word of the text is a function word, and whether relations are named with its stem."""
+        function, relation, is_cased = self.known.of(self.text.words[word])
+        if is_cased and not function and word and len(self.text.words[word]) <= CLITIC:
             # What stands behind an apostrophe without a space before it: what's, don't.
-            clitic = is_cased and start - last_end == 1 and len(word) <= CLITIC
-            self.is_upper.append(whole[start].isupper() and word != "i")
-            self.is_cased.append(is_cased)
-            self.is_function.append(function or clitic)
-            self.is_relation.append(relation)
-            last_end = end
+            function = self.text.bounds(word)[0] - self.text.bounds(word - 1)[1] == 1
+        return function, relation
 
     @cached_property
     def case_counts(self) -> bool:
@@ -143,7 +144,7 @@ class Evidence:
 
         Judged by the words that belong to no reading and don't begin the text; where there are none, by all.
         """
-        if not any(self.is_upper):
+        if True not in self.is_upper:
             return False
         covered = bytearray(len(self.text.kept))
         for reading in self.readings:
@@ -151,11 +152,14 @@ class Evidence:
         outside = [
             word
             for word, start in enumerate(self.text.starts)
-            if word and self.is_cased[word] and not covered[start]
+            if word and not covered[start] and self._is_cased(word)
         ]
         if outside:
             return 2 * sum(not self.is_upper[word] for word in outside) >= len(outside)
-        return any(cased and not upper for cased, upper in zip(self.is_cased, self.is_upper, strict=True))
+        return any(self._is_cased(word) and not upper for word, upper in enumerate(self.is_upper))
+
+    def _is_cased(self, word: int) -> bool:
+        return self.known.of(self.text.words[word])[2]
 
     @cached_property
     def is_without_case(self) -> bool:
@@ -171,15 +175,16 @@ class Evidence:
     def grade(self, reading: Reading) -> Grade:
         first, last, part = self.words_in(reading)
         kept = self.text.kept[reading.start : reading.end]
-        function, relation = self.known.of(part)
-        function = function or (self.is_function[last] and reading.end == self.text.ends[last])
+        function, relation, _ = self.known.of(part)
+        function = function or (reading.end == self.text.ends[last] and self.kind_of(last)[0])
         words = last - first + 1
         content, clear = int(not function), int(not function and not relation)
         for word in range(first, last):
-            content += not self.is_function[word]
-            clear += not self.is_function[word] and not self.is_relation[word]
+            function, relation = self.kind_of(word)
+            content += not function
+            clear += not function and not relation
         has_digit = DIGIT.search(kept) is not None
-        capital = any(self.is_upper[word] for word in range(max(first, 1), last + 1)) and self.case_counts
+        capital = True in self.is_upper[max(first, 1) : last + 1] and self.case_counts
         number = has_digit and len(kept) > 1
         if self.is_quoted(reading):
             return Grade.NAMED
@@ -211,6 +216,8 @@ class Evidence:
 
     def is_quoted(self, reading: Reading) -> bool:
         """Whether a quotation mark stands right before the reading, and one behind it or its punctuation."""
+        if not self.has_marks:
+            return False
         start, end = self.text.span(reading.start, reading.end)
         whole = self.text.whole
         return (
