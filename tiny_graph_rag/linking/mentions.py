@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from zlib import crc32
 
@@ -14,7 +14,7 @@ from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex, key_of
 from tiny_graph_rag.language.characters import HAS_HANGUL, Pieces, Text
-from tiny_graph_rag.language.folding import is_dropped, nfc, without_accents
+from tiny_graph_rag.language.folding import fold, is_dropped, nfc, without_accents
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.particles import ParticleFit, particles
 from tiny_graph_rag.language.plurals import singulars
@@ -70,6 +70,22 @@ class MentionFinder:
         return tuple(
             self._mention(evidence, reading, grade) for reading, grade in self._chosen(evidence, graded)
         )
+
+    def places_of(
+        self, whole: str, entities: Collection[int], taken: Sequence[tuple[int, int]] = ()
+    ) -> list[Mention]:
+        """Where a text names these entities, whatever else it may mean there: the longest first, no two on
+        the same place. taken: places (start, end) that are something else."""
+        text = Text.of(whole)
+        readings = []
+        evidence = Evidence(text, list(self._readings(text)), self.known)
+        for reading in [*evidence.readings, *self._plurals(evidence)]:
+            start, end = text.span(reading.start, reading.end)
+            meant = [spelling for spelling in reading.spellings if spelling.entity in entities]
+            if meant and all(end <= begin or start >= stop for begin, stop in taken):
+                readings.append(replace(reading, spellings=meant))
+        apart = _apart(evidence, [(reading, evidence.grade(reading)) for reading in readings])
+        return [self._mention(evidence, reading, grade) for reading, grade in apart]
 
     def _readings(self, text: Text) -> Iterator[Reading]:
         """Every stretch of the text that is a spelling of the graph, overlapping ones too, by start and end.
@@ -158,16 +174,7 @@ class MentionFinder:
             chosen += [
                 pair for pair in graded if pair[1] == Grade.WORD and self._may_be_meant(evidence, pair[0])
             ]
-        if len(chosen) < 2:
-            return chosen
-        chosen.sort(key=lambda pair: (pair[1] > best, *_preference(evidence, pair[0])))
-        taken = bytearray(len(evidence.text.kept))
-        apart = []
-        for reading, grade in chosen:
-            if taken.find(1, reading.start, reading.end) < 0:
-                taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
-                apart.append((reading, grade))
-        return sorted(apart, key=lambda pair: pair[0].start)
+        return _apart(evidence, chosen, best)
 
     def _may_be_meant(self, evidence: Evidence, reading: Reading) -> bool:
         """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
@@ -241,6 +248,22 @@ class MentionFinder:
         )
 
 
+def _apart(
+    evidence: Evidence, graded: list[tuple[Reading, Grade]], best: Grade = Grade.FUNCTION
+) -> list[tuple[Reading, Grade]]:
+    """Of readings on the same place one, in the text's order. best: what is weaker gives way to the others."""
+    if len(graded) < 2:
+        return graded
+    graded = sorted(graded, key=lambda pair: (pair[1] > best, *_preference(evidence, pair[0])))
+    taken = bytearray(len(evidence.text.kept))
+    apart = []
+    for reading, grade in graded:
+        if taken.find(1, reading.start, reading.end) < 0:
+            taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
+            apart.append((reading, grade))
+    return sorted(apart, key=lambda pair: pair[0].start)
+
+
 def _preference(evidence: Evidence, reading: Reading) -> tuple[bool, int, bool, int]:
     """First the same division into words (in Hangul any will do), the longest, particles that fit."""
     hangul = HAS_HANGUL.search(evidence.text.kept, reading.start, reading.end) is not None
@@ -271,3 +294,24 @@ def _stands_at(name: str, whole: str, start: int) -> bool:
 def _lead(name: str) -> int:
     """How many characters of a name folding drops before the first that it keeps."""
     return next((place for place, letter in enumerate(name) if not is_dropped(letter)), 0)
+
+
+def occurrences(whole: str, phrase: str) -> list[tuple[int, int]]:
+    """Where a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
+    text, folded = Text.of(whole), fold(phrase)
+    if not folded:
+        return []
+    pieces = Pieces.of(text)
+    opens = {start for start, may in zip((0, *pieces.ends), pieces.may_start, strict=False) if may}
+    inside = dict(zip(pieces.ends, pieces.inside, strict=True))
+    spans, start = [], text.kept.find(folded)
+    while start >= 0:
+        end = start + len(folded)
+        if (
+            start in opens
+            and end in inside
+            and (not inside[end] or particles(folded, text.rest_of_word(end)))
+        ):
+            spans.append(text.span(start, end))
+        start = text.kept.find(folded, start + 1)
+    return spans
