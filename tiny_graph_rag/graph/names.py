@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 from zlib import crc32
 
@@ -34,9 +34,11 @@ NAME, ALIAS, VARIANT, PLAIN = 0, 1, 2, 3  # kinds of spelling, best first
 
 CHUNK = 1 << 16  # names folded at once
 SLOTS_AT_ONCE = 1 << 22
+MOST_SLOT_BITS = 26  # log2; from 16 million spellings on several share a slot
 KEY_BITS = 32
 BEGINNING = 6  # characters; of spellings that begin alike the longest one's length is kept
 MOST_BEGINNINGS = 1 << 20
+MOST_BEGINNINGS_KNOWN = 1 << 15  # of texts, before they are forgotten
 LONGEST = np.iinfo(np.uint16).max
 FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
 TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
@@ -138,6 +140,7 @@ class Table:
         self.slots: Sequence[int] = slots.data
         self.reach: Sequence[int] = reach.data
         self.mask = len(reach) - 1
+        self._longest: dict[str, int] = {}
         self.shift = KEY_BITS - (len(slots) - 1).bit_length() + 1
 
     def rows_of(self, key: int) -> list[int]:
@@ -148,8 +151,13 @@ class Table:
 
     def longest(self, beginning: str) -> int:
         """The most characters that a spelling has which begins like this, at least; it may have fewer."""
-        reach = self.reach[key_of(beginning) & self.mask]
-        return reach if reach >= BEGINNING else BEGINNING - 1
+        longest = self._longest.get(beginning)
+        if longest is None:
+            if len(self._longest) >= MOST_BEGINNINGS_KNOWN:
+                self._longest.clear()
+            longest = max(self.reach[key_of(beginning) & self.mask], BEGINNING - 1)
+            self._longest[beginning] = longest
+        return longest
 
 
 def key_of(folded: str) -> int:
@@ -163,16 +171,16 @@ def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
     spellings, words = _Spellings(), _Words()
     variants: list[tuple[int, int, str]] = []
     for first, chunk in _chunks(names):
-        spellings.add(chunk)
-        words.add(chunk)
+        written = _words_apart(chunk)
+        spellings.add(chunk, written)
+        words.add(written)
         titled = is_person[first : first + CHUNK].tolist()
         for row, (name, may_have_title) in enumerate(zip(chunk, titled, strict=True), first):
-            variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
-    for _, chunk in _chunks(aliases.items):
-        spellings.add(chunk)
+            if may_have_title or "and" in name or "&" in name or name[:1] in "TtAa" or not name.isascii():
+                variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
     short = Strings.of(text for _, _, text in variants)
-    for _, chunk in _chunks(short):
-        spellings.add(chunk)
+    for _, chunk in chain(_chunks(aliases.items), _chunks(short)):
+        spellings.add(chunk, _words_apart(chunk))
     owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
     kinds = np.full(len(owners), ALIAS, dtype=np.uint8)
     others = Strings.of([*aliases.items, *short]) if variants else aliases.items
@@ -193,13 +201,18 @@ def _chunks(spellings: Strings) -> Iterator[tuple[int, list[str]]]:
         yield first, list(islice(rows, CHUNK))
 
 
+def _words_apart(names: Sequence[str]) -> list[str]:
+    """Each name with spaces for all white space and punctuation, case and accents as they are."""
+    return [spaced(name if name.isascii() else nfc(name)) for name in names]
+
+
+def _folded(written: Iterable[str]) -> str:
+    """Names as `_words_apart` gives them, folded in one go, a line each."""
+    return nfc("\n".join(written).casefold())
+
+
 def _keys(words: Sequence[str]) -> Keys:
     return np.fromiter(map(crc32, map(str.encode, words)), dtype=np.uint32, count=len(words))
-
-
-def _keys_of_words(words: Iterable[str]) -> Keys:
-    """Keys of words, folded in one go."""
-    return _keys(nfc(" ".join(words).casefold()).split())
 
 
 class _Spellings:
@@ -210,8 +223,11 @@ class _Spellings:
         self.lengths = [np.zeros(0, dtype=np.uint16)]
         self.beginnings = [np.zeros(0, dtype=np.uint32)]
 
-    def add(self, chunk: Sequence[str]) -> None:
-        folded = [fold(name) for name in chunk]
+    def add(self, chunk: Sequence[str], written: Sequence[str]) -> None:
+        """written: the chunk as `_words_apart` gives it."""
+        folded = _folded(written).replace(" ", "").split("\n")
+        if "" in folded:  # punctuation alone, or nothing
+            folded = [text or fold(name) for text, name in zip(folded, chunk, strict=True)]
         lengths = np.fromiter(map(len, folded), dtype=np.int64, count=len(folded))
         self.keys.append(_keys(folded))
         self.lengths.append(np.minimum(lengths, LONGEST).astype(np.uint16))
@@ -221,7 +237,7 @@ class _Spellings:
         key, length = np.concatenate(self.keys), np.concatenate(self.lengths)
         beginning = np.concatenate(self.beginnings)
         self.keys, self.lengths, self.beginnings = [], [], []
-        bits = max(len(key), 32).bit_length() + 1
+        bits = min(max(len(key), 32).bit_length() + 2, MOST_SLOT_BITS)
         reach = np.zeros(min(1 << bits, MOST_BEGINNINGS), dtype=np.uint16)
         np.maximum.at(reach, beginning & np.uint32(len(reach) - 1), length)
         order = np.argsort(key, kind="stable").astype(np.int32)
@@ -244,19 +260,13 @@ class _Words:
         self.inner = [np.zeros(0, dtype=np.uint32)]  # behind the first one of a capitalised name
         self.lower = [np.zeros(0, dtype=np.uint32)]  # those of them in lower case
 
-    def add(self, chunk: Sequence[str]) -> None:
-        every: list[str] = []
-        inner: list[str] = []
-        for name in chunk:
-            words = spaced(name if name.isascii() else nfc(name)).split()
-            every += words
-            if len(words) > 1 and words[0][0].isupper():
-                inner += words[1:]
-        lower = [word for word in inner if word[0].islower()]
-        upper = [word for word in inner if word[0].isupper()]
-        self.every.append(_keys_of_words(every))
-        self.lower.append(_keys_of_words(lower))
-        self.inner += [self.lower[-1], _keys_of_words(upper)]
+    def add(self, written: Sequence[str]) -> None:
+        """written: names as `_words_apart` gives them."""
+        self.every.append(_keys(_folded(written).split()))
+        behind = [text.split(None, 1) for text in written]
+        inner = " ".join([parts[1] for parts in behind if len(parts) > 1 and parts[0][0].isupper()]).split()
+        self.lower.append(_keys(_folded(word for word in inner if word[0].islower()).split()))
+        self.inner += [self.lower[-1], _keys(_folded(word for word in inner if word[0].isupper()).split())]
 
     def columns(self) -> dict[str, NDArray[Any]]:
         every, inner, lower = (np.concatenate(parts) for parts in (self.every, self.inner, self.lower))
@@ -283,7 +293,7 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
             yield from _without_title(name, first=True)
         if len(words) > 1 and words[-1] in HONORIFICS:
             yield from _without_title(name, first=False)
-    if AND.search(name) and "and" in spaced(folded_letters(name)).split()[1:-1]:
+    if "and" in name and "and" in spaced(folded_letters(name)).split()[1:-1]:
         yield VARIANT, AND.sub(" ", name)
     if "&" in name:
         yield VARIANT, name.replace("&", " and ")

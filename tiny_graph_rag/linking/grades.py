@@ -52,22 +52,17 @@ class Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A row of the index. letters: of its text, white space and punctuation dropped; breaks: after how many
-    of them a word ends, the last one's end left out."""
+    """A row of the index, with its text, as it is and folded."""
 
-    row: int
     text: str
     entity: int
     kind: int
     folded: str
-    letters: str
-    breaks: list[int]
 
-    @classmethod
-    def of(cls, names: NameIndex, row: int) -> Spelling:
-        text = names.spelling(row)
-        read = Text.of(text)
-        return cls(row, text, names.entity(row), names.kind(row), read.kept, letters_of(text), read.ends[:-1])
+    @property
+    def breaks(self) -> list[int]:
+        """After how many of its letters a word ends, the last one's end left out."""
+        return Text.of(self.text).ends[:-1]
 
 
 @dataclass(slots=True)
@@ -126,8 +121,9 @@ class Evidence:
         self.has_marks = not MARKS.isdisjoint(whole)
         self.is_upper = [False] * count
         if not whole.islower():
+            starts = text.places if text.moved is None else [text.bounds(word)[0] for word in range(count)]
             self.is_upper = [
-                whole[text.bounds(word)[0]].isupper() and text.words[word] != "i" for word in range(count)
+                whole[start].isupper() and word != "i" for start, word in zip(starts, text.words, strict=True)
             ]
 
     def kind_of(self, word: int) -> tuple[bool, bool]:
@@ -206,11 +202,17 @@ class Evidence:
     def is_as_written(self, reading: Reading) -> bool:
         """Whether a spelling has the same letters in the same case."""
         start, end = self.text.span(reading.start, reading.end)
-        letters = letters_of(self.text.whole[start:end])
-        return any(spelling.letters == letters for spelling in reading.spellings)
+        written = self.text.whole[start:end]
+        if any(spelling.text == written for spelling in reading.spellings):
+            return True
+        letters = letters_of(written)
+        return any(letters_of(spelling.text) == letters for spelling in reading.spellings)
 
     def is_as_spaced(self, reading: Reading) -> bool:
         """Whether a spelling is divided into the same words."""
+        start, end = self.text.span(reading.start, reading.end)
+        if any(spelling.text == self.text.whole[start:end] for spelling in reading.spellings):
+            return True
         breaks = self.text.breaks_in(reading.start, reading.end)
         return any(spelling.breaks == breaks for spelling in reading.spellings)
 

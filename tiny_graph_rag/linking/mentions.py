@@ -28,6 +28,10 @@ MOST_WORDS = 6  # of a name that is looked for by its plural
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
 
 
+# What the index may hold: start, end, whether the end lies within a word, rows with its key.
+Stretch = tuple[int, int, bool, list[int]]
+
+
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A place in a text that names entities. start, end: its characters. entities: in the house order.
@@ -49,7 +53,11 @@ class MentionFinder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         self.known = KnownWords(names, [*graph.relations.types.names, *graph.entities.types.names])
-        self._spelling = lru_cache(SPELLINGS_KEPT)(lambda row: Spelling.of(names, row))
+        self._spelling = lru_cache(SPELLINGS_KEPT)(self._spelling_of)
+
+    def _spelling_of(self, row: int) -> Spelling:
+        text = self.names.spelling(row)
+        return Spelling(text, self.names.entity(row), self.names.kind(row), fold(text))
 
     @cached_property
     def kinds(self) -> NDArray[np.uint8]:
@@ -93,13 +101,16 @@ class MentionFinder:
         What stands there with accents and is no spelling is looked up without them.
         """
         pieces = Pieces.of(text)
-        stretches = [(*stretch, "") for stretch in self._looked_up(text.kept, pieces.parts, pieces)]
+        stretches = list(self._looked_up(text.kept, pieces.parts, pieces))
+        without: list[Stretch] = []
         if pieces.plain is not None:
             known = {stretch[:2] for stretch in stretches}
             plain = self._looked_up(without_accents(text.kept), pieces.plain, pieces)
-            stretches += [(*stretch, "accent") for stretch in plain if stretch[:2] not in known]
-            stretches.sort(key=lambda stretch: stretch[:2])
-        for start, end, inside, rows, change in stretches:
+            without = [stretch for stretch in plain if stretch[:2] not in known]
+            stretches = sorted(stretches + without)
+        for stretch in stretches:
+            start, end, inside, rows = stretch
+            change = "accent" if stretch in without else ""
             fit = ParticleFit.FITS
             if inside:
                 fit = particles(text.kept[start:end], text.rest_of_word(end))
@@ -111,10 +122,7 @@ class MentionFinder:
                 if spellings:
                     yield Reading(start, end, fit, inside, spellings, change)
 
-    def _looked_up(
-        self, kept: str, parts: Sequence[bytes], pieces: Pieces
-    ) -> Iterator[tuple[int, int, bool, list[int]]]:
-        """Stretches whose key the index holds: start, end, whether the end lies within a word, the rows."""
+    def _looked_up(self, kept: str, parts: Sequence[bytes], pieces: Pieces) -> Iterator[Stretch]:
         table, ends, inside = self.names.table, pieces.ends, pieces.inside
         slots, shift, last = table.slots, table.shift, len(parts)
         for first, may_start in enumerate(pieces.may_start):
@@ -235,7 +243,7 @@ class MentionFinder:
         related = [spelling for spelling in best if self._is_related(spelling.entity, around)]
         if 0 < len(related) < len(best):
             return related
-        return [spelling for spelling in best if spelling.letters == letters] or best
+        return [spelling for spelling in best if letters_of(spelling.text) == letters] or best
 
     def _is_related(self, entity: int, words: set[str]) -> bool:
         """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
@@ -251,7 +259,7 @@ class MentionFinder:
 def _apart(
     evidence: Evidence, graded: list[tuple[Reading, Grade]], best: Grade = Grade.FUNCTION
 ) -> list[tuple[Reading, Grade]]:
-    """Of readings on the same place one, in the text's order. best: what is weaker gives way to the others."""
+    """Of readings on the same place one, in the text's order. best: what is weaker gives way to it."""
     if len(graded) < 2:
         return graded
     graded = sorted(graded, key=lambda pair: (pair[1] > best, *_preference(evidence, pair[0])))
@@ -279,7 +287,7 @@ def _as_written(spellings: Sequence[Spelling], whole: str, start: int, letters: 
             return 3, 0, 0
         if _stands_at(spelling.text, whole, start):
             return 0, -len(spelling.text), spelling.kind
-        return (1 if spelling.letters == letters else 2), 0, 0
+        return (1 if letters_of(spelling.text) == letters else 2), 0, 0
 
     best = min(map(level, spellings))
     return [spelling for spelling in spellings if level(spelling) == best]
