@@ -243,8 +243,8 @@ def ranked_json(
 def seed_of(ranked: Mapping[str, Any], linked: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     """The seed at which an entity's path starts, itself where it is one; None where no path is known.
 
-    linked: the question's seeds; both as results files have them. An entity may be a seed by name and by text:
-    the cost of its link says which of them the path starts from.
+    linked: the question's seeds; both as results files have them. An entity may be a seed by name and by
+    text: the cost of its link says which of them the path starts from.
     """
     if ranked.get("hop") is None or ranked["hop"] < 0:
         return None

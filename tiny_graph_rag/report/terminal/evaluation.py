@@ -12,7 +12,7 @@ from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost
+from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, without_controls
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.study.advice import Advice
     from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
     from tiny_graph_rag.study.no_answer import NoAnswer
@@ -69,7 +70,7 @@ def print_evaluation(
     advised = recommendations(evaluation.explanation, evaluation.trials)
     for advice in advised:
         if advice.rule == NOT_RECOGNISED:  # whatever is lost later may be lost by this
-            console.print(f"\n[bold]{t(advice.rule)}[/bold]: {escape(advice.shown)}\n", soft_wrap=True)
+            console.print(f"\n{_spoken(advice)}\n")
     _print_explanation(evaluation.explanation, console)
     _print_no_answer(evaluation.explanation.no_answer, console)
     _print_worst(evaluation, console, command_for)
@@ -77,7 +78,11 @@ def print_evaluation(
     for advice in advised:
         if advice.rule == NOT_RECOGNISED or (advice.rule == "more hops" and hops_tried):
             continue  # said already; what was tried says more than what might be
-        console.print(f"[bold]{t(advice.rule)}[/bold]: {escape(advice.shown)}")
+        console.print(_spoken(advice))
+
+
+def _spoken(advice: Advice) -> str:
+    return f"[bold]{t(advice.rule)}[/bold]: {escape(without_controls(advice.shown))}"
 
 
 def _print_explanation(found: Explanation, console: Console) -> None:

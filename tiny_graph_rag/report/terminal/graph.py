@@ -147,9 +147,10 @@ def rule_words(rule: str) -> str:
 
 COST_WORDS = {"link": "link", "walk": "path", "text": "text", "neighbour": "neighbour", "near": "PageRank"}
 COST_LEGEND = (
-    "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a seed "
-    "by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: what "
-    "the entity's text score, the best text score next to it and its personalised PageRank lack to the best ones"
+    "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a "
+    "seed by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: "
+    "what the entity's text score, the best text score next to it and its personalised PageRank lack to the "
+    "best ones"
 )
 
 
