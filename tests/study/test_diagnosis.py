@@ -117,8 +117,9 @@ def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world,
         total = len(items) + sum(not each for each in rows)
         reached = {
             "in graph": set(range(entities)),
+            "a seed linked": set(range(entities)) if seeds[question] else set(),
             "reachable": set(distance),
-            "within hops": {each for each, hop in distance.items() if hop <= hops},
+            "reachable within h hops": {each for each, hop in distance.items() if hop <= hops},
             "within depth": set(run.entities[run.rows(question)].tolist()),
         }
         by_name = {step.name: step.recall for step in steps}

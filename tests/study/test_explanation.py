@@ -67,8 +67,9 @@ def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> N
     lost = {each["step"]: pytest.approx(each["loss"]) for each in document["summary"]["waterfall"]}
     assert lost == {
         "in graph": 0.1,
-        "reachable": 0.6,
-        "within hops": 0.1,
+        "a seed linked": 0.5,
+        "reachable": 0.1,
+        "reachable within h hops": 0.1,
         "within depth": 0.0,
         "room in k": 0.0,
         "recall@k": 0.1,

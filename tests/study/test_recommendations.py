@@ -44,7 +44,7 @@ def test_what_lies_beyond_the_hops_asks_for_as_many_hops_as_reach_nine_tenths(ru
     # Nine of ten lie 3 hops away, one 4: three hops reach 90 %.
     assert found["evidence"] == {"loss": 1.0, "hops": 3, "share": 0.9}
     assert "--hops 3 would reach 90 %" in found["text"]
-    assert rules(document)["largest loss"]["evidence"] == {"step": "within hops", "loss": 1.0}
+    assert rules(document)["largest loss"]["evidence"] == {"step": "reachable within h hops", "loss": 1.0}
 
 
 def test_a_missed_reference_shows_the_walk_that_would_have_reached_it(run_cli, tmp_path):
@@ -84,8 +84,8 @@ def test_an_amount_of_one_is_said_in_the_singular() -> None:
     ]
 
 
-def test_what_its_text_alone_ranked_below_k_lies_beyond_the_hops_too(run_cli, tmp_path):
-    """Three entities share the question's word; the one that is asked for would be reached by a walk."""
+def test_what_a_hybrid_found_without_a_path_and_ranked_below_k_lies_beyond_the_hops_too(run_cli, tmp_path):
+    """Three entities share the question's word; the one that is asked for would be reached by a path."""
     names = ["Anna", "Bert", "Rex", "Carl", "Dora", "Emil"]
     graph = {
         "entities": {
@@ -106,14 +106,14 @@ def test_what_its_text_alone_ranked_below_k_lies_beyond_the_hops_too(run_cli, tm
     question = {"query": "Which tanner does the dog of Anna's friend bite?", "reference_entities": ["Emil"]}
     write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
     command = ("eval", "--dataset", "tale-eval.jsonl", "--hops", "1", "--top-k", "1", "-o", "./r.json")
-    done = run_cli(*command)
+    done = run_cli(*command, "--retriever", "hybrid:bfs+bm25", "--linker", "names")
     assert done.exit_code == 0, done.stderr
     document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     (reference,) = document["results"][0]["references"]
     assert (reference["verdict"], reference["hop"]) == ("ranked_below_k", 3)
     assert [step["to"] for step in reference["path"]] == ["Bert", "Rex", "Emil"]
     assert rules(document)["more hops"]["evidence"] == {"loss": 1.0, "hops": 3, "share": 1.0}
-    assert "by its text alone; needs 3 hops" in done.stdout
+    assert "found without a path; needs 3 hops" in done.stdout
     assert "--hops 3" in rules(document)["tried"]["text"]
 
 
@@ -132,7 +132,12 @@ def test_a_single_question_whose_score_was_cut_is_not_told_to_return_more(run_cl
     question = {"query": "Whom does Anna meet?", "reference_entities": ["Bert"]}
     document = evaluated(run_cli, tmp_path, question, options=("--min-score", "0.99"))
     (reference,) = document["results"][0]["references"]
-    assert reference["verdict"] == "filtered"
+    assert reference["verdict"] == "below_min_score"
+    # What any ranking could return doesn't depend on the score: the step of the hops comes first.
+    lost = {step["step"]: step["loss"] for step in document["summary"]["waterfall"]}
+    assert list(lost)[2:5] == ["reachable", "reachable within h hops", "above min-score"]
+    assert lost["reachable within h hops"] == 0.0
+    assert lost["above min-score"] == 1.0
 
 
 @pytest.mark.parametrize("first", ["no_answer_accuracy", "judged_bad@5", "type_coverage@5"])

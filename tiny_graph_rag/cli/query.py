@@ -45,7 +45,7 @@ def query(
     explain: Annotated[
         bool,
         typer.Option(
-            "--explain", help="Show what each rank is made of: steps, words, prices.", rich_help_panel=OUTPUT
+            "--explain", help="Show the five parts of each cost and what they mean.", rich_help_panel=OUTPUT
         ),
     ] = False,
     skip_generation: Annotated[
@@ -55,9 +55,9 @@ def query(
     model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None,
     output: Written = None,
 ) -> None:
-    """Show what one question links to, what is retrieved for it, by which walk, and what a model answers."""
+    """Show what one question links to, what is retrieved for it, by which path, and what a model answers."""
     from tiny_graph_rag.report.json.spelled import walk_in_words
-    from tiny_graph_rag.report.terminal.graph import print_question, print_reasons
+    from tiny_graph_rag.report.terminal.graph import print_costs, print_question
 
     session = Session.open(
         common,
@@ -84,7 +84,7 @@ def query(
         each["walk_text"] = walk_in_words(each.get("walk", []), names)
     print_question(found, session.console, shown)
     if explain:
-        print_reasons(found["ranked"], session.console)
+        print_costs(found["ranked"][:shown], session.console)
     failed: list[TinyGraphRagError] = []
     if not skip_generation:
         try:

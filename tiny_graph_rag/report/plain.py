@@ -9,12 +9,21 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from tiny_graph_rag.errors import amount
+
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.base import Measure
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
 TRIED_SHOWN = 5  # words that were looked for; the results file has them all
+# Steps that only a retriever which walks has; files of earlier versions have the last.
+OF_HOPS = ("reachable within h hops", "returned", "within hops")
+VERDICT_WORDS = {
+    "no_seed": "not linked",
+    "unreachable": "not reachable",
+    "below_min_score": "below min-score",
+}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
 
@@ -65,6 +74,11 @@ def speed_figure(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def cost_figure(cost: float) -> str:
+    """A cost or a part of one, with all of its digits: so printed parts add up to the printed total."""
+    return f"{cost:.6f}".rstrip("0").rstrip(".")
+
+
 def gold_beside(named: int, scored: int) -> bool:
     """Whether what the gold set's own seeds reach may stand beside all questions: of the scored ones, half or
     more must name their seeds."""
@@ -75,7 +89,14 @@ def walked(summary: Mapping[str, Any]) -> bool:
     """Whether what was measured walks, so that its hops are worth a word: a retriever that doesn't loses
     nothing to hops, and its waterfall has no such step."""
     steps = summary.get("waterfall") or ()
-    return not steps or any(each["step"] == "within hops" for each in steps)
+    return not steps or any(step["step"] in OF_HOPS for step in steps)
+
+
+def step_words(step: str, cutoff: int, hops: int | None) -> str:
+    """A step of the waterfall with the k and the hops of its run. hops: None where they are not known."""
+    if hops is not None:
+        step = step.replace("h hops", amount(hops, "hop"))
+    return step.replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
 
 
 def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
@@ -106,8 +127,13 @@ def _known(measure: str) -> Measure | None:
     return Measure.parse(measure) if re.split("[@(]", measure)[0] in KINDS else None
 
 
+def verdict_word(verdict: str) -> str:
+    """A verdict of a results file as people read it."""
+    return VERDICT_WORDS.get(verdict, verdict.replace("_", " "))
+
+
 def verdict_words(question: dict[str, Any]) -> str:
-    """`hit 2`, `no seed 1 (Westphail, hid)`: how many of the question's references met which end; where
+    """`hit 2`, `not linked 1 (Westphail, hid)`: how many of the question's references met which end; where
     nothing was found to start from, what was looked for."""
     missed = set(question.get("fn") or ())
     ends = [
@@ -120,6 +146,6 @@ def verdict_words(question: dict[str, Any]) -> str:
         f" ({', '.join(tried[:TRIED_SHOWN])}{', …' if len(tried) > TRIED_SHOWN else ''})" if tried else ""
     )
     return ", ".join(
-        f"{each.replace('_', ' ')} {number}{sought if each == 'no_seed' else ''}"
+        f"{verdict_word(each)} {number}{sought if each == 'no_seed' else ''}"
         for each, number in counted.items()
     )

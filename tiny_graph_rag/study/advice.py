@@ -15,6 +15,7 @@ import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
+from tiny_graph_rag.study.verdicts import RETURNED, WITHIN_HOPS
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -25,10 +26,15 @@ LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of rec
 REMEDY = {
     "in graph": "There the gold set names what the graph lacks. `validate --fix-suggestions` proposes names "
     "that it has; add aliases, or the entities themselves.",
-    "reachable": "There questions link to nothing, or to another component. Add the words that people use as "
-    "aliases; a --retriever that reads texts (bm25) needs no link.",
+    "a seed linked": "These questions were linked to no entity. Add the words that people use as aliases to "
+    "the graph, or try --fuzzy 0.85 for misspelt names.",
+    "reachable": "No path leads from the seeds to these references. Check that the questions link to the "
+    "right entities, and that the graph has the relations between them.",
     "past filters": "There filter options keep references out; loosen them.",
-    "within hops": "There references lie farther than --hops.",
+    WITHIN_HOPS: "These references are farther from the seeds than --hops.",
+    RETURNED: "These references were found neither by a path within --hops nor by the retriever's "
+    "other parts.",
+    "above min-score": "These references were reached, but score below --min-score; lower it.",
     "within depth": "There references were reached but not returned; raise --depth.",
     "in run": "There the retriever did not return the references at all: ask it for longer lists, and look "
     "whether it names them as the graph does.",
@@ -43,9 +49,8 @@ RANKED_BY_ITSELF = (
 )
 UNWALKED = {"recall@k": RANKED_BY_ITSELF}
 MORE_HOPS = (
-    "{points} points are lost with references beyond --hops {hops}, those that text alone lists below k "
-    "among them; --hops {wanted} would reach {share} % of them. "
-    "More hops also bring more that is wrong: see what they cost with `sweep` before choosing."
+    "{points} points are lost with references beyond --hops {hops}; --hops {wanted} would reach {share} % of "
+    "them. More hops also reach more that is wrong: see what they cost with `sweep` before choosing."
 )
 BETTER_LINKING = (
     "From the gold set's own seeds {measure} would be {gain} higher ({n} questions): work on linking "
@@ -54,6 +59,12 @@ BETTER_LINKING = (
 ARBITRARY_ORDER = (
     "The order of equals alone moves {measure} by up to {range} ({share} % of the questions have a tie at "
     "rank {k}). A retriever with finer scores would decide what names decide now."
+)
+NOT_RECOGNISED = "names not recognised"
+NOT_LINKED = (
+    "{n} of {of} questions: no entity recognised by name (seeds found by text for {by_text} of them). "
+    "{nearest}Add the words that people use as aliases to the graph, try --fuzzy 0.85 for misspelt names, or "
+    "check whether the question names anything that the graph has."
 )
 UNTRUE_HOP_TAG = (
     "The tag {tag} is not what the graph says for {differ} of {n} questions: don't choose --hops by it."
@@ -144,6 +155,25 @@ def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Ad
     return (*spoken, *(each for trial in tried for each in of_trial(trial)))
 
 
+def not_recognised(found: Explanation) -> Iterator[Advice]:
+    """Questions whose names no entity has: the first thing to mend."""
+    unlinked = found.unlinked
+    if unlinked is None:
+        return
+    near = "; ".join(f'{one.id} "{one.words}": {one.name}?' for one in unlinked.nearest)
+    yield Advice(
+        NOT_RECOGNISED,
+        NOT_LINKED,
+        {
+            "n": f"{unlinked.questions:,}",
+            "of": f"{unlinked.of:,}",
+            "by_text": f"{unlinked.by_text:,}",
+            "nearest": f"{near}. " if near else "",
+        },
+        {"questions": unlinked.questions, "of": unlinked.of, "by_text": unlinked.by_text},
+    )
+
+
 def largest_loss(found: Explanation) -> Iterator[Advice]:
     """The step of the waterfall that loses most, and what would win it back."""
     worst = max(found.waterfall, key=lambda step: step.loss)
@@ -159,9 +189,9 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
 
 def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
     """(hops, share, loss): the hop count that reaches nine tenths of what lies beyond the hops, the share of
-    it that they reach, the recall that is lost there. None where too little is lost. What text alone ranked
-    below k is lost there too: a walk would have spoken for it. What walks that a limit ended did not come to
-    is left out: more hops would bring none of it."""
+    it that they reach, the recall that is lost there. None where too little is lost. What a hybrid ranked
+    below k without a path is lost there too. What walks that a limit ended did not come to is left out: more
+    hops would bring none of it."""
     diagnosis = found.diagnosis
     lost = diagnosis.beyond_hops & (diagnosis.hops > (diagnosis.limits.hops or 0))
     relevant = np.bincount(diagnosis.questions)
@@ -244,6 +274,7 @@ def untrue_hop_tags(found: Explanation) -> Iterator[Advice]:
 
 
 RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
+    not_recognised,
     largest_loss,
     more_hops,
     better_linking,

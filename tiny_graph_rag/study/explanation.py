@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,13 +18,22 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import Judged, Measure
 from tiny_graph_rag.measures.summary import rows_by_tag
-from tiny_graph_rag.retrieval import Retriever
+from tiny_graph_rag.retrieval import Retriever, walks
+from tiny_graph_rag.retrieval.baselines import HybridRetriever
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.gold_seeds import GoldSeeds, gold_links, with_gold_seeds
+from tiny_graph_rag.study.gold_seeds import (
+    GoldSeeds,
+    OtherSeeds,
+    by_names_alone,
+    from_gold_seeds,
+    gold_links,
+)
 from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags
+from tiny_graph_rag.study.no_answer import NoAnswer, no_answer
 from tiny_graph_rag.study.ties import Ties, ties
+from tiny_graph_rag.study.unlinked import Unlinked, unlinked_questions
 from tiny_graph_rag.study.verdicts import Diagnosis, Limits, Step, Verdict, diagnose, waterfall
 
 if TYPE_CHECKING:
@@ -35,15 +44,20 @@ NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: se
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """verdicts: of references as written. gold_seeds: None where the gold set names no seeds, or the
-    retriever needs none. nearest: name that the graph lacks → the names most like it. missed: row of the
-    diagnosis → the relations of a walk that would have reached it."""
+    """verdicts: of references as written. waterfall_names: from the seeds that the questions name, without
+    those by text; () where the retriever doesn't walk. gold_seeds: None where the gold set names no seeds,
+    or the retriever needs none. unlinked: None where the names of the questions were recognised, or need not
+    be. no_answer: None where every question has a reference. nearest: name that the graph lacks → the names
+    most like it. missed: row of the diagnosis → the relations of a path that would have reached it."""
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
     waterfall: tuple[Step, ...]
     waterfall_by_tag: dict[str, tuple[Step, ...]]
+    waterfall_names: tuple[Step, ...]
     gold_seeds: GoldSeeds | None
+    unlinked: Unlinked | None
+    no_answer: NoAnswer | None
     hop_tags: dict[str, HopTag]
     ties: Ties
     nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
@@ -62,6 +76,7 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
         first = np.ones(len(graph.adjacency.neighbours), dtype=bool) if first is None else first
     return Limits(
         walks=retriever.walks,
+        strict=_all_walk(settings.retriever),
         hops=settings.hops,
         passable=first,
         onward=onward,
@@ -70,6 +85,14 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
         scores_cut=settings.min_score > 0,
         depth=settings.depth,
     )
+
+
+def _all_walk(name: str) -> bool:
+    """Whether all parts of a hybrid walk; another retriever is its only part."""
+    kind, _, parts = name.partition(":")
+    if kind != HybridRetriever.name:
+        return True
+    return all(walks(part.strip()) for part in (parts or HybridRetriever.usual).split("+"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,20 +123,30 @@ def explain(
     relevant = judgments.relevant
     gold = gold_links(graph, ranked.names, examples.examples, linked)
     given = [each.seed_entities is not None for each in examples]
-    ideal = [one if is_given else other for one, other, is_given in zip(gold, linked, given, strict=True)]
+    ideal = [
+        one if is_given else replace(other, seeds=other.named)
+        for one, other, is_given in zip(gold, linked, given, strict=True)
+    ]
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
-    # The search before it goes for all seeds that linking found as the gold set has them.
     tags = hop_tags(examples.examples, judgments, ideal, distances)
-    gold_seeds = None
+    names_alone: tuple[Step, ...] = ()
+    gold_seeds, unlinked = None, None
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
-        gold_seeds = with_gold_seeds(graph, linked, gold, rows, judgments, retriever, found)
+        other = OtherSeeds(graph, judgments, retriever, [(linked, found)])
+        names_alone = by_names_alone(other, relevant)
+        gold_seeds = from_gold_seeds(other, gold, rows)
+        if config.retrieval.linker not in ("gold", "none"):
+            unlinked = unlinked_questions(graph, examples.examples, linked, relevant)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),
         waterfall=waterfall(found, relevant, np.arange(len(relevant))),
         waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
+        waterfall_names=names_alone,
         gold_seeds=gold_seeds,
+        unlinked=unlinked,
+        no_answer=no_answer(run, judged, cutoff, config.retrieval.min_score),
         hop_tags=tags,
         ties=ties(run, judgments, measures, cutoff, judged),
         nearest=_nearest(graph, judgments),

@@ -1,4 +1,4 @@
-"""What linking costs: the same retrieval from the seeds that the gold set names."""
+"""What linking costs: the same retrieval from names alone, and from the seeds of the gold set."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.study.verdicts import Diagnosis, Step, diagnose, waterfall
 
+ASKED_AGAIN = 2000  # questions retrieved again, at most, to see what names alone give
+
 
 @dataclass(frozen=True, slots=True)
 class GoldSeeds:
     """Over the questions with gold and seed_entities.
 
     waterfall: from the gold seeds; linked_waterfall: from the linked ones, over the same questions: what lies
-    between the two is linking's. precision: mean share of linked entities that are gold seeds, over the
-    questions that linked to something (NaN without any); recall: mean share of gold seeds that were linked.
+    between the two is linking's. precision: mean share of the entities linked by name that are gold seeds,
+    over the questions that linked to something (NaN without any); recall: mean share of gold seeds linked by
+    name.
     """
 
     questions: int
@@ -48,40 +51,81 @@ def gold_links(
     return linker.link(examples) if linked is None else linker.from_linked(examples, linked)
 
 
-def with_gold_seeds(
-    graph: KnowledgeGraph,
-    linked: Sequence[LinkedQuestion],
-    gold: Sequence[LinkedQuestion],
-    rows: NDArray[np.int64],
-    judgments: Judgments,
-    retriever: Retriever,
-    found: Diagnosis,
+@dataclass(slots=True, eq=False)
+class OtherSeeds:
+    """Diagnoses of one gold set from other seeds than those linked.
+
+    known: seeds and the diagnosis from them, of which a question with the same seeds takes its part: only the
+    others are retrieved again.
+    """
+
+    graph: KnowledgeGraph
+    judgments: Judgments
+    retriever: Retriever
+    known: list[tuple[Sequence[LinkedQuestion], Diagnosis]]
+
+    def differ(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> list[int]:
+        """The questions of `rows` that no known diagnosis speaks of."""
+        return [
+            row
+            for row in rows.tolist()
+            if not any(_weights(seeds[row]) == _weights(linked[row]) for linked, _ in self.known)
+        ]
+
+    def of(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> Diagnosis:
+        """What becomes of the references of `rows` from these seeds; those of other questions are as
+        linked."""
+        judgments, found = self.judgments, self.known[0][1]
+        verdicts = found.verdicts.copy()
+        other = self.differ(seeds, rows)
+        for linked, diagnosis in reversed(self.known):
+            same = [row for row in rows.tolist() if _weights(seeds[row]) == _weights(linked[row])]
+            items = stretches(judgments.item_offsets[same], judgments.relevant[same])
+            verdicts[items] = diagnosis.verdicts[items]
+        if other:
+            asked, mine = [seeds[row] for row in other], judgments.of_questions(np.array(other))
+            again = self.retriever.retrieve(asked)
+            of_other = diagnose(
+                self.graph, asked, again, mine, judge(again, mine), found.limits, found.cutoff
+            )
+            verdicts[stretches(judgments.item_offsets[other], judgments.relevant[other])] = of_other.verdicts
+        diagnosis = replace(found, verdicts=verdicts)
+        self.known.append((seeds, diagnosis))
+        return diagnosis
+
+
+def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> tuple[Step, ...]:
+    """The waterfall from the seeds that the questions name; () where too many questions would be asked
+    again."""
+    linked, rows = other.known[0][0], np.flatnonzero(relevant > 0)
+    named = [replace(question, seeds=question.named) for question in linked]
+    if len(other.differ(named, rows)) > ASKED_AGAIN:
+        return ()
+    return waterfall(other.of(named, rows), relevant, np.arange(len(relevant)))
+
+
+def from_gold_seeds(
+    other: OtherSeeds, gold: Sequence[LinkedQuestion], rows: NDArray[np.int64]
 ) -> GoldSeeds | None:
-    """rows: the questions with gold that name their seeds; None where there are none. found: of what was
-    linked. Only questions whose seeds differ are asked again."""
+    """rows: the questions with gold that name their seeds; None where there are none."""
     if not len(rows):
         return None
-    other = [row for row in rows.tolist() if _weights(gold[row]) != _weights(linked[row])]
-    ideal = found
-    if other:
-        asked, mine = [gold[row] for row in other], judgments.of_questions(np.array(other))
-        again = retriever.retrieve(asked)
-        told = diagnose(graph, asked, again, mine, judge(again, mine), found.limits, found.cutoff)
-        ideal = replace(found, verdicts=found.verdicts.copy())
-        ideal.verdicts[stretches(judgments.item_offsets[other], judgments.relevant[other])] = told.verdicts
-    linked_entities = [{seed.entity for seed in linked[row].seeds} for row in rows.tolist()]
-    gold_entities = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
-    common = [len(one & two) for one, two in zip(linked_entities, gold_entities, strict=True)]
-    precision = [c / len(one) for c, one in zip(common, linked_entities, strict=True) if one]
-    recall = [c / len(two) for c, two in zip(common, gold_entities, strict=True) if two]
+    relevant, (linked, as_run) = other.judgments.relevant, other.known[0]
+    ideal = other.of(gold, rows)
+    named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
+    given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
+    common = [len(one & two) for one, two in zip(named, given, strict=True)]
+    precision = [c / len(one) for c, one in zip(common, named, strict=True) if one]
+    recall = [c / len(two) for c, two in zip(common, given, strict=True) if two]
     return GoldSeeds(
         len(rows),
-        waterfall(ideal, judgments.relevant, rows),
-        waterfall(found, judgments.relevant, rows),
+        waterfall(ideal, relevant, rows),
+        waterfall(as_run, relevant, rows),
         float(np.mean(precision)) if precision else float("nan"),
         float(np.mean(recall)) if recall else float("nan"),
     )
 
 
-def _weights(question: LinkedQuestion) -> dict[int, float]:
-    return {seed.entity: seed.weight for seed in question.seeds}
+def _weights(question: LinkedQuestion) -> dict[tuple[int, bool], float]:
+    """What a retriever starts from. A gold seed is one that the question names."""
+    return {(seed.entity, seed.is_text): seed.weight for seed in question.seeds}

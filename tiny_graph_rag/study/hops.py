@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.distances import NOT_REACHED, Columns, hops_between
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.measures.judged import NO_ITEM, matched_in_order
 
 _UNKNOWN = -2
 
@@ -30,12 +32,6 @@ class FreeHops:
         self.adjacency, self.judgments = adjacency, judgments
         self._hops = np.full(len(judgments.pair_keys), _UNKNOWN, dtype=np.int32)
         self._seeds: list[frozenset[int] | None] = [None] * len(judgments)
-
-    def learn(self, linked: Sequence[LinkedQuestion], hops: NDArray[np.int32]) -> None:
-        """What a walk without filters from these seeds found: (pairs,), NOT_REACHED where nobody looked."""
-        self._ask_from(linked, range(len(linked)))
-        known = hops != NOT_REACHED
-        self._hops[known] = hops[known]
 
     def of(
         self, linked: Sequence[LinkedQuestion], question: NDArray[np.int64], entity: NDArray[np.int64]
@@ -100,7 +96,7 @@ def hop_tags(
     linked: Sequence[LinkedQuestion],
     distances: FreeHops,
 ) -> dict[str, HopTag]:
-    """linked: with the gold seeds where they are given, else with what was linked."""
+    """linked: with the gold seeds where they are given, else with what the question names."""
     rows: dict[str, list[int]] = {}
     for row, example in enumerate(examples):
         for tag in dict.fromkeys(example.tags):
@@ -119,12 +115,38 @@ def hop_tags(
     return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[each]) for tag, each in rows.items()}
 
 
-def nearest_hops(judgments: Judgments, hops: NDArray[np.int32]) -> NDArray[np.int32]:
-    """(items,): hops of the nearest bearer, NOT_REACHED where none is reached. hops: (pairs,)."""
-    far = np.iinfo(np.int32).max
-    nearest = np.full(len(judgments.grades), far, dtype=np.int32)
-    np.minimum.at(nearest, judgments.pair_items, np.where(hops == NOT_REACHED, far, hops))
-    return np.where(nearest == far, NOT_REACHED, nearest).astype(np.int32)
+def nearest_hops(judgments: Judgments, hops: NDArray[np.signedinteger[Any]]) -> NDArray[np.int32]:
+    """(items,): hops of the nearest entity that can fill the item, NOT_REACHED where none is reached, each
+    entity filling one item. hops: (pairs,)."""
+    reached = np.flatnonzero(hops != NOT_REACHED)
+    best = assigned(judgments, reached[np.argsort(hops[reached], kind="stable")])
+    nearest = np.append(hops, NOT_REACHED)[best]
+    return nearest.astype(np.int32)
+
+
+def assigned(judgments: Judgments, order: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(items,): the pair of the judgments that fills each item, -1 where none does.
+
+    order: pairs, those first that should fill an item; an entity fills one item, and of every beginning of
+    the order as many fill one as can.
+    """
+    best = np.full(len(judgments.grades), -1, dtype=np.int64)
+    filled, first = distinct(judgments.pair_items[order])
+    best[filled] = order[first]
+    contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
+    for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
+        best[judgments.item_offsets[question] : judgments.item_offsets[question + 1]] = -1
+        low, high = np.searchsorted(
+            judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
+        )
+        mine = order[(order >= low) & (order < high)]
+        _, first = distinct(judgments.pair_keys[mine])
+        mine = mine[np.sort(first)]
+        matched = matched_in_order(judgments.pair_keys[mine], judgments)
+        for pair, item in zip(mine.tolist(), matched, strict=True):
+            if item != NO_ITEM:
+                best[item] = pair
+    return best
 
 
 def farthest_hops(judgments: Judgments, items: NDArray[np.int32]) -> NDArray[np.int32]:

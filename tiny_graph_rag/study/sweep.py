@@ -14,7 +14,7 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments, resolve
-from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between, sizes_within
+from tiny_graph_rag.graph.distances import NOT_REACHED, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
@@ -23,13 +23,13 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
-from tiny_graph_rag.run import Run
+from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
 from tiny_graph_rag.study.evaluate import Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
 from tiny_graph_rag.study.hops import nearest_hops, seed_columns
-from tiny_graph_rag.study.verdicts import Limits
+from tiny_graph_rag.study.verdicts import Limits, are_named, reachable_hops
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,28 @@ class HopFlips:
     lost: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class SeedShare:
+    """How much the seeds decide before any hop, over the questions with a reference.
+
+    without_seed: questions without any. seeds: references that are seeds already; by_text: of them, those
+    that only texts made seeds; farther: references reachable within the most hops swept that are no seeds.
+    flat: every hop limit gave every question the same value of the deciding measure.
+    """
+
+    questions: int
+    without_seed: int
+    references: int
+    seeds: int
+    by_text: int
+    farther: int
+    flat: bool
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
-    """settings: by retriever, hops, cutoff. recommended: "" for the whole, then by tag."""
+    """settings: by retriever, hops, cutoff. recommended: "" for the whole, then by tag. seeds: by system, of
+    those that return nothing beyond their hops."""
 
     graph: KnowledgeGraph
     examples: EvalSet
@@ -127,6 +146,7 @@ class Sweep:
     settings: tuple[Setting, ...]
     recommended: dict[str, Recommendation]
     flips: tuple[HopFlips, ...]
+    seeds: dict[str, SeedShare]
     seconds: float
 
     __repr__ = short_repr
@@ -157,6 +177,7 @@ def sweep(
     settings: list[Setting] = []
     deciding: list[Column] = []
     first_of: list[int] = []
+    seeds: dict[str, SeedShare] = {}
     for variant in plan.variants:
         deepest = config.replaced(**variant.settings, hops=max(plan.hops))
         asked_how = repr(deepest.openai) if asks_model(deepest) else ""
@@ -185,7 +206,9 @@ def sweep(
                 slices = {"": summary.overall, **summary.by_tag}
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
-                    tag: SettingSlice(each.questions, each.measures, reach.of_slice(hops, rows[tag]))
+                    tag: SettingSlice(
+                        each.questions, each.measures, reach.of_slice(hops, rows[tag], run.cuts)
+                    )
                     for tag, each in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
@@ -195,6 +218,10 @@ def sweep(
                     )
                 )  # fmt: skip
             progress(len(first_of) * len(linked))
+        if reach.items is not None:
+            columns = deciding[-len(plan.hops) :]
+            flat = all(np.array_equal(column, columns[0], equal_nan=True) for column in columns)
+            seeds[variant.name] = _seed_share(linked, reach, max(plan.hops), flat=flat)
     recommended = {
         tag: recommend(
             [column[rows] for column in deciding],
@@ -212,7 +239,7 @@ def sweep(
     ids = [example.id for example in examples]
     flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
     elapsed = time.perf_counter() - started
-    return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, elapsed)
+    return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, seeds, elapsed)
 
 
 def _linked(
@@ -263,6 +290,25 @@ def _runs(
         yield each, Run.concatenated(parts.pop(each)), seconds[each]
 
 
+def _seed_share(linked: Sequence[LinkedQuestion], reach: Reaches, most: int, *, flat: bool) -> SeedShare:
+    judgments, hops = reach.judgments, reach.items
+    universe = max(judgments.universe, 1)
+    pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
+    named = nearest_hops(judgments, np.where(are_named(linked, *pairs), 0, NOT_REACHED))
+    scored = np.flatnonzero(judgments.relevant > 0).tolist()
+    assert hops is not None  # of a retriever that walks
+    are_seeds = hops == 0
+    return SeedShare(
+        questions=len(scored),
+        without_seed=sum(not linked[row].seeds for row in scored),
+        references=len(hops),
+        seeds=int(are_seeds.sum()),
+        by_text=int((are_seeds & (named != 0)).sum()),
+        farther=int(((hops > 0) & (hops <= most)).sum()),
+        flat=flat,
+    )
+
+
 def _flips(
     labels: Sequence[tuple[str, int | None]], deciding: Sequence[Column], ids: Sequence[str], higher: bool
 ) -> Iterator[HopFlips]:
@@ -283,9 +329,11 @@ def _flips(
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the hops allow over a slice; NaN without gold.
+    """What the hops allow over a slice; NaN without gold, and where a retriever also returns what lies
+    beyond.
 
-    oracle_recall: mean share of references within them; oracle_all: share of questions all of whose are.
+    oracle_recall: mean share of references reachable within the hops, as in the waterfall of an evaluation;
+    oracle_all: share of questions all of whose are.
     """
 
     oracle_recall: float
@@ -296,8 +344,8 @@ class Reach:
 class Reaches:
     """What one retriever's hops allow, question by question.
 
-    items: int32, hops to each relevant item, None where the retriever does not walk; sizes: (questions,
-    hops + 1) entities reached.
+    items: int32, hops to each relevant item, None where the retriever does not walk, or returns what lies
+    beyond its hops too; sizes: (questions, hops + 1) entities reached, None where it does not walk.
     """
 
     judgments: Judgments
@@ -315,22 +363,24 @@ class Reaches:
     ) -> Reaches:
         if not limits.walks:
             return cls(judgments, None, None)
-        seeds, universe = seed_columns(linked), max(judgments.universe, 1)
-        pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
-        masks = (limits.passable, limits.onward)
+        seeds, masks = seed_columns(linked), (limits.passable, limits.onward)
         return cls(
             judgments,
-            nearest_hops(judgments, hops_between(graph.adjacency, seeds, pairs, *masks)),
+            reachable_hops(graph, linked, judgments, limits) if limits.strict else None,
             sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
         )
 
-    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> Reach:
-        """rows: the questions of the slice; those without gold are left out."""
+    def of_slice(self, hops: int | None, rows: NDArray[np.int64], cuts: Mapping[int, Cut]) -> Reach:
+        """rows: the questions of the slice; those without gold are left out. cuts: the walks that a limit
+        ended before these hops."""
         relevant = self.judgments.relevant
         rows = rows[relevant[rows] > 0]
         if hops is None or self.items is None or not len(rows):
             return Reach(float("nan"), float("nan"))
-        near = (self.items != NOT_REACHED) & (self.items <= hops)
+        most = np.full(len(self.judgments), hops)
+        for row, cut in cuts.items():
+            most[row] = min(cut.hops, hops)
+        near = (self.items != NOT_REACHED) & (self.items <= np.repeat(most, relevant))
         before = np.concatenate([[0], np.cumsum(near)])
         offsets = self.judgments.item_offsets
         found = (before[offsets[1:]] - before[offsets[:-1]])[rows]

@@ -59,7 +59,7 @@ def _candidates(evaluation: Evaluation) -> Iterator[tuple[Verdict, dict[str, Any
     """(the loss, the settings that could help against it)."""
     settings, occur = evaluation.config.retrieval, evaluation.explanation.verdicts
     seedless = [each for each in (Verdict.NO_SEED, Verdict.UNREACHABLE) if occur.get(str(each))]
-    if seedless and settings.linker == "names" and settings.fuzzy is None:
+    if seedless and settings.linker in ("names", "names+text") and settings.fuzzy is None:
         yield seedless[0], {"fuzzy": FUZZY}
     wanted = hops_wanted(evaluation.explanation)
     if wanted is not None:

@@ -1,7 +1,7 @@
-"""Why each reference was found or missed: one verdict a relevant item, with its evidence.
+"""Why each reference was found or missed: one verdict for each relevant item, with its evidence.
 
-A reference gets lost at one place only. The places stand in the order in which retrieval passes them, and
-an item's verdict is the furthest place that any of its bearers came to. Relevant items are distinct: what
+A reference is lost at one step only. The steps stand in the order in which retrieval passes them, and an
+item's verdict is the furthest step that any entity with its name reached. Relevant items are distinct: what
 two names of one entity share counts once.
 """
 
@@ -15,32 +15,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import distinct, found_in
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.measures.judged import NO_ITEM, Judged, matched_in_order
+from tiny_graph_rag.measures.judged import NO_ITEM, Judged
 from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.run import Run
-from tiny_graph_rag.study.hops import FreeHops, seed_columns
+from tiny_graph_rag.study.hops import FreeHops, assigned, nearest_hops, seed_columns
 
 NO_ENTITY = -1
 NO_RANK = 0
 
 
 class Verdict(IntEnum):
-    """Where a reference was lost, first place first; HIT where it was not."""
+    """Where a reference was lost, first step first; HIT where it was not.
+
+    NO_SEED: the question was linked to no entity. UNREACHABLE: it was, but no path leads from its seeds.
+    """
 
     NOT_IN_GRAPH = 0
     NO_SEED = 1
     UNREACHABLE = 2
     FILTERED = 3
     BEYOND_HOPS = 4
-    BELOW_DEPTH = 5
-    NOT_IN_RUN = 6
-    RANKED_BELOW_K = 7
-    HIT = 8
+    BELOW_MIN_SCORE = 5
+    BELOW_DEPTH = 6
+    NOT_IN_RUN = 7
+    RANKED_BELOW_K = 8
+    HIT = 9
 
     def __str__(self) -> str:
         return self.name.lower()
@@ -50,16 +54,20 @@ class Verdict(IntEnum):
 class Limits:
     """What a retriever was allowed. walks: from seeds along relations, at most `hops` of them (None: any).
 
+    strict: everything that it returns lies within the hops; False where it walks and also returns what it
+    finds elsewhere, as `hybrid:bfs+bm25` does by text.
+
     passable: (slots,) and returnable: (entities,), False where a filter option keeps a walk from a slot or
     an entity from the ranking; None without filters. onward: the same as passable for the steps after the
-    first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds aren't returned.
-    scores_cut: a list may be shorter than what was reached because of a least score. depth: entities that are
-    returned at most, None where nobody knows; what a shorter list of a retriever that doesn't walk lacks is
-    not in the run, and no --depth would bring it.
+    first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds that the question
+    names aren't returned. scores_cut: a list may be shorter than what was reached because of a least score.
+    depth: entities that are returned at most, None where nobody knows; what a shorter list of a retriever
+    that doesn't walk lacks is not in the run, and no --depth would bring it.
     """
 
     walks: bool
     hops: int | None
+    strict: bool = True
     passable: NDArray[np.bool_] | None = None
     onward: NDArray[np.bool_] | None = None
     returnable: NDArray[np.bool_] | None = None
@@ -94,7 +102,8 @@ class Diagnosis:
 
     @property
     def beyond_hops(self) -> NDArray[np.bool_]:
-        """(items,) missed and farther than the hops: not returned, or ranked below k by their text alone."""
+        """(items,) missed and farther than the hops: not returned, or ranked below k by a part of a hybrid
+        that doesn't walk."""
         lost = self.verdicts == Verdict.BEYOND_HOPS
         if self.limits.hops is not None:
             lost |= (self.verdicts == Verdict.RANKED_BELOW_K) & (self.hops > self.limits.hops)
@@ -117,7 +126,7 @@ def diagnose(
     items = len(judgments.grades)
     questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
     verdicts = np.full(items, Verdict.NOT_IN_GRAPH, dtype=np.int8)
-    best = _furthest(places, judgments, items)
+    best = _furthest(places, judgments)
     has = best >= 0
     verdicts[has] = places.verdicts[best[has]]
     entities = np.where(has, np.append(places.entities, NO_ENTITY)[best], NO_ENTITY).astype(np.int32)
@@ -228,9 +237,7 @@ class _Places:
         missing = np.flatnonzero(~listed)
         length = np.diff(run.offsets)
         if limits.walks:
-            if limits.passable is None and limits.onward is None:
-                free.learn(linked, hops)
-            apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed for its text alone
+            apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed without a path
             ends, hops[apart] = _where_walks_end(
                 graph, linked, question[apart], entity[apart], limits, free, run
             )
@@ -244,7 +251,7 @@ class _Places:
         if limits.scores_cut and limits.depth is not None:
             # Within reach, and the list has room left: its score was too low to be returned.
             short = length[question] < limits.depth
-            verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.FILTERED
+            verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.BELOW_MIN_SCORE
         return cls(verdicts, entity.astype(np.int32), hops, rows)
 
 
@@ -259,6 +266,44 @@ def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     row = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
     row[places] = held[earliest]
     return row[np.searchsorted(judgments.pair_keys, judgments.pair_keys)]  # equal keys share the first place
+
+
+def reachable_hops(
+    graph: KnowledgeGraph, linked: Sequence[LinkedQuestion], judgments: Judgments, limits: Limits
+) -> NDArray[np.int32]:
+    """(items,): the fewest relations of a path that retrieval may take to an entity that it may return;
+    NOT_REACHED where there is none. What any hop limit makes reachable follows from it."""
+    universe = max(judgments.universe, 1)
+    question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+    hops = hops_between(
+        graph.adjacency, seed_columns(linked), (question, entity), limits.passable, limits.onward
+    )
+    return nearest_hops(judgments, np.where(_kept_out(linked, question, entity, limits), NOT_REACHED, hops))
+
+
+def _kept_out(
+    linked: Sequence[LinkedQuestion],
+    question: NDArray[np.int64],
+    entity: NDArray[np.int64],
+    limits: Limits,
+) -> NDArray[np.bool_]:
+    """(pairs,): whether a setting forbids to return the entity, wherever it lies."""
+    kept_out = np.zeros(len(entity), dtype=bool)
+    if limits.returnable is not None:
+        kept_out |= ~limits.returnable[entity]
+    if limits.excludes_seeds:
+        kept_out |= are_named(linked, question, entity)
+    return kept_out
+
+
+def are_named(
+    linked: Sequence[LinkedQuestion], question: NDArray[np.int64], entity: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """(pairs,): whether the entity is a seed that the question names."""
+    named = [(row, seed.entity) for row, one in enumerate(linked) for seed in one.named]
+    table = np.array(named, dtype=np.int64).reshape(-1, 2)
+    universe = int(max(table[:, 1].max(initial=0), entity.max(initial=0))) + 1
+    return found_in(np.sort(table[:, 0] * universe + table[:, 1]), question * universe + entity)
 
 
 def _where_walks_end(
@@ -284,10 +329,7 @@ def _where_walks_end(
     kept_out = hops == NOT_REACHED
     if limits.passable is not None:
         kept_out |= beyond & (free <= most)
-    if limits.returnable is not None:
-        kept_out |= ~limits.returnable[entity]
-    if limits.excludes_seeds:
-        kept_out |= free == 0
+    kept_out |= _kept_out(linked, question, entity, limits)
     seedless = np.array([not each.seeds for each in linked], dtype=bool)[question]
     verdicts = np.select(
         [seedless, free == NOT_REACHED, kept_out, beyond],
@@ -297,94 +339,87 @@ def _where_walks_end(
     return verdicts.astype(np.int8), np.where(hops == NOT_REACHED, free, hops)
 
 
-def _furthest(places: _Places, judgments: Judgments, items: int) -> NDArray[np.int64]:
+def _furthest(places: _Places, judgments: Judgments) -> NDArray[np.int64]:
     """(items,): the pair that fills the item or came furthest; -1 where it has none."""
     pairs = np.arange(len(judgments.pair_keys))
     row_order = np.where(places.rows >= 0, places.rows, np.iinfo(np.int64).max)
     order = np.lexsort((pairs, places.hops, row_order, -places.verdicts.astype(np.int64)))
-    best = np.full(items, -1, dtype=np.int64)
-    filled, first = distinct(judgments.pair_items[order])  # the furthest pair of an item stands first
-    best[filled] = order[first]
-    # Where one entity could fill several items, an item keeps only what no other item needs.
-    contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
-        best[judgments.item_offsets[question] : judgments.item_offsets[question + 1]] = -1
-        low, high = np.searchsorted(
-            judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
-        )
-        mine = order[(order >= low) & (order < high)]
-        _, first = distinct(judgments.pair_keys[mine])
-        mine = mine[np.sort(first)]
-        matched = matched_in_order(judgments.pair_keys[mine], judgments)
-        for pair, item in zip(mine.tolist(), matched, strict=True):
-            if item != NO_ITEM:
-                best[item] = pair
-    return best
+    return assigned(judgments, order)
 
 
+WITHIN_HOPS = "reachable within h hops"
+RETURNED = "returned"
 ROOM = "room in k"
 
 # The verdicts that each step takes away. Steps that a retriever doesn't have are left out below.
 _STEPS: tuple[tuple[str, tuple[Verdict, ...]], ...] = (
     ("in graph", (Verdict.NOT_IN_GRAPH,)),
-    ("reachable", (Verdict.NO_SEED, Verdict.UNREACHABLE)),
+    ("a seed linked", (Verdict.NO_SEED,)),
+    ("reachable", (Verdict.UNREACHABLE,)),
     ("past filters", (Verdict.FILTERED,)),
-    ("within hops", (Verdict.BEYOND_HOPS,)),
+    (WITHIN_HOPS, (Verdict.BEYOND_HOPS,)),
+    (RETURNED, (Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.BEYOND_HOPS)),
+    ("above min-score", (Verdict.BELOW_MIN_SCORE,)),
     ("within depth", (Verdict.BELOW_DEPTH,)),
     ("in run", (Verdict.NOT_IN_RUN,)),
     (ROOM, ()),
     ("recall@k", (Verdict.RANKED_BELOW_K,)),
 )
+_OF_A_WALK = ("a seed linked", "reachable", WITHIN_HOPS)  # nothing is found but by a path within the hops
+_WHERE_TAKEN = ("past filters", "above min-score", "in run")
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1]."""
+    """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1].
+    references: relevant items that it takes; those of all steps and the hits are all there are."""
 
     name: str
     recall: float
     loss: float
+    references: int
 
 
 def waterfall(diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[Step, ...]:
     """The steps over the questions `rows`. relevant: (questions,), relevant items of each.
 
-    "past filters" and "in run" are there where they took something anywhere; "reachable" and "within hops"
-    where the retriever walks; "within depth" where the depth is known.
+    "past filters", "above min-score" and "in run" are there where they took something anywhere; "a seed
+    linked", "reachable" and "reachable within h hops" where the retriever returns nothing but what it walks
+    to, "returned" where it walks and returns more; "within depth" where the depth is known.
     """
     return steps_of(losses(diagnosis, relevant), relevant, rows)
 
 
 def steps_of(
-    lost: Mapping[str, NDArray[np.float64]], relevant: NDArray[np.int64], rows: NDArray[np.int64]
+    lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> tuple[Step, ...]:
     """The same from what each step takes of each question."""
     scored = rows[relevant[rows] > 0]
     before, steps = 1.0, []
     for name, column in lost.items():
-        loss = float(column[scored].mean()) if len(scored) else float("nan")
+        loss = float((column[scored] / relevant[scored]).mean()) if len(scored) else float("nan")
         before -= loss
-        steps.append(Step(name, min(max(before, 0.0), 1.0), loss))
+        steps.append(Step(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
     return tuple(steps)
 
 
-def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArray[np.float64]]:
-    """Step → (questions,) share of the question's relevant items that it takes; 0 without gold."""
-    questions, width = len(relevant), len(Verdict)
+def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+    """Step → (questions,) relevant items of the question that it takes."""
+    questions, width, limits = len(relevant), len(Verdict), diagnosis.limits
     table = np.bincount(diagnosis.questions * width + diagnosis.verdicts, minlength=questions * width)
     counts = table.reshape(questions, width)
-    share = 1.0 / np.maximum(relevant, 1)
     ranked = counts[:, Verdict.RANKED_BELOW_K] + counts[:, Verdict.HIT]
     no_room = np.maximum(ranked - diagnosis.cutoff, 0)
-    found = {}
+    taken_by = {}
     for name, verdicts in _STEPS:
-        if name in ("reachable", "within hops") and not diagnosis.limits.walks:
+        if name in _OF_A_WALK and not (limits.walks and limits.strict):
+            continue
+        if name == RETURNED and not (limits.walks and not limits.strict):
             continue
         taken = no_room if name == ROOM else counts[:, list(verdicts)].sum(axis=1)
-        if name in ("past filters", "in run") and not taken.any():
+        if name in _WHERE_TAKEN and not taken.any():
             continue
-        limits = diagnosis.limits
         if name == "within depth" and limits.depth is None and not limits.walks:
             continue
-        found[name] = (taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken) * share
-    return found
+        taken_by[name] = taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken
+    return taken_by

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from tiny_graph_rag.graph.distances import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json
 from tiny_graph_rag.report.json.spelled import Remembered, Spelled, plain_json
-from tiny_graph_rag.run import NO_HOP, NO_STEP
+from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
@@ -28,6 +29,7 @@ from tiny_graph_rag.study.verdicts import NO_ENTITY, NO_RANK, Verdict
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.evaluate import Perturbed
+    from tiny_graph_rag.study.no_answer import NoAnswer
 
 VERDICTS = tuple(Verdict)
 LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)
@@ -39,6 +41,7 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         "verdicts": found.verdicts,
         "waterfall": steps_json(found.waterfall),
         "waterfall_by_tag": {tag: steps_json(each) for tag, each in found.waterfall_by_tag.items()},
+        "waterfall_names": steps_json(found.waterfall_names) or None,
         "waterfall_gold_seeds": steps_json(gold.waterfall) if gold else None,
         "linking": {
             "questions": gold.questions,
@@ -48,6 +51,8 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         }
         if gold
         else None,
+        **({} if found.unlinked is None else {"not_recognised": asdict(found.unlinked)}),
+        **({} if found.no_answer is None else {"no_answer": _no_answer(found.no_answer)}),
         "hop_tags": {
             tag: {
                 "questions": each.questions,
@@ -71,6 +76,22 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
                 },
             }
             for each in recommendations(found, trials)
+        ],
+    }
+
+
+def _no_answer(found: NoAnswer) -> dict[str, Any]:
+    return {
+        "questions": found.questions,
+        "returned": found.returned,
+        "thresholds": [
+            {
+                "min_score": threshold.min_score,
+                "left_empty": threshold.left_empty,
+                f"recall@{found.cutoff}": number(threshold.recall),
+                "emptied_with_reference": threshold.emptied,
+            }
+            for threshold in found.thresholds
         ],
     }
 
@@ -168,11 +189,8 @@ def _matched(references: References, listed: NDArray[np.int32], spelled: Spelled
 def _outcomes(evaluation: Evaluation, items: NDArray[np.int64]) -> Iterable[bytes]:
     """Verdict, rank and hop of each item."""
     found = evaluation.explanation.diagnosis
-    hops, rows = found.hops[items], found.rows[items]
-    listed = np.flatnonzero(rows >= 0)
-    steps = evaluation.run.steps(rows[listed])
-    hops[listed] = np.where(steps == NO_HOP, hops[listed], steps)
-    return map(_outcome, found.verdicts[items].tolist(), found.ranks[items].tolist(), hops.tolist())
+    columns = (found.verdicts[items], found.ranks[items], found.hops[items])
+    return map(_outcome, *(column.tolist() for column in columns))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -106,4 +106,12 @@ def slice_document(part: Slice) -> dict[str, Any]:
 
 def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """A waterfall as results files hold it."""
-    return [{"step": each.name, "recall": number(each.recall), "loss": number(each.loss)} for each in steps]
+    return [
+        {
+            "step": step.name,
+            "recall": number(step.recall),
+            "loss": number(step.loss),
+            "references": step.references,
+        }
+        for step in steps
+    ]

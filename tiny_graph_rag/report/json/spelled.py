@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.base import TEXT, LinkedQuestion
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.run import NO_STEP, Run
+from tiny_graph_rag.run import COST_PARTS, NO_STEP, Run
 
 MSGSPEC_FROM = 500  # questions
 
@@ -178,9 +178,10 @@ def rankings_json(
     *,
     walks: bool = True,
 ) -> Iterator[bytes]:
-    """JSON of the first `most` entities of each question, each with the walk that reached it.
+    """JSON of the first `most` entities of each question, each with its path and what its cost is made of.
 
-    reasons: by question of the run, and by rank; fewer may be given than are written. walks: write them.
+    reasons: by question of the run, and by rank; fewer may be given than are written. walks: write paths and
+    costs.
     """
     starts = run.offsets[questions.start : questions.stop]
     lengths = np.minimum(run.offsets[questions.start + 1 : questions.stop + 1] - starts, most)
@@ -193,6 +194,8 @@ def rankings_json(
         numbers_json(run.scores[rows], spelled),
         map(hops.__getitem__, run.steps(rows).tolist()),
     ]
+    if walks and run.parts is not None:
+        parts.append(_costs_json(run.parts[rows]))
     if walks and run.walks is not None:
         parts += [repeat(b',"walk":', len(rows)), spelled.walks(entities, run.walks[rows])]
     if reasons is not None:
@@ -206,6 +209,15 @@ def rankings_json(
     ranked = list(map(b"".join, zip(*parts, strict=True)))
     for low, high in pairwise([0, *np.cumsum(lengths).tolist()]):
         yield b"[%b}]" % b"},".join(ranked[low:high]) if high > low else b"[]"
+
+
+def _costs_json(parts: NDArray[np.int32]) -> list[bytes]:
+    """`cost` of each row: the parts add up to the total to the last of their six digits."""
+    written: Remembered[int, bytes] = Remembered(lambda millionths: plain_json(millionths / 1_000_000))
+    columns = [parts.sum(axis=1, dtype=np.int64), *parts.T]
+    names = b",".join(b'"%b":%%b' % name.encode() for name in ("total", *COST_PARTS))
+    costs = zip(*(map(written.__getitem__, column.tolist()) for column in columns), strict=True)
+    return [b',"cost":{' + names % cost + b"}" for cost in costs]
 
 
 def _reasons_json(reasons: Sequence[Reason], spelled: Spelled) -> bytes:
@@ -226,6 +238,21 @@ def ranked_json(
         *rankings_json(run, range(row, row + 1), most, spelled, by_question)
     )
     return found
+
+
+def seed_of(ranked: Mapping[str, Any], linked: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The seed at which an entity's path starts, itself where it is one; None where no path is known.
+
+    linked: the question's seeds; both as results files have them. An entity may be a seed by name and by
+    text: the cost of its link says which of them the path starts from.
+    """
+    if ranked.get("hop") is None or ranked["hop"] < 0:
+        return None
+    walk = ranked.get("walk") or ()
+    start = walk[0]["from"] if walk else ranked["id"]
+    by_text = ranked.get("cost", {}).get("link", 0) > 0
+    seeds = [seed for seed in linked if seed["id"] == start]
+    return min(seeds, key=lambda seed: (seed["rule"] == TEXT) != by_text, default=None)
 
 
 def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:

@@ -152,6 +152,7 @@ def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
             for each in found.flips
         ],
     }
+    fields["seeds"] = {system: asdict(share) for system, share in found.seeds.items()}
     yield opened(head("sweep", made, **fields))
     yield from closed_with_rows("settings", map(_setting, found.settings))
 

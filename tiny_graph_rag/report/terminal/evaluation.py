@@ -12,19 +12,22 @@ from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost
+from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, without_controls
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
-from tiny_graph_rag.study.advice import recommendations
-from tiny_graph_rag.study.verdicts import Verdict
+from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
+from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
+from tiny_graph_rag.study.verdicts import RETURNED, ROOM, WITHIN_HOPS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.study.advice import Advice
     from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
+    from tiny_graph_rag.study.no_answer import NoAnswer
     from tiny_graph_rag.study.verdicts import Step
 
 
@@ -34,13 +37,16 @@ BAR = 18  # characters of a full bar: the whole table fits into a hundred column
 FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
 
 MEANING = {
-    "in graph": "names that no entity bears",
-    "reachable": "no seed, or another component",
+    "in graph": "not in the graph",
+    "a seed linked": "question linked to no entity",
+    "reachable": "no path from any seed",
     "past filters": "kept out by a filter option",
-    "within hops": "farther than --hops",
+    WITHIN_HOPS: "farther than --hops",
+    RETURNED: "found neither by a path nor otherwise",
+    "above min-score": "below --min-score",
     "within depth": "below --depth",
     "in run": "not listed by the run",
-    "room in k": "more references than k",
+    ROOM: "more references than k",
     "recall@k": "ranked below k",
 }
 
@@ -61,13 +67,22 @@ def print_evaluation(
                 most=f"{each['most']:,}",
             )
         )
+    advised = recommendations(evaluation.explanation, evaluation.trials)
+    for advice in advised:
+        if advice.rule == NOT_RECOGNISED:  # whatever is lost later may be lost by this
+            console.print(f"\n{_spoken(advice)}\n")
     _print_explanation(evaluation.explanation, console)
+    _print_no_answer(evaluation.explanation.no_answer, console)
     _print_worst(evaluation, console, command_for)
     hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
-    for advice in recommendations(evaluation.explanation, evaluation.trials):
-        if advice.rule == "more hops" and hops_tried:
-            continue  # what was tried says more than what might be
-        console.print(f"[bold]{t(advice.rule)}[/bold]: {escape(advice.shown)}")
+    for advice in advised:
+        if advice.rule == NOT_RECOGNISED or (advice.rule == "more hops" and hops_tried):
+            continue  # said already; what was tried says more than what might be
+        console.print(_spoken(advice))
+
+
+def _spoken(advice: Advice) -> str:
+    return f"[bold]{t(advice.rule)}[/bold]: {escape(without_controls(advice.shown))}"
 
 
 def _print_explanation(found: Explanation, console: Console) -> None:
@@ -76,14 +91,24 @@ def _print_explanation(found: Explanation, console: Console) -> None:
     gold = found.gold_seeds
     scored = len(distinct(found.diagnosis.questions)[0])
     beside = gold if gold and gold_beside(gold.questions, scored) else None
+    limits = found.diagnosis.limits
     console.print(
         waterfall_table(
             found.waterfall,
             found.diagnosis.cutoff,
-            beside.waterfall if beside else (),
-            beside.questions if beside and beside.questions < scored else None,
+            hops=limits.hops if limits.walks else None,
+            names=found.waterfall_names,
+            gold=beside.waterfall if beside else (),
+            gold_questions=beside.questions if beside and beside.questions < scored else None,
         )
     )
+    if limits.walks and not found.waterfall_names:
+        console.print(
+            t(
+                "more than {n} questions: run it with --linker names to see what names alone give",
+                n=f"{ASKED_AGAIN:,}",
+            )
+        )
     if gold:
         gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
         console.print(
@@ -133,30 +158,76 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         )
 
 
-def waterfall_table(
-    steps: Sequence[Step], cutoff: int, gold: Sequence[Step] = (), gold_questions: int | None = None
-) -> Table:
-    """gold_questions: over how many `gold` speaks, where that is not all.
+def _print_no_answer(found: NoAnswer | None, console: Console) -> None:
+    """How many questions without an answer got one, and what a least score would change."""
+    if found is None:
+        return
+    console.print(
+        counted(
+            found.questions,
+            "{n} no-answer question: {returned} of them got something",
+            "{n} no-answer questions: {returned} of them got something",
+            returned=f"{found.returned:,}",
+        )
+    )
+    if len(found.thresholds) < 2:
+        return
+    table = Table()
+    for name in ("--min-score", t("no-answer questions left empty"), f"recall@{found.cutoff}"):
+        table.add_column(name, justify="right")
+    table.add_column(t("questions with a reference left empty"), justify="right", spare=1)
+    for threshold in found.thresholds:
+        table.add_row(
+            f"{threshold.min_score:g}",
+            f"{threshold.left_empty:,} / {found.questions:,}",
+            shown(threshold.recall),
+            f"{threshold.emptied:,}",
+        )
+    console.print(table)
 
-    Where there is little room the bar goes first: it says what the figure beside it says."""
+
+def waterfall_table(
+    steps: Sequence[Step],
+    cutoff: int,
+    *,
+    hops: int | None = None,
+    names: Sequence[Step] = (),
+    gold: Sequence[Step] = (),
+    gold_questions: int | None = None,
+) -> Table:
+    """names, gold: the same from other seeds. gold_questions: over how many `gold` speaks, where that is not
+    all.
+
+    Where there is little room the bar goes first: it says what the figure next to it says."""
     table = Table(title=t("where recall is lost"))
     table.add_column("", no_wrap=True)
     table.add_column(t("points"), justify="right", no_wrap=True)
-    table.add_column(t("left"), justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=BAR, spare=2)
+    if names:
+        table.add_column(t("by names alone"), justify="right")
+    table.add_column(t("as run") if names or gold else t("left"), justify="right", no_wrap=True)
     if gold:
         n = "" if gold_questions is None else f" (n {gold_questions:,})"
         table.add_column(t("gold seeds") + n, justify="right")
+    table.add_column("", no_wrap=True, min_width=BAR, spare=2)
     table.add_column("", no_wrap=True, spare=1)
-    by_name = {step.name: step for step in gold}
+    recalls = [{step.name: step.recall for step in column} for column in (names, gold)]
+    before = 1.0
     for step in steps:
-        name = t(step.name).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
-        kept, before = round(BAR * step.recall), round(BAR * (step.recall + step.loss))
-        bar = "█" * kept + "░" * (before - kept)
-        other = [shown(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
-        cells = (name, points_lost(step.loss), shown(step.recall), bar, *other, t(MEANING[step.name]))
-        table.add_row(*cells)
+        kept, gone = round(BAR * step.recall), round(BAR * (step.recall + step.loss))
+        bar = "█" * kept + "░" * (gone - kept)
+        by_names, from_gold = ([shown(column.get(step.name, before))] if column else [] for column in recalls)
+        name = step_words(step.name, cutoff, hops)
+        means = t(MEANING[step.name])
+        table.add_row(name, points_lost(step.loss), *by_names, shown(step.recall), *from_gold, bar, means)
+        before = step.recall
     return table
+
+
+def step_words(step: str, cutoff: int, hops: int | None) -> str:
+    """A step of the waterfall as people read it, with the k and the hops of this run."""
+    if step == WITHIN_HOPS and hops is not None:
+        return t("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
+    return t(step).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
 
 
 def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
@@ -227,7 +298,7 @@ def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
     if verdict == "beyond_hops" and hop:
         return t("needs {n} hops", n=hop)
     if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
-        return t("stands at rank {n} by its text alone; needs {hops} hops", n=rank, hops=hop)
+        return t("stands at rank {n}, found without a path; needs {hops} hops", n=rank, hops=hop)
     if verdict == "ranked_below_k" and rank:
         return t("stands at rank {n}", n=rank)
     if verdict == "no_seed":
@@ -242,7 +313,7 @@ def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
     if verdict == "not_in_graph":
         near = reference.get("nearest") or ()
         if near:
-            return t("no entity bears this name; the nearest: {names}", names=", ".join(near[:3]))
+            return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
     return t(END_WORDS.get(verdict, verdict.replace("_", " ")))
 
 
@@ -251,10 +322,11 @@ END_WORDS = {
     "below_depth": "reached, but not among the --depth entities returned",
     "not_in_run": "not returned by the retriever",
     "filtered": "a filter option keeps it out",
-    "unreachable": "no walk leads to it from what the question links to",
+    "unreachable": "no path from any seed",
+    "below_min_score": "reached, but its score is below --min-score",
     "beyond_hops": "farther than --hops",
     "ranked_below_k": "ranked below k",
-    "not_in_graph": "no entity bears this name",
+    "not_in_graph": "not in the graph",
 }
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.messages import t
+from tiny_graph_rag.report.json.spelled import seed_of
+from tiny_graph_rag.report.plain import cost_figure
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.run import NO_HOP
 
@@ -92,11 +95,20 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         place = (
             "" if seed["start"] is None else " " + t("at {start}–{end}", start=seed["start"], end=seed["end"])
         )
-        how = t("({rule}, weight {weight})", rule=seed["rule"], weight=f"{seed['weight']:.2g}")
+        how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=f"{seed['weight']:.2g}")
         console.print(escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}"))
     table = Table()
-    for column in (t("rank"), t("entity"), t("score"), t("hop"), t("walk")):
-        table.add_column(column, justify="left" if column in (t("entity"), t("walk")) else "right")
+    costs = any("cost" in row for row in found["ranked"][:shown])
+    for column, justify, spare in (
+        ("rank", "right", 0),
+        ("entity", "left", 0),
+        ("score", "right", 0),
+        *((("cost", "right", 2),) if costs else ()),
+        ("hop", "right", 0),
+        ("seed", "left", 1),
+        ("path", "left", 0),
+    ):
+        table.add_column(t(column), justify=justify, spare=spare)
     if cut := found.get("walks_cut"):
         most = f"{cut['most']:,}"
         console.print(
@@ -112,12 +124,15 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         hit = each["id"] in wanted
         name = ("✓ " if hit else "") + escape(each["name"])
         hop = "–" if each["hop"] == NO_HOP else str(each["hop"])
-        cells = (str(rank), name, f"{each['score']:.3f}", hop, escape(each["walk_text"]))
+        cost = (cost_figure(each["cost"]["total"]),) if "cost" in each else ("",) if costs else ()
+        seed = seed_of(each, found["linked"])
+        start = "" if seed is None else escape(f"{seed['name']} ({rule_words(seed['rule'])})")
+        cells = (str(rank), name, f"{each['score']:.3f}", *cost, hop, start, escape(each["walk_text"]))
         table.add_row(*cells, style="green" if hit else "")
     if table.rows:
         console.print(table)
     if any(each["hop"] == NO_HOP for each in found["ranked"][:shown]):
-        console.print(t("hop –: no walk leads there; ranked by the words of its texts and relations alone"))
+        console.print(t("hop –: no path is known; what found it doesn't walk"))
     for each in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
         missing = t("not ranked") if each["entity_ids"] else t("not in the graph")
@@ -125,12 +140,44 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         console.print(escape(f"  {t('reference')} {each['name']}: {became}"))
 
 
+def rule_words(rule: str) -> str:
+    """How a seed was linked: by its texts, or by a name and which rule found it."""
+    return t("by text") if rule == TEXT else t("by name: {rule}", rule=rule)
+
+
+COST_WORDS = {"link": "link", "walk": "path", "text": "text", "neighbour": "neighbour", "near": "PageRank"}
+COST_LEGEND = (
+    "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a "
+    "seed by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: "
+    "what the entity's text score, the best text score next to it and its personalised PageRank lack to the "
+    "best ones"
+)
+
+
+def print_costs(ranked: Sequence[dict[str, Any]], console: Console) -> None:
+    """The five parts of each cost, adding up to it; then what its retriever says of them."""
+    table = Table()
+    table.add_column(t("rank"), justify="right")
+    table.add_column(t("entity"))
+    for name in ("cost", *COST_WORDS.values()):
+        table.add_column(t(name), justify="right")
+    for rank, row in enumerate(ranked, start=1):
+        if "cost" in row:
+            parts = [cost_figure(row["cost"][part]) for part in COST_WORDS]
+            table.add_row(str(rank), escape(row["name"]), cost_figure(row["cost"]["total"]), *parts)
+    if table.rows:
+        console.print(table)
+        console.print(t(COST_LEGEND), soft_wrap=True)
+    if not table.rows or any(row.get("reasons") for row in ranked):
+        print_reasons(ranked, console)
+
+
 def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
-    """For each ranked entity that has reasons: its parts, the words each explains or leaves, its price."""
+    """For each ranked entity that has reasons: what each is, the words it explains or leaves, its cost."""
     table = Table()
     for column, justify in ((t("entity"), "left"), (t("part"), "left"), (t("words"), "left")):
         table.add_column(column, justify=justify)
-    table.add_column(t("price"), justify="right")
+    table.add_column(t("cost"), justify="right")
     for rank, each in enumerate(ranked, start=1):
         parts = each.get("reasons") or ()
         for place, part in enumerate(parts):

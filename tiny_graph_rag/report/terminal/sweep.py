@@ -13,12 +13,28 @@ from tiny_graph_rag.study.choosing import RULE, rule_values
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.choosing import Recommendation
-    from tiny_graph_rag.study.sweep import Setting, Sweep
+    from tiny_graph_rag.study.sweep import SeedShare, Setting, Sweep
 
 COLUMNS = (
-    "within hops: mean share of a question's references that lie within the hops, the most that any ranking "
-    "can find; all within: share of questions whose references all do; reached, p95: entities within the "
-    "hops a question, mean and 95th percentile; seconds: of retrieval for all questions"
+    "reachable within h hops: mean share of a question's references that any ranking within the hops could "
+    "return (oracle recall); all reachable: share of questions whose references all are; reached, p95: "
+    "entities within the hops per question, mean and 95th percentile; seconds: of retrieval for all questions"
+)
+NO_SEEDS = (
+    "{system}: no question has a seed, so --hops changes nothing. `eval` shows which names were not "
+    "recognised."
+)
+ONLY_SEEDS = (
+    "{system}: --hops can't bring further references here: {seeds} of {references} references are seeds "
+    "already ({by_text} of them by text), and no path within {most} hops reaches another one."
+)
+FLAT = (
+    "{system}: every number of hops scores the same in {measure}: {seeds} of {references} references are "
+    "seeds already ({by_text} of them by text), and the {farther} that lie farther don't change their rank."
+)
+MOSTLY_SEEDS = (
+    "{system}: {seeds} of {references} references are seeds already ({by_text} of them by text); --hops "
+    "decides only about the {farther} that lie farther."
 )
 CURVES = 3  # systems whose curves stand side by side
 BAR = 10  # characters of a full bar
@@ -44,6 +60,13 @@ def print_sweep(found: Sweep, console: Console) -> None:
         others = ", ".join(str(each) for each in found.plan.cutoffs if each != shown_at)
         console.print(t("the file holds the measures at {cutoffs} too", cutoffs=others))
     console.print(t(COLUMNS), soft_wrap=True)
+    for system, share in found.seeds.items():
+        said = seed_words(share)
+        if said:
+            values = {"system": system, "measure": str(found.plan.decide_by), "most": max(found.plan.hops)}
+            for name in ("seeds", "references", "by_text", "farther"):
+                values[name] = f"{getattr(share, name):,}"
+            console.print(escape(t(said, **values)), soft_wrap=True)
     if len(found.recommended) > 1:
         console.print(_tags(found, rows))
     whole = found.recommended[""]
@@ -97,6 +120,17 @@ def print_sweep(found: Sweep, console: Console) -> None:
         )
 
 
+def seed_words(share: SeedShare) -> str:
+    """What to say of how much the seeds decide; "" where the hops decide most."""
+    if share.without_seed == share.questions:
+        return NO_SEEDS
+    if not share.farther:
+        return ONLY_SEEDS
+    if share.flat:
+        return FLAT
+    return MOSTLY_SEEDS if share.seeds > share.farther else ""
+
+
 def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
     """The systems whose curves are shown by tag: all where they are few, else the one with the best mean."""
     names = list(dict.fromkeys(each.system for each in rows))
@@ -132,8 +166,8 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
     most = len(measures)
     for name, spare in (
         ("n", 0),
-        (t("within hops"), 0),
-        (t("all within"), 3),
+        (t("reachable within h hops"), 0),
+        (t("all reachable"), 3),
         (t("reached"), 1),
         ("p95", 4),
     ):
@@ -169,7 +203,7 @@ def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
         t("tag"),
         "n",
         *names,
-        t("within hops"),
+        t("reachable within h hops"),
         t("recommended"),
         t("why"),
     ):

@@ -1,0 +1,79 @@
+"""Questions in which no entity was recognised by name: the first thing to mend, whatever texts find
+instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.tokens import words_tried
+from tiny_graph_rag.linking import LinkedQuestion
+
+SHOWN = 3  # questions whose nearest names are looked up
+
+
+@dataclass(frozen=True, slots=True)
+class NearestName:
+    """words: of the question of this id; name: the entity's that is most like them."""
+
+    id: str
+    words: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlinked:
+    """Of the questions with a reference, those that name something by the gold set or may do so.
+
+    questions: without an entity recognised by name; of: all of them; by_text: of the former, those with
+    seeds by text; nearest: for the first of them.
+    """
+
+    questions: int
+    of: int
+    by_text: int
+    nearest: tuple[NearestName, ...]
+
+
+def unlinked_questions(
+    graph: KnowledgeGraph,
+    examples: Sequence[Example],
+    linked: Sequence[LinkedQuestion],
+    relevant: NDArray[np.int64],
+) -> Unlinked | None:
+    """None where every question was recognised. One whose gold `seed_entities` are empty names nothing, and
+    one that failed was never linked: neither counts."""
+    rows = [
+        row
+        for row in np.flatnonzero(relevant > 0).tolist()
+        if examples[row].seed_entities != () and linked[row].error is None
+    ]
+    without = [row for row in rows if not linked[row].named]
+    if not without:
+        return None
+    return Unlinked(
+        len(without),
+        len(rows),
+        sum(bool(linked[row].by_text) for row in without),
+        _nearest(graph, [examples[row] for row in without]),
+    )
+
+
+def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[NearestName, ...]:
+    """Of the first questions with a name that is like some of their words."""
+    from tiny_graph_rag.gold.nearest import NearestNames
+
+    names, found = NearestNames.of(graph.entities), []
+    for example in examples[: 4 * SHOWN]:
+        near = names.in_question(words_tried((example.query,)))
+        if near is not None:
+            words, nearest = near
+            found.append(NearestName(example.id, words, nearest.name))
+        if len(found) == SHOWN:
+            break
+    return tuple(found)
