@@ -23,6 +23,7 @@ from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.linking.relation_words import RelationWords, milli
+from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
@@ -290,6 +291,8 @@ class BfsRetriever(Retriever):
         if self.costs.typed:
             reading = self.reader.read(question)
             why += reasons(self.graph, reading, self.ranking, entity, path, walk * 1000 // UNIT)
+        elif run.hops[row]:
+            why.append(Reason(counted(int(run.hops[row]), "{n} hop", "{n} hops"), (), walk / UNIT))
         if self.texts is not None and (words := self.texts.words_in(question, entity)):
             why.append(Reason("its texts hold", words, 0.0))
         return tuple(why)
