@@ -43,7 +43,7 @@ WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text
 TIES = (1 << kernel.TIE_BITS) - 1  # of a search key: the part that orders equal energies
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
-CANDIDATES = 1000  # of each walk that texts re-rank, at most; the cheapest ones
+CANDIDATES = 500  # of each walk that texts re-rank, at most; the cheapest ones. All where types say nothing
 KNOWN_WALKS = 1 << 9  # from text seeds that are kept, of 1000 entities at most
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
@@ -107,10 +107,12 @@ class BfsRetriever(Retriever):
         reading, named = self.reader.read(question), mentions_of(question.named)
         text = mentions_of(question.by_text)
         referred = np.array(sorted({seed.entity for seed in question.seeds if seed.is_reference}), dtype=np.int64)
-        reached = self._reached(named, text, reading, referred, self.settings.depth, thread, fast)
+        candidates = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(self.graph)
+        most = self.settings.depth if self.costs.may_explain else candidates
+        reached = self._reached(named, text, reading, referred, most, thread, fast)
         of_a_bit = self._of_a_bit(reached)
-        if of_a_bit:  # texts may bring any of what was reached to the front
-            reached = self._reached(named, text, reading, referred, max(CANDIDATES, self.settings.depth), thread, fast)
+        if of_a_bit and most < candidates:  # texts may bring any of them to the front
+            reached = self._reached(named, text, reading, referred, candidates, thread, fast)
         kept = self._returned(reached.entities, question)
         reached = reached.of(np.flatnonzero(kept))
         if of_a_bit and len(reached.entities):
