@@ -14,12 +14,12 @@ from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval import kernel
+from tiny_graph_rag.retrieval import search_fast as kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import LAST_HOP, Candidates
 from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.hubs import Ranked
+from tiny_graph_rag.retrieval.cheapest import Ranked
 from tiny_graph_rag.retrieval.reading import Reader, Reading
 from tiny_graph_rag.retrieval.text_evidence import Prices, TextEvidence, Weighed, told_alone, weighed
 from tiny_graph_rag.retrieval.text_index import TextIndex
