@@ -39,17 +39,21 @@ def worth_compiling(steps: int, *, allowed: bool = True) -> bool:
 def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] = ()) -> Callable[P, R]:
     """The kernel as machine code that lets other threads run; kept on disk beside its module by numba.
 
-    called: plain functions of its module that it calls, which are compiled with it. Nothing in such a kernel may
-    divide by zero.
+    called: plain functions of its module that it calls, which are compiled with it. Such a kernel may make no
+    arrays: the caller holds those that it is given, and no function of it counts who else does, which would
+    take a quarter of the time of many short ones. Nothing in it may divide by zero.
     """
     import numba
 
     _look_for_blas_later()
     options: dict[str, Any] = {}
     if called:
+        from numba.core.options import DefaultOptions
         from numba.extending import register_jitable
 
         options["error_model"] = "numpy"
+        if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
+            options["_nrt"] = False
         for each in called:
             register_jitable(**options)(each)
     made: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)

@@ -14,13 +14,13 @@ from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval import search_fast as kernel
+from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import LAST_HOP, Candidates
-from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
+from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked, WeighedMention
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.cheapest import Ranked
 from tiny_graph_rag.retrieval.reading import Reader, Reading
+from tiny_graph_rag.retrieval.search import Trail
 from tiny_graph_rag.retrieval.text_evidence import Prices, TextEvidence, Weighed, told_alone, weighed
 from tiny_graph_rag.retrieval.text_index import TextIndex
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings
 
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
-UNIT = 1000 << kernel.TIE_BITS  # of a key: an energy of 1
+UNIT = 1000 << search_fast.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 WEIGHED_UP_TO = 1_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
 STEPS_A_RELATION = 8  # of a seed, where several mentions' walks meet
@@ -63,6 +63,7 @@ class BfsRetriever(Retriever):
         self._walkers: dict[bool, list[CheapestWalks]] = {False: [], True: []}
         self._within: dict[int, BfsRetriever] = {}
         self._last: tuple[LinkedQuestion, Weighed | None] | None = None
+        self._trailed: tuple[LinkedQuestion, dict[int, Trail]] | None = None
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -132,26 +133,32 @@ class BfsRetriever(Retriever):
                 limited = copy(self)
                 limited.settings = replace(self.settings, hops=each)
                 limited._walkers = {False: [], True: []}
-                limited._last = None
+                limited._last = limited._trailed = None
                 self._within[each] = limited
             yield self._within[each].retrieve(questions)
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
         from tiny_graph_rag.retrieval.explain import reasons
 
-        key = round(UNIT / float(run.scores[row]) - UNIT)
-        walk = [] if run.walks is None else run.walks[row].tolist()
-        energy, entity = key >> kernel.TIE_BITS, int(run.entities[row])
+        entity = int(run.entities[row])
         reading, found = self.reader.read(question), self._found(question)
         if found is None:
-            return tuple(reasons(self.graph, reading, self.ranking, entity, walk, energy))
+            return tuple(reasons(self.graph, reading, self._trails(question)[entity]))
         place, before, told = found.reasons(entity, Prices.of(self.ranking))
         if place >= 0:
-            return (*reasons(self.graph, reading, self.ranking, entity, walk, before), *told)
+            return (*reasons(self.graph, reading, self._trails(question)[entity]), *told)
         why = (
             "no walk leads to it: as dear as most" if question.seeds else "nothing in the question is linked"
         )
         return (Reason(why, (), before / 1000), *told)
+
+    def _trails(self, question: LinkedQuestion) -> dict[int, Trail]:
+        """Of each ranked entity; kept for the ranks of one question."""
+        if self._trailed is None or self._trailed[0] is not question:
+            walker = self._walker(0, bool(self._walkers[True]))
+            trails = walker.trails(mentions_of(question), self.reader.read(question))
+            self._trailed = question, trails
+        return self._trailed[1]
 
     def _found(self, question: LinkedQuestion) -> Weighed | None:
         """What texts made of a question's candidates; kept for the ranks of one question."""
@@ -199,7 +206,7 @@ class BfsRetriever(Retriever):
     ) -> Weighed | None:
         """explained: with the evidence itself, for `reasons`."""
         prices = Prices.of(self.ranking)
-        energies = ranked.keys >> kernel.TIE_BITS
+        energies = ranked.keys >> search_fast.TIE_BITS
         if self.evidence is None or not prices.bit:
             return None
         if question.seeds and not prices.unexplained(energies, ranked.hops):
@@ -220,9 +227,9 @@ class BfsRetriever(Retriever):
         """Ties go to the greater damped mass; what no walk reached has none, and stands behind."""
         walked = found.rows >= 0
         rows = found.rows[walked]
-        ties = np.full(len(walked), (1 << kernel.TIE_BITS) - 1)
-        ties[walked] = ranked.keys[rows] & ((1 << kernel.TIE_BITS) - 1)
-        keys = (found.energies << kernel.TIE_BITS) + ties
+        ties = np.full(len(walked), (1 << search_fast.TIE_BITS) - 1)
+        ties[walked] = ranked.keys[rows] & ((1 << search_fast.TIE_BITS) - 1)
+        keys = (found.energies << search_fast.TIE_BITS) + ties
         hops = np.full(len(walked), NO_HOP, dtype=np.int32)
         hops[walked] = ranked.hops[rows]
         masks = np.zeros(len(walked), dtype=np.int64)

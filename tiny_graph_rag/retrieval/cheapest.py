@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,23 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.reading import Reading
-from tiny_graph_rag.retrieval.search import Row, Search, TooMuch, Trail
-from tiny_graph_rag.retrieval.search_fast import Evidence, Memory, Mentions, Out, Prices, Query, RunColumns
+from tiny_graph_rag.retrieval.search import Search, TooMuchError, Trail
+from tiny_graph_rag.retrieval.search_fast import Evidence, Memory, Mentions, Prices, Query, RunColumns
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
 
 FIRST_STATES = 1 << 17  # room for states, of memory that costs nothing unused
-MOST_SLOTS = 8
+ITEMS_A_STATE = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
 NO_LIMIT = 1 << 60
 COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the first question
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
 KEPT_QUERIES = 1 << 12
+TABLES = "left", "weight", "owed", "least"  # of a Query
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,8 @@ class CheapestWalks:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory.
 
     prices: as search_fast.Prices has them. fast: compiled. most_steps, most_states: the settings of these
-    names. A question that would go beyond one is ranked by fewer hops, as many as stay within. Which these are
-    is the same for any order of questions: none learns from another.
+    names. A question that would go beyond one is ranked by fewer hops, as many as stay within. Which these
+    are is the same for any order of questions: none learns from another.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class CheapestWalks:
         # Read one by one, whole numbers of a memoryview are quicker than numpy's.
         self._graph_read, self._evidence_read = _readable(self._graph), _readable(self._evidence)
         self._queries: dict[tuple[int, int], _Asked] = {}
+        self._row = np.zeros(1, search_fast.ASKED)
         self._capacity = 0
 
     def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
@@ -103,8 +108,8 @@ class CheapestWalks:
         return self._within_limits(mentions, reading, self._trails)
 
     def _within_limits(
-        self, mentions: Sequence[WeighedMention], reading: Reading, search: Callable[..., Any]
-    ) -> Any:
+        self, mentions: Sequence[WeighedMention], reading: Reading, search: Callable[..., T]
+    ) -> T:
         """What `search` finds within as many hops as stay within the limits."""
         packed = _packed(mentions)
         most, hops, cut = max(self.most_states, 4 * len(packed.seeds) + self.depth), self.hops, None
@@ -112,12 +117,14 @@ class CheapestWalks:
             with self._asked(reading, hops) as asked:
                 try:
                     return search(asked, packed, hops, most, cut)
-                except TooMuch as limit:
+                except TooMuchError as limit:
                     hops = max(0, min(hops, limit.deepest) - 1)
                     name = "steps" if limit.looked else "states"
                     cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
 
-    def _interpreted(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:
+    def _interpreted(
+        self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None
+    ) -> Ranked:
         search = self._search(asked, mentions, hops, most)
         rows = search.rank()
         walks = np.full((len(rows), self.hops), NO_STEP, dtype=np.int32)
@@ -149,31 +156,41 @@ class CheapestWalks:
         columns = Mentions(*(np.array(column, dtype=np.int64) for column in mentions))
         least = 4 * len(mentions.seeds) + self.depth
         if self._capacity < least:
-            self._room(max(least, min(FIRST_STATES, most)))
-        query = asked.query._replace(**asked.tables)
+            self._room(max(least, FIRST_STATES), most)
+        asked.write(self._row)
         while True:
-            clock = self._memory.clock[0]
+            memory, clock = self._memory, self._memory.clock[0]
             clock["question"] += 1
             if clock["question"] > LAST_QUESTION:
-                self._memory.marks[:] = 0
+                memory.marks[:] = 0
                 clock["question"] = 1
             clock["most"] = self.most_steps
-            rows = compiled_rank()(
-                self._graph, query, asked.price, self._evidence, columns, self._memory, self._out, hops, self.depth
-            )
+            rank, describe = compiled_search()
+            rows = rank(self._graph, self._row, self._evidence, columns, memory, hops, self.depth)
             if rows != search_fast.OVERFLOW:
                 break
-            looked = clock["looked"] > self.most_steps
-            if looked or self._capacity >= most:
-                raise TooMuch(looked=looked, deepest=int(clock["deepest"]))
-            self._room(min(4 * self._capacity, most))
-        self._out.walks[:rows, hops:] = NO_STEP
-        return Ranked(*(column[:rows].copy() for column in self._out), cut)
+            if not clock["full"]:
+                looked = clock["looked"] > self.most_steps
+                if looked or self._capacity >= most:
+                    raise TooMuchError(looked=looked, deepest=int(clock["deepest"]))
+            self._room(4 * self._capacity, most)
+        keys, shown = memory.keys[:rows], memory.shown[:rows]
+        if rows > self.depth:
+            best = np.flatnonzero(keys <= np.partition(keys, self.depth - 1)[self.depth - 1])
+            keys, shown = keys[best], shown[best]
+        entities, reached = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int32)
+        masks = np.zeros(len(shown), np.int64)
+        walks = np.full((len(shown), self.hops), NO_STEP, np.int32)
+        written = (entities, reached, masks), walks
+        if describe(self._graph, columns, memory, shown, *written) == search_fast.OVERFLOW:
+            raise TooMuchError(looked=True, deepest=int(clock["deepest"]))
+        order = np.lexsort((self._graph.name_rank[entities], reached, keys))[: self.depth]
+        return Ranked(entities[order], reached[order], keys[order], masks[order], walks[order], cut)
 
     @contextmanager
     def _asked(self, reading: Reading, hops: int) -> Iterator[_Asked]:
-        """The reading as the search takes it, kept while questions repeat it; meanwhile its evidence stands in
-        the columns that the search reads."""
+        """The reading as the search takes it, kept while questions repeat it; meanwhile its evidence stands
+        in the columns that the search reads."""
         asked = self._queries.get((id(reading), hops))
         if asked is None or asked.reading is not reading:
             if len(self._queries) >= KEPT_QUERIES:
@@ -188,22 +205,23 @@ class CheapestWalks:
             for column, rows, _ in asked.evidence:
                 self._evidence[column][rows] = 0
 
-    def _room(self, states: int) -> None:
-        entities = len(self._graph.flags)
+    def _room(self, wanted: int, most: int) -> None:
+        """Memory for so many states and answers, at most `most`, and for what is put on the agenda."""
+        entities, states = len(self._graph.flags), min(wanted, most)
         if not self._capacity:
-            self._marks = _rows(entities, search_fast.MARK)
-            self._queue, self._clock = zeros_as_touched(entities, np.int32), _rows(1, search_fast.CLOCK)
-            self._out = Out(
-                *(np.zeros(self.depth, kind) for kind in (np.int32, np.int32, np.int64, np.int64)),
-                np.zeros((self.depth, self.hops), np.int32),
-            )
-        self._capacity = states
+            self._marks, self._queue = _rows(entities, search_fast.MARK), zeros_as_touched(entities, np.int32)
+            self._clock = _rows(1, search_fast.CLOCK)
+        self._capacity = wanted
         self._memory = Memory(
             _rows(states, search_fast.STATE),
             _rows(2 * states, search_fast.WALK),
             _rows(states, search_fast.ANSWERED),
+            _rows(ITEMS_A_STATE * wanted, search_fast.ITEM),
             self._marks,
             self._queue,
+            zeros_as_touched(2 * states, np.int64),
+            zeros_as_touched(2 * states, np.int64),
+            zeros_as_touched(2 * states, np.int64),
             self._clock,
         )
 
@@ -217,12 +235,18 @@ def _columns(graph: KnowledgeGraph, runs: Runs, filters: Filters) -> RunColumns:
     relations, weights = len(graph.relations), graph.relations.weights
     # The units of all relations, where they are the same: one random look less at each relation.
     alike = weights.strides == (0,) or (0 < relations <= COMPARED_UP_TO and int(np.ptp(runs.units)) == 0)
-    arrays = (
-        runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength, runs.units,
-        graph.name_rank, flags,
-    )  # fmt: skip
     return RunColumns(
-        *map(_read_only, arrays), runs.symmetric, int(runs.units[0]) if alike and relations else 0
+        _read_only(runs.run_ptr),
+        _read_only(runs.run_start),
+        _read_only(runs.kind),
+        _read_only(runs.neighbours),
+        _read_only(runs.relations),
+        _read_only(runs.strength),
+        _read_only(runs.units),
+        _read_only(graph.name_rank),
+        _read_only(flags),
+        runs.symmetric,
+        int(runs.units[0]) if alike and relations else 0,
     )
 
 
@@ -235,7 +259,7 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 def _readable(columns: Any) -> Any:
     return type(columns)(
-        *(memoryview(column) if isinstance(column, np.ndarray) else column for column in columns)
+        *(memoryview(column) if isinstance(column, np.ndarray) else column for column in columns)  # type: ignore[arg-type]
     )
 
 
@@ -255,51 +279,63 @@ def _packed(mentions: Sequence[WeighedMention]) -> Mentions:
 
 
 @cache
-def compiled_rank() -> Callable[..., int]:
-    """`search_fast.rank` as machine code, and with it every function that it calls."""
-    return compiled(search_fast.rank, search_fast.CALLED)
+def compiled_search() -> tuple[Callable[..., int], Callable[..., int]]:
+    """`search_fast.rank` and `describe` as machine code, and with them every function that they call."""
+    made = (compiled(each, search_fast.CALLED) for each in (search_fast.rank, search_fast.describe))
+    return next(made), next(made)
 
 
 @dataclass(slots=True)
 class _Asked:
-    """A reading as the search takes it. tables: those of `query` as arrays; evidence: (column of Evidence,
-    rows, bit of the slot that they fill)."""
+    """A reading as the search takes it. tables: those of `query` as the compiled search does; evidence:
+    (column of Evidence, rows, bit of the slot that they fill)."""
 
     reading: Reading
     query: Query
     price: Prices
-    tables: dict[str, NDArray[np.int64]]
+    tables: dict[str, NDArray[np.int32]]
     evidence: list[tuple[int, NDArray[np.int64], int]]
+
+    def write(self, rows: NDArray[Any]) -> None:
+        """To a row of search_fast.ASKED, of which a question reads no more than it has masks and hops."""
+        row = rows[0]
+        for name, table in self.tables.items():
+            row[name][tuple(slice(length) for length in table.shape)] = table
+        for name, value in (self.query._asdict() | self.price._asdict()).items():
+            if name not in TABLES:
+                row[name] = value
 
     @classmethod
     def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> _Asked:
         slots = reading.slots
         weights = tuple(slot.weight for slot in slots)
         words = sum(1 << place for place, slot in enumerate(slots) if not slot.types)
-        back = sum(1 << place for place, slot in enumerate(slots) if slot.way_back)
         share = prices.met_on_the_way
-        tables = {
-            "left": left_empty(weights),
-            "weight": filled(weights),
-            "owed": filled(tuple(0 if slot.types else slot.weight * share // 1000 for slot in slots)),
-            "least": least_left(weights, words, hops),
-        }
+        query = Query(
+            left=left_empty(weights),
+            weight=filled(weights),
+            owed=filled(tuple(0 if slot.types else slot.weight * share // 1000 for slot in slots)),
+            least=least_left(weights, words, hops),
+            focus=reading.focus,
+            head=reading.head,
+            back=sum(1 << place for place, slot in enumerate(slots) if slot.way_back),
+            words=words,
+            exclude_seeds=exclude_seeds,
+            asks=reading.asks,
+        )
+        price = prices._replace(unexplained=reading.unexplained)
         evidence = []
         for place, slot in enumerate(slots):
             found = slot.found
-            for column, rows in enumerate((slot.types, found.relations, found.entities, (), found.entity_types)):
+            for column, rows in enumerate(
+                (slot.types, found.relations, found.entities, (), found.entity_types)
+            ):
                 if len(rows):
                     evidence.append((column, np.fromiter(rows, np.int64, len(rows)), 1 << place))
-        return cls(
-            reading,
-            Query(
-                **tables, focus=reading.focus, head=reading.head, back=back, words=words,
-                exclude_seeds=exclude_seeds, asks=reading.asks,
-            ),
-            prices._replace(unexplained=reading.unexplained),
-            {name: np.array(table, dtype=np.int64) for name, table in tables.items()},
-            evidence,
-        )  # fmt: skip
+        tables = {name: np.array(getattr(query, name), np.int32) for name in TABLES}
+        least = tables["least"].reshape(hops, 1 << len(slots))
+        tables["least"] = least[: search_fast.MOST_SLOTS + 1]
+        return cls(reading, query, price, tables, evidence)
 
 
 @lru_cache(KEPT_QUERIES)

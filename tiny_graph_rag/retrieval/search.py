@@ -1,29 +1,49 @@
 """The cheapest explanation of every entity near the seeds: best-first search over what a walk has explained.
 
-A state is (entity, mention, steps, slots filled): where a walk from one of a mention's seeds stands, and which
-slots of the question its steps have explained. A step costs more where nothing in the question speaks for it
-(`step_price`), less where the texts of its relation or end hold words of the question (`told`). An answer pays
-for its walk, for each slot left empty, and where it isn't what the question asks for.
+A state is (entity, mention, steps, slots filled): where a walk from one of a mention's seeds stands, and
+which slots of the question its steps have explained. A step costs more where nothing in the question speaks
+for it (`step_price`), less where the texts of its relation or end hold words of the question (`told`). An
+answer pays for its walk, for each slot left empty, and where it isn't what the question asks for.
 
 The agenda holds what may be done next by the least energy that any explanation through it can have: leave a
-state; look at the ends of a run (an entity's relations of one type and direction) as answers; go on from them.
-So nothing is looked at that cannot be among the best, hubs least of all, and once the least bound is beyond
-the energies of enough answers, these are final. Energies are whole numbers, masses too, and what has equal
-bounds is done in an order that no file decides: the ranking is the same for any order of entities and
+state; look at the ends of a run (an entity's relations of one type and direction) as answers; go on from
+them. So nothing is looked at that cannot be among the best, hubs least of all, and once the least bound is
+beyond the energies of enough answers, these are final. Energies are whole numbers, masses too, and what has
+equal bounds is done in an order that no file decides: the ranking is the same for any order of entities and
 relations, any number of threads, compiled (search_fast.py) or not.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from tiny_graph_rag.retrieval.search_fast import (
-    ANSWER, EITHER, FAR, GO_ON, LEAVE, LOOK_AGAIN, NOT_CROSSED, NOT_RETURNED, ONE_OF_SEEDS, TIE_BITS, WITH,
-    WITHOUT, Evidence, Mentions, Prices, Query, RunColumns, filled_by, key_of, off_seed, step_price, told,
+    ANSWER,
+    EITHER,
+    FAR,
+    GO_ON,
+    LEAVE,
+    LOOK_AGAIN,
+    NOT_CROSSED,
+    NOT_RETURNED,
+    ONE_OF_SEEDS,
+    WITH,
+    WITHOUT,
+    Evidence,
+    Mentions,
+    Prices,
+    Query,
+    RunColumns,
+    filled_by,
+    key_of,
+    looked_at_whole,
+    off_seed,
+    step_price,
+    told,
 )  # fmt: skip
 
 NO_KIND = -2  # of a step before the first
@@ -31,9 +51,9 @@ SILENT = -1  # instead of a run: all runs that nothing in the question speaks fo
 FIRST, SECOND = 0, 1  # walk into a state
 
 
-class TooMuch(Exception):
-    """A limit is reached. looked: whether it is that of relations looked at; deepest: steps of the longest walk
-    begun."""
+class TooMuchError(Exception):
+    """A limit is reached. looked: whether it is that of relations looked at; deepest: steps of the longest
+    walk begun."""
 
     def __init__(self, *, looked: bool, deepest: int) -> None:
         self.looked, self.deepest = looked, deepest
@@ -55,14 +75,13 @@ class Walk:
 
 @dataclass(slots=True, eq=False)
 class State:
-    """walks: the cheapest into it, and the cheapest by another relation, which alone may go straight back over
-    the first one's. tie: of equal bounds, the state with the least is left first."""
+    """walks: the cheapest into it, and the cheapest by another relation, which alone may go straight back
+    over the first one's."""
 
     entity: int
     mention: int
     steps: int
     mask: int
-    tie: int
     walks: list[Walk]
 
 
@@ -107,19 +126,27 @@ class Step(NamedTuple):
 class Trail(NamedTuple):
     """What a ranked entity's energy is made of. walks: one of each mention that explains it, the one shown
     first. Then what is paid at the end: where the last step isn't on the focus, or the entity not of the kind
-    asked for, for each slot left empty, for words met on the way that it doesn't hold itself, for mentions
-    left out. left, owed: bits of those slots."""
+    asked for, for mentions left out, for each slot left empty and each word met on the way that it doesn't
+    hold itself (slot, weight)."""
 
     walks: tuple[tuple[Step, ...], ...]
     off_focus: int
     off_head: int
     left_out: int
-    left: int
-    owed: int
+    left: tuple[tuple[int, int], ...]
+    owed: tuple[tuple[int, int], ...]
+
+    @property
+    def energy(self) -> int:
+        """All parts together."""
+        steps = sum(step.cost for walk in self.walks for step in walk)
+        slots = sum(weight for _, weight in self.left + self.owed)
+        return steps + self.off_focus + self.off_head + self.left_out + slots
 
 
 class Search:
-    """One question's search. most_looked, most_states: limits of relations looked at, and of states or answers."""
+    """One question's search. most_looked, most_states: limits of relations looked at, and of states or
+    answers."""
 
     def __init__(
         self,
@@ -139,35 +166,37 @@ class Search:
         self.looked = self.answer_count = self.deepest = 0
         self.count = len(mentions.pointers) - 1
         self.seeds = set(mentions.seeds)
-        self.agenda: list[tuple[int, int, int, int, int, int, State]] = []
+        self.agenda: dict[tuple[int, int, int], list[tuple[State, int, int]]] = {}
+        self.keys: list[tuple[int, int, int]] = []
         self.states: dict[tuple[int, int, int, int], State] = {}
         self.states_at: dict[tuple[int, int], list[State]] = defaultdict(list)
         self.answers: dict[int, dict[int, Answer]] = defaultdict(dict)
 
     def rank(self) -> list[Row]:
-        """The best `depth` entities. Raises TooMuch."""
+        """The best `depth` entities. Raises TooMuchError."""
         pointers, seeds, masses = self.mentions
         for mention in range(self.count):
             for place in range(pointers[mention], pointers[mention + 1]):
                 state = self._state(seeds[place], mention, 0, 0)
                 if not state.walks:
                     state.walks.append(Walk(0, masses[place], (0, -1), -1, NO_KIND, None, state))
-                    self._put(0, LEAVE, state, FIRST)
+                    if self.hops:
+                        self._put(0, LEAVE, state, FIRST)
         # Another mention may fill everything that this one leaves empty.
         slack = self.query.left[0] + self.price.off_focus + self.price.off_head if self.count > 1 else 0
         next_look, upto = 0, FAR
-        while self.agenda:
-            bound = self.agenda[0][0] - slack
-            if bound > next_look:
-                next_look = bound + LOOK_AGAIN
-                if self.answer_count >= self.depth and len(self._settled(bound)) >= self.depth:
-                    upto = bound
+        while self.keys:
+            bound, steps, what = heappop(self.keys)
+            if bound - slack > next_look:
+                next_look = bound - slack + LOOK_AGAIN
+                if self.answer_count >= self.depth and len(self._settled(bound - slack)) >= self.depth:
+                    upto = bound - slack
                     break
-            bound, _, what, _, which, run, state = heappop(self.agenda)
-            if what == LEAVE:
-                self._leave(bound, state, which)
-            else:
-                self._follow(what, state, which, run)
+            for state, which, run in reversed(self.agenda.pop((bound, steps, what))):
+                if what == LEAVE:
+                    self._leave(bound, state, which)
+                else:
+                    self._follow(what, state, which, run)
         return self._rows(upto)
 
     def _state(self, entity: int, mention: int, steps: int, mask: int) -> State:
@@ -175,14 +204,18 @@ class Search:
         state = self.states.get(key)
         if state is None:
             if len(self.states) >= self.most_states:
-                raise TooMuch(looked=False, deepest=max(self.deepest, steps + 1))
-            tie = self.graph.name_rank[entity] << 16 | mention << 8 | mask
-            state = self.states[key] = State(entity, mention, steps, mask, tie, [])
+                raise TooMuchError(looked=False, deepest=max(self.deepest, steps + 1))
+            state = self.states[key] = State(entity, mention, steps, mask, [])
             self.states_at[entity, mention].append(state)
         return state
 
     def _put(self, bound: int, what: int, state: State, which: int, run: int = 0) -> None:
-        heappush(self.agenda, (bound, state.steps, what, state.tie, which, run, state))
+        key, item = (bound, state.steps, what), (state, which, run)
+        if key in self.agenda:
+            self.agenda[key].append(item)
+        else:
+            self.agenda[key] = [item]
+            heappush(self.keys, key)
 
     def _bound(self, state: State, walk: Walk) -> int:
         """The least energy of an explanation that goes on from a state."""
@@ -190,7 +223,8 @@ class Search:
         return walk.cost + self.price.step + left
 
     def _leave(self, bound: int, state: State, which: int) -> None:
-        """Put the runs out of a state on the agenda, unless another state there explains as much for no more."""
+        """Put the runs out of a state on the agenda, unless another state there explains as much for no
+        more."""
         walks = state.walks
         if state.steps and bound != self._bound(state, walks[which]):
             return  # a cheaper walk came meanwhile
@@ -221,14 +255,15 @@ class Search:
             self._propose(state, which, SILENT, silent)
 
     def _step(self, state: State, walk: Walk, kind: int) -> tuple[int, int, int]:
-        """Of a step of this kind: the slots that its type speaks for, the walk's cost then, and what is filled."""
+        """Of a step of this kind: the slots that its type speaks for, the walk's cost then, and what is
+        filled."""
         speaks = self.evidence.types[kind >> 1]
         low = filled_by(kind, speaks, state.mask, walk.kind, self.query.back)
         return speaks, walk.cost + step_price(kind, speaks, state.mask, low, self.price), state.mask | low
 
     def _propose(self, state: State, which: int, run: int, kind: int) -> None:
-        """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost at
-        least: apart from each other those whose texts fill slots."""
+        """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost
+        at least: apart from each other those whose texts fill slots."""
         query, price = self.query, self.price
         speaks, cost, mask = self._step(state, state.walks[which], kind)
         more, words = self.hops - state.steps - 1, query.words & ~mask
@@ -262,7 +297,7 @@ class Search:
                 last, relations = first + 1, [came_by]
             self.looked += last - first
             if self.looked > self.most_looked:
-                raise TooMuch(looked=True, deepest=self.deepest)
+                raise TooMuchError(looked=True, deepest=self.deepest)
             self._ends(what, state, which, kind, first, graph.neighbours[first:last].tolist(), relations)
 
     def _ends(
@@ -306,7 +341,7 @@ class Search:
                 if known is None or energy < known.energy:
                     self.answer_count += known is None
                     if self.answer_count > self.most_states:
-                        raise TooMuch(looked=False, deepest=self.deepest)
+                        raise TooMuchError(looked=False, deepest=self.deepest)
                     self.answers[entity][state.mention] = Answer(
                         energy, mass, order, pays, mask, lands, relation, walk
                     )
@@ -369,9 +404,10 @@ class Search:
         """An entity's cheapest explanation over the mentions that reach it: energy, mass, the answers taken
         together, what is paid for the kind asked for.
 
-        A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its slots.
+        A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its
+        slots.
         """
-        query, price = self.query, self.price
+        price = self.price
         best = min(mine, key=lambda mention: (mine[mention].energy, mention))
         shown = mine[best]
         if self.count == 1:
@@ -409,12 +445,12 @@ class Search:
 
     def _rows(self, upto: int) -> list[Row]:
         """The best `depth` of what is settled and the seeds."""
-        graph, query = self.graph, self.query
+        graph = self.graph
         rows: list[tuple[int, int, Answer | None]] = [
             (key_of(energy, mass, graph.strength[entity]), entity, shown)
             for entity, energy, mass, shown in self._settled(upto)
         ]
-        if not query.exclude_seeds:
+        if not self.query.exclude_seeds:
             masses = dict(zip(self.mentions.seeds[::-1], self.mentions.masses[::-1], strict=True))
             for seed, mass in masses.items():  # of two mentions' seed, the first one's mass
                 if not graph.flags[seed] & NOT_RETURNED:
@@ -436,13 +472,14 @@ class Search:
         query, own = self.query, self._own_words(seed)
         if query.asks == ONE_OF_SEEDS:
             return 0
-        left: int = query.left[own]
-        return left + (self.count - 1) * self.price.other_seed + off_seed(own, query, self.price)
+        energy: int = query.left[own] + (self.count - 1) * self.price.other_seed
+        return energy + off_seed(own, query, self.price)
 
     def _near(self, longest: int) -> list[set[int]]:
         """The entities 0, 1, … hops from the seeds, as far as `_hop` needs them where no walk is longer."""
         near, seen = [set(self.seeds)], set(self.seeds)
-        for hop in range(longest - (2 if self.graph.symmetric else 1)):
+        slots = sum(len(self._neighbours(seed)) for seed in self.mentions.seeds) if longest == 2 else 0
+        for hop in range(looked_at_whole(longest, slots, self.graph.symmetric)):
             around: set[int] = set()
             for entity in near[-1]:
                 if hop == 0 or not self.graph.flags[entity] & NOT_CROSSED:
@@ -450,7 +487,7 @@ class Search:
                     self.looked += len(neighbours)
                     around.update(neighbours)
             if self.looked > self.most_looked:
-                raise TooMuch(looked=True, deepest=longest)
+                raise TooMuchError(looked=True, deepest=longest)
             near.append(around - seen)
             seen |= around
         return near
@@ -463,7 +500,9 @@ class Search:
         assert shown is not None
         if shown.steps <= len(near):
             return shown.steps
-        crossed = near[-1] if len(near) == 1 else {e for e in near[-1] if not self.graph.flags[e] & NOT_CROSSED}
+        crossed = (
+            near[-1] if len(near) == 1 else {e for e in near[-1] if not self.graph.flags[e] & NOT_CROSSED}
+        )
         return len(near) if not crossed.isdisjoint(self._neighbours(entity)) else shown.steps
 
     def _neighbours(self, entity: int) -> list[int]:
@@ -475,12 +514,12 @@ class Search:
     def trail(self, row: Row) -> Trail:
         """What a ranked entity's energy is made of."""
         query, price, own = self.query, self.price, self._own_words(row.entity)
-        every = len(query.left) - 1
         if row.shown is None:
             if query.asks == ONE_OF_SEEDS:
-                return Trail((), 0, 0, 0, 0, 0)
+                return Trail((), 0, 0, 0, (), ())
             left_out = (self.count - 1) * price.other_seed
-            return Trail((), off_seed(own, query, price), 0, left_out, every & ~own, 0)
+            empty = _by_slot(query.weight, ~own)
+            return Trail((), off_seed(own, query, price), 0, left_out, empty, ())
         _, _, answers, off_head = self._joined(row.entity, self.answers[row.entity])
         mask, lands = 0, False
         for answer in answers:
@@ -492,13 +531,19 @@ class Search:
             0 if lands else price.off_focus,
             off_head,
             (self.count - len(answers)) * price.other_seed,
-            every & ~mask,
-            mask & query.words & ~own,
+            _by_slot(query.weight, ~mask),
+            _by_slot(query.owed, mask & ~own),
         )
 
     def relations(self, answer: Answer) -> list[int]:
         """Walked to the answer, from a seed on."""
         return [step.relation for step in _steps(-1, answer)]
+
+
+def _by_slot(weights: Sequence[int], mask: int) -> tuple[tuple[int, int], ...]:
+    """(slot, weight) of the slots of a mask that weigh something; weights: by mask."""
+    slots = range((len(weights) - 1).bit_length())
+    return tuple((slot, weights[1 << slot]) for slot in slots if mask >> slot & 1 and weights[1 << slot])
 
 
 def _steps(entity: int, answer: Answer) -> tuple[Step, ...]:

@@ -1,8 +1,8 @@
 """The search of search.py, compiled: the same items in the same order, so the same ranking to the last bit.
 
 States, walks and answers are rows of arrays with named fields. A walk's number is twice its state's, plus one
-for the state's second walk. The agenda holds (key, tie, item): key is bound, steps and what to do; tie is the
-state left, in an order that no file decides; item is the walk and the run.
+for the state's second walk. An item of the agenda is a walk's number and the run, its key the bound, steps
+and what to do.
 
 What both searches must agree on, the prices of a step and of an end, stands here once and is called by both:
 numba's cache on disk notices changes in the file of the function that it compiled, and in no other.
@@ -10,12 +10,12 @@ numba's cache on disk notices changes in the file of the function that it compil
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, arg-type"
 
 FAR = 1 << 29  # more than any energy, and still an int32
 MASS = 1 << 40  # one mention's walkers: fine enough for hubs, and 64 sums of it stay below 2^46
@@ -24,17 +24,23 @@ MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of 
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 OVERFLOW = -1
+MOST_SLOTS = 8
+FEW_SLOTS = 1 << 12
 LOOK_AGAIN = 100  # thousandths by which the bound grows before settled answers are counted again
 
 LEAVE, ANSWER, GO_ON = 0, 1, 2  # what an item does; of the last two, together with one of:
-EITHER, WITHOUT, WITH = 0, 4, 8  # ends whose texts fill further slots: all the same, those that don't, those that do
+EITHER, WITHOUT, WITH = (
+    0,
+    4,
+    8,
+)  # ends whose texts fill further slots: all the same, those that don't, those that do
 WHAT_BITS, STEP_BITS = 4, 10  # of a key
 SILENT = 0  # instead of a run: all runs that nothing in the question speaks for
 
 
 class Prices(NamedTuple):
-    """In thousandths. met_on_the_way: of a word's weight, so many thousandths are owed where not the end's own
-    texts hold it."""
+    """In thousandths. met_on_the_way: of a word's weight, so many thousandths are owed where not the end's
+    own texts hold it."""
 
     step: int
     against: int
@@ -48,8 +54,8 @@ class Prices(NamedTuple):
 
 
 class RunColumns(NamedTuple):
-    """The graph as both searches read it: typed_adjacency.Runs, and flags of entities. alike: the units of all
-    relations, where they are the same, else 0."""
+    """The graph as both searches read it: typed_adjacency.Runs, and flags of entities. alike: the units of
+    all relations, where they are the same, else 0."""
 
     run_ptr: Any
     run_start: Any
@@ -110,32 +116,47 @@ ANSWERED = np.dtype(
      ("mask", np.int32), ("lands", np.int32), ("steps", np.int32), ("rank", np.int32),
      ("before", np.int32), ("older", np.int32), ("slot", np.int64), ("mass", np.int64)], align=True,
 )  # fmt: skip
+ITEM = np.dtype([("walk", np.int32), ("run", np.int32), ("next", np.int64)])
+MOST_BUCKETS = 1 << 13
 CLOCK = np.dtype(
-    [(name, np.int64) for name in ("question", "states", "answers", "looked", "most", "deepest")]
+    [(name, np.int64) for name in
+     ("question", "states", "answers", "items", "buckets", "looked", "most", "deepest", "full")]
+    + [("key", np.int64, MOST_BUCKETS), ("first", np.int64, MOST_BUCKETS)]
+)  # fmt: skip
+
+
+# A Query and Prices as one row, which is handed over by one address. With as many steps to go as there may be
+# slots, or more, nothing need stay unexplained.
+ASKED = np.dtype(
+    [
+        *((name, np.int32, 1 << MOST_SLOTS) for name in ("left", "weight", "owed")),
+        ("least", np.int32, (MOST_SLOTS + 1, 1 << MOST_SLOTS)),
+        *((name, np.int64) for name in ("focus", "head", "back", "words", "exclude_seeds", "asks")),
+        *((name, np.int64) for name in Prices._fields),
+    ]
 )
 
 
 class Memory(NamedTuple):
-    """marks: of each entity, what the question of that number found there. clock: one row; looked: relations
-    looked at, of which there may be `most`; deepest: steps of the longest walk begun."""
+    """items: of the agenda. marks: of each entity, what the question of that number found there. clock: one
+    row; looked: relations looked at, of which there may be `most`; deepest: steps of the longest walk begun;
+    full: whether there was no room for something; key, first: of the agenda's buckets, each of the items
+    with one key (bound, steps and what to do), the least key last. keys, shown: of each settled entity its
+    key, its mass and the answer shown, or -1 - a seed."""
 
     states: Any
     walks: Any
     answers: Any
+    items: Any
     marks: Any
     queue: Any
+    keys: Any
+    masses: Any
+    shown: Any
     clock: Any
 
 
-class Out(NamedTuple):
-    entities: Any
-    hops: Any
-    keys: Any
-    masks: Any
-    walks: Any
-
-
-def filled_by(kind, speaks, mask, came, back):
+def filled_by(kind: int, speaks: int, mask: int, came: int, back: int) -> int:
     """The slot that a step of this kind fills: of those it speaks for, the first empty one; 0 where none is.
 
     came: the kind of the step before; slots of `back` are only filled by its return.
@@ -146,7 +167,7 @@ def filled_by(kind, speaks, mask, came, back):
     return free & -free
 
 
-def step_price(kind, speaks, mask, low, price):
+def step_price(kind: int, speaks: int, mask: int, low: int, price: Prices) -> int:
     """What a step costs that fills `low`, before what texts explain of it."""
     if speaks == 0:
         return price.step + price.unexplained
@@ -160,14 +181,14 @@ def step_price(kind, speaks, mask, low, price):
     return cost
 
 
-def told(new, speaks, weight, unexplained):
+def told(new: int, speaks: int, weight: Sequence[int], unexplained: int) -> int:
     """What texts that fill `new` take off the price of a step."""
     if speaks or new == 0:
         return 0
     return min(weight[new], unexplained)
 
 
-def damped(mass, strength):
+def damped(mass: int, strength: int) -> int:
     """Mass by the strength of where it arrives, as a number of TIE_BITS bits that keeps its order."""
     share = (mass << 16) // max(strength, 1)
     length = 0
@@ -185,30 +206,40 @@ def damped(mass, strength):
     return (length << MANTISSA) | part
 
 
-def key_of(energy, mass, strength):
+def key_of(energy: int, mass: int, strength: int) -> int:
     """By which answers are ordered: less energy first, then more damped mass."""
     return (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength))
 
 
-def off_seed(own, query, price):
-    """What a seed pays as an answer where the question asks for something else. own: slots that its texts fill."""
+def off_seed(own: int, query: Query, price: Prices) -> int:
+    """What a seed pays as an answer where the question asks for something else. own: slots that its texts
+    fill."""
     if query.asks == OTHERS and (own == 0 or (query.head and not own & query.head)):
         return price.off_focus
     return 0
 
 
+def looked_at_whole(longest: int, slots: int, symmetric: bool) -> int:
+    """How many hops around the seeds, which have so many slots, are looked at whole to know the hops of the
+    ends of walks, the longest of so many steps. A last hop is known by a walk, the one before by a look
+    around the end, for which relations must lead both ways; where seeds have few slots, theirs are quicker
+    to look at."""
+    if symmetric and longest == 2:
+        return 1 if slots <= FEW_SLOTS else 0
+    return max(0, longest - (2 if symmetric else 1))
+
+
 # --- compiled only --------------------------------------------------------------------------------------
 
 
-def rank(graph, query, price, evidence, mentions, memory, out, hops, depth):
-    """-> rows written to `out`, or OVERFLOW: states or answers need more room than there is, or more relations
-    would be looked at than may be; the clock tells which, and how deep the search was."""
-    states, walks, answers, marks, queue, clocks = memory
-    clock = clocks[0]
-    clock.states, clock.answers, clock.looked, clock.deepest = 0, 0, 0, 0
+def rank(graph, queries, evidence, mentions, memory, hops, depth):
+    """-> how many rows are written to memory.keys and .shown, `depth` or more where there are so many; or
+    OVERFLOW: something needs more room than there is, or more relations would be looked at than may be."""
+    (states, walks, answers, items, marks, _, keys, masses, shown, clocks) = memory
+    clock, query = clocks[0], queries[0]
+    clock.states, clock.answers, clock.items, clock.buckets = 0, 0, 0, 0
+    clock.looked, clock.deepest, clock.full = 0, 0, 0
     count = len(mentions.pointers) - 1
-    agenda = [(np.int64(0), np.int64(0), np.int64(0))]
-    agenda.pop()
     for mention in range(count):
         for place in range(mentions.pointers[mention], mentions.pointers[mention + 1]):
             seed = mentions.seeds[place]
@@ -218,28 +249,96 @@ def rank(graph, query, price, evidence, mentions, memory, out, hops, depth):
                 return OVERFLOW
             if walks[2 * z].cost == FAR:
                 set_walk(walks[2 * z], 0, -1, -2, 0, -1, mentions.masses[place])
-                heappush(agenda, (np.int64(0), tie_of(states[z], graph.name_rank), np.int64(2 * z) << 32))
-    slack = query.left[0] + price.off_focus + price.off_head if count > 1 else 0
+                if hops:
+                    put(0, 0, LEAVE, 2 * z, 0, items, clock)
+    slack = query.left[0] + query.off_focus + query.off_head if count > 1 else 0
     next_look = 0
     upto = FAR
-    while len(agenda):
-        bound = (agenda[0][0] >> (WHAT_BITS + STEP_BITS)) - slack
-        if bound > next_look:
-            next_look = bound + LOOK_AGAIN
-            if clock.answers >= depth and settled(bound, depth, count, query, price, evidence, memory):
-                upto = bound
-                break
-        key, _, item = heappop(agenda)
-        what = key & ((1 << WHAT_BITS) - 1)
+    while clock.buckets:
+        clock.buckets -= 1
+        key, place = clock.key[clock.buckets], clock.first[clock.buckets]
         bound = key >> (WHAT_BITS + STEP_BITS)
-        if what == LEAVE:
-            leave(bound, item >> 32, graph, query, price, evidence, states, walks, marks, clock, agenda, hops)
-        elif (
-            follow(what, item, graph, query, price, evidence, states, walks, answers, marks, clock, agenda, hops)
-            == OVERFLOW
-        ):
-            return OVERFLOW
-    return write(upto, graph, query, price, evidence, mentions, memory, out, hops, depth)
+        if bound - slack > next_look:
+            next_look = bound - slack + LOOK_AGAIN
+            if (
+                clock.answers >= depth
+                and settled(bound - slack, query, evidence, count, answers, marks, keys, masses, shown, clock)
+                >= depth
+            ):
+                upto = bound - slack
+                break
+        what = key & ((1 << WHAT_BITS) - 1)
+        while place >= 0:
+            number, run = items[place].walk, items[place].run
+            place = items[place].next
+            if what == LEAVE:
+                leave(
+                    bound, number, graph.run_ptr, graph.kind, evidence.types, query, states, walks, items,
+                    marks, clock, hops,
+                )  # fmt: skip
+            elif (
+                follow(
+                    what,
+                    number,
+                    run,
+                    graph,
+                    query,
+                    evidence,
+                    states,
+                    walks,
+                    answers,
+                    items,
+                    marks,
+                    clock,
+                    hops,
+                )
+                == OVERFLOW
+            ):
+                return OVERFLOW
+            if clock.full:
+                return OVERFLOW
+    rows = settled(upto, query, evidence, count, answers, marks, keys, masses, shown, clock)
+    for row in range(rows):
+        keys[row] = key_of(keys[row], masses[row], graph.strength[answers[shown[row]].entity])
+    if not query.exclude_seeds:
+        for place in range(len(mentions.seeds)):
+            seed = mentions.seeds[place]
+            row = marks[seed]
+            if graph.flags[seed] & NOT_RETURNED or row.answer >= 0:
+                continue
+            row.answer = 0  # a seed that two mentions name stands once
+            own = own_words(seed, evidence)
+            energy = np.int64(0)
+            if query.asks != ONE_OF_SEEDS:
+                energy = query.left[own] + (count - 1) * query.other_seed + off_seed(own, query, query)
+            keys[rows] = key_of(energy, mentions.masses[place], np.int64(1 << 16))
+            shown[rows] = -1 - seed
+            rows += 1
+    return rows
+
+
+def put(bound, steps, what, walk, run, items, clock):
+    """Put an item on the agenda, first in its bucket."""
+    key = (((np.int64(bound) << STEP_BITS) + steps) << WHAT_BITS) | what
+    low, high = 0, clock.buckets
+    while low < high:
+        middle = (low + high) >> 1
+        if clock.key[middle] > key:
+            low = middle + 1
+        else:
+            high = middle
+    if clock.items >= len(items) or clock.buckets >= MOST_BUCKETS:
+        clock.full = 1
+        return
+    if low == clock.buckets or clock.key[low] != key:
+        for place in range(clock.buckets, low, -1):
+            clock.key[place], clock.first[place] = clock.key[place - 1], clock.first[place - 1]
+        clock.key[low], clock.first[low] = key, -1
+        clock.buckets += 1
+    new = items[clock.items]
+    new.walk, new.run, new.next = walk, run, clock.first[low]
+    clock.first[low] = clock.items
+    clock.items += 1
 
 
 def mark(entity, question, marks):
@@ -254,10 +353,6 @@ def mark(entity, question, marks):
 def own_words(entity, evidence):
     """The slots that an entity's own texts fill."""
     return evidence.entities[entity] | evidence.entity_types[evidence.entity_type[entity]]
-
-
-def tie_of(state, name_rank):
-    return (np.int64(name_rank[state.entity]) << 16) | (state.mention << 8) | state.mask
 
 
 def set_walk(walk, cost, before, kind, rank, slot, mass):
@@ -289,12 +384,16 @@ def state_of(entity, mention, steps, mask, states, walks, marks, clock):
     return z
 
 
-def leave(bound, number, graph, query, price, evidence, states, walks, marks, clock, agenda, hops):
-    """Put what may be done from a state on the agenda, unless another state there explains as much for no more."""
+def leave(bound, number, run_ptr, kinds, types, query, states, walks, items, marks, clock, hops):
+    """Put what may be done from a state on the agenda, unless another state there explains as much for no
+    more."""
     z = number >> 1
     state = states[z]
     walk = walks[number]
-    if state.steps and bound != walk.cost + price.step + query.least[(hops - state.steps) * len(query.left) + state.mask]:
+    if (
+        state.steps
+        and bound != walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
+    ):
         return  # a cheaper walk came meanwhile
     other = marks[state.entity].state
     while other >= 0:
@@ -309,34 +408,31 @@ def leave(bound, number, graph, query, price, evidence, states, walks, marks, cl
             return
         other = rival.older
     clock.deepest = max(clock.deepest, state.steps + 1)
-    first = graph.run_ptr[state.entity]
-    last = graph.run_ptr[state.entity + 1]
-    if number & 1:  # straight back
-        kind = walks[2 * z].kind ^ 1
-        for run in range(first, last):
-            if graph.kind[run] == kind:
-                propose(number, run - first + 1, kind, graph, query, price, evidence, state, walk, agenda, hops)
-        return
-    silent = -1
+    first = run_ptr[state.entity]
+    last = run_ptr[state.entity + 1]
+    back = walks[2 * z].kind ^ 1
+    is_silent = False
     for run in range(first, last):
-        kind = graph.kind[run]
-        if evidence.types[kind >> 1]:
-            propose(number, run - first + 1, kind, graph, query, price, evidence, state, walk, agenda, hops)
+        kind = kinds[run]
+        speaks = types[kind >> 1]
+        if number & 1:
+            if kind == back:
+                propose(number, run - first + 1, kind, speaks, query, state, walk, items, clock, hops)
+        elif speaks:
+            propose(number, run - first + 1, kind, speaks, query, state, walk, items, clock, hops)
         else:
-            silent = kind
-    if silent >= 0:
-        propose(number, SILENT, silent, graph, query, price, evidence, state, walk, agenda, hops)
+            is_silent = True
+    if is_silent:
+        propose(number, SILENT, 0, 0, query, state, walk, items, clock, hops)
 
 
-def propose(number, run, kind, graph, query, price, evidence, state, walk, agenda, hops):
-    """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost at least."""
-    speaks = evidence.types[kind >> 1]
+def propose(number, run, kind, speaks, query, state, walk, items, clock, hops):
+    """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost at
+    least."""
     low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
-    cost = walk.cost + step_price(kind, speaks, state.mask, low, price)
+    cost = walk.cost + step_price(kind, speaks, state.mask, low, query)
     mask = state.mask | low
     more = hops - state.steps - 1
-    tie = tie_of(state, graph.name_rank)
-    item = (np.int64(number) << 32) | run
     words = query.words & ~mask
     for texts in (WITHOUT, WITH):
         bound = cost
@@ -346,25 +442,23 @@ def propose(number, run, kind, graph, query, price, evidence, state, walk, agend
         if texts == WITH:
             if words == 0:
                 break
-            bound -= told(words, speaks, query.weight, price.unexplained)
+            bound -= told(words, speaks, query.weight, query.unexplained)
             most |= words
         if query.words:
             lands |= query.words
         ends = bound + query.left[most]
         if query.focus and not lands & query.focus:
-            ends += price.off_focus
-        key = ((ends << STEP_BITS) + state.steps) << WHAT_BITS
-        heappush(agenda, (np.int64(key | ANSWER | kinds), tie, item))
+            ends += query.off_focus
+        put(ends, state.steps, ANSWER | kinds, number, run, items, clock)
         if more:
-            goes = bound + price.step + query.least[more * len(query.left) + mask]
-            key = ((goes << STEP_BITS) + state.steps) << WHAT_BITS
-            heappush(agenda, (np.int64(key | GO_ON | kinds), tie, item))
+            goes = bound + query.step + query.least[min(more, MOST_SLOTS), mask]
+            put(goes, state.steps, GO_ON | kinds, number, run, items, clock)
 
 
-def follow(what, item, graph, query, price, evidence, states, walks, answers, marks, clock, agenda, hops):
+def follow(
+    what, number, run, graph, query, evidence, states, walks, answers, items, marks, clock, hops,
+):  # fmt: skip
     """Walk to the ends of a run, or of all silent ones. -> 0 or OVERFLOW."""
-    number = item >> 32
-    run = item & ((1 << 32) - 1)
     z = number >> 1
     state = states[z]
     walk = walks[number]
@@ -384,7 +478,7 @@ def follow(what, item, graph, query, price, evidence, states, walks, answers, ma
         if run == SILENT and speaks:
             continue
         low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
-        cost = walk.cost + step_price(kind, speaks, state.mask, low, price)
+        cost = walk.cost + step_price(kind, speaks, state.mask, low, query)
         mask = state.mask | low
         low_slot = graph.run_start[place]
         high_slot = graph.run_start[place + 1]
@@ -414,7 +508,7 @@ def follow(what, item, graph, query, price, evidence, states, walks, answers, ma
                 if texts and (met & query.words & ~mask != 0) != (texts == WITH):
                     continue
             new = met & ~mask
-            pays = cost - told(new, speaks, query.weight, price.unexplained)
+            pays = cost - told(new, speaks, query.weight, query.unexplained)
             mass = walk.mass * (graph.alike or graph.units[relation]) // strength
             if answering:
                 if graph.flags[entity] & NOT_RETURNED:
@@ -422,9 +516,9 @@ def follow(what, item, graph, query, price, evidence, states, walks, answers, ma
                 energy = pays + query.left[mask | new] + query.owed[(mask | new) & ~own]
                 lands = query.focus == 0 or ((speaks | met) & query.focus) != 0
                 if not lands:
-                    energy += price.off_focus
+                    energy += query.off_focus
                 if query.head and not met & query.head:
-                    energy += price.off_head
+                    energy += query.off_head
                 y = answer_of(entity, state.mention, answers, marks, clock)
                 if y == OVERFLOW:
                     return OVERFLOW
@@ -444,7 +538,10 @@ def follow(what, item, graph, query, price, evidence, states, walks, answers, ma
                 if y == OVERFLOW:
                     clock.deepest = max(clock.deepest, state.steps + 2)
                     return OVERFLOW
-                merge(y, pays, number, kind, rank_here, slot, mass, graph, query, price, states, walks, agenda, hops)
+                merge(
+                    y, pays, number, kind, rank_here, slot, mass, graph.relations, query, states, walks,
+                    items, clock, hops,
+                )  # fmt: skip
     return 0
 
 
@@ -481,24 +578,28 @@ def comes_first(state, mask, rank_here, slot, best, states):
     return slot < best.slot
 
 
-def merge(z, cost, before, kind, rank_here, slot, mass, graph, query, price, states, walks, agenda, hops):
-    """One more walk into a state, which keeps the cheapest, and the cheapest by another relation than that."""
+def merge(
+    z, cost, before, kind, rank_here, slot, mass, relations, query, states, walks, items, clock,
+    hops,
+):  # fmt: skip
+    """One more walk into a state, which keeps the cheapest, and the cheapest by another relation than
+    that."""
     one = walks[2 * z]
     two = walks[2 * z + 1]
-    relation = graph.relations[slot]
-    if one.cost == FAR or (relation == graph.relations[one.slot] and cost < one.cost):
+    relation = relations[slot]
+    if one.cost == FAR or (relation == relations[one.slot] and cost < one.cost):
         set_walk(one, cost, before, kind, rank_here, slot, mass)
-        put(2 * z, one, graph, query, price, states, agenda, hops)
-    elif relation == graph.relations[one.slot]:
+        turn(2 * z, one, query, states[z], items, clock, hops)
+    elif relation == relations[one.slot]:
         if cost == one.cost:
             one.mass += mass
     elif cost < one.cost:
         is_new = one.cost < two.cost
         copy_walk(two, one)
         set_walk(one, cost, before, kind, rank_here, slot, mass)
-        put(2 * z, one, graph, query, price, states, agenda, hops)
+        turn(2 * z, one, query, states[z], items, clock, hops)
         if is_new:
-            put(2 * z + 1, two, graph, query, price, states, agenda, hops)
+            turn(2 * z + 1, two, query, states[z], items, clock, hops)
     elif cost == one.cost:
         one.mass += mass
         is_new = two.cost > cost
@@ -509,40 +610,38 @@ def merge(z, cost, before, kind, rank_here, slot, mass, graph, query, price, sta
             set_walk(two, cost, before, kind, rank_here, slot, one.mass)
         two.mass = one.mass
         if is_new:
-            put(2 * z + 1, two, graph, query, price, states, agenda, hops)
+            turn(2 * z + 1, two, query, states[z], items, clock, hops)
     elif cost < two.cost:
         set_walk(two, cost, before, kind, rank_here, slot, mass)
-        put(2 * z + 1, two, graph, query, price, states, agenda, hops)
+        turn(2 * z + 1, two, query, states[z], items, clock, hops)
     elif cost == two.cost:
         two.mass += mass
         if (rank_here, slot) < (two.rank, two.slot):
             set_walk(two, cost, before, kind, rank_here, slot, two.mass)
 
 
-def put(number, walk, graph, query, price, states, agenda, hops):
-    """A state is to be left by this walk, when its turn comes."""
-    state = states[number >> 1]
-    bound = walk.cost + price.step + query.least[(hops - state.steps) * len(query.left) + state.mask]
-    key = np.int64(((bound << STEP_BITS) + state.steps) << WHAT_BITS)
-    heappush(agenda, (key, tie_of(state, graph.name_rank), np.int64(number) << 32))
+def turn(number, walk, query, state, items, clock, hops):
+    """Put on the agenda that a state is to be left by this walk."""
+    bound = walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
+    put(bound, state.steps, LEAVE, number, 0, items, clock)
 
 
-def settled(bound, depth, mentions, query, price, evidence, memory):
-    """Whether so many entities have an energy below the bound, under which nothing changes any more."""
-    _, _, answers, marks, _, clocks = memory
+def settled(bound, query, evidence, mentions, answers, marks, energies, masses, shown, clock):
+    """Write the entities with an energy below the bound, which nothing changes any more: energy, mass, the
+    answer shown. -> how many."""
     count = 0
-    for y in range(clocks[0].answers):
+    for y in range(clock.answers):
         if mentions == 1:
-            energy = answers[y].energy
+            energies[count], masses[count], shown[count] = answers[y].energy, answers[y].mass, y
         elif marks[answers[y].entity].answer != y:
             continue  # of an entity that a later mention reached too
         else:
-            energy = joined(y, mentions, query, price, evidence, answers)[0]
-        count += energy < bound
-    return count >= depth
+            energies[count], masses[count], shown[count] = joined(y, mentions, query, evidence, answers)
+        count += energies[count] < bound
+    return count
 
 
-def joined(y, mentions, query, price, evidence, answers):
+def joined(y, mentions, query, evidence, answers):
     """An entity's cheapest explanation over the mentions that reach it: -> energy, mass, the answer shown.
 
     A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its slots.
@@ -560,12 +659,12 @@ def joined(y, mentions, query, price, evidence, answers):
         if answers[other].energy == best.energy:
             mass += answers[other].mass
         other = answers[other].older
-    energy = best.energy + (mentions - 1) * price.other_seed
+    energy = best.energy + (mentions - 1) * query.other_seed
     own = own_words(best.entity, evidence)
     cost, mask, lands = best.cost, best.mask, best.lands
     head = best.energy - cost - query.left[mask] - query.owed[mask & ~own]
     if not lands:
-        head -= price.off_focus
+        head -= query.off_focus
     taken = 1 << best.mention
     count = 1
     joint_mass = best.mass
@@ -577,9 +676,9 @@ def joined(y, mentions, query, price, evidence, answers):
             if not taken & (1 << row.mention):
                 joint = mask | row.mask
                 trial = cost + row.cost + query.left[joint] + query.owed[joint & ~own] + head
-                trial += (mentions - count - 1) * price.other_seed
+                trial += (mentions - count - 1) * query.other_seed
                 if not (lands or row.lands):
-                    trial += price.off_focus
+                    trial += query.off_focus
                 if trial < energy or (trial == energy and pick >= 0 and row.mention < answers[pick].mention):
                     pick = other
                     energy = trial
@@ -596,86 +695,43 @@ def joined(y, mentions, query, price, evidence, answers):
         mass = joint_mass
 
 
-def write(upto, graph, query, price, evidence, mentions, memory, out, hops, depth):
-    """The best `depth` of the answers below `upto` and the seeds, as columns. -> how many."""
-    states, walks, answers, marks, queue, clocks = memory
+def describe(graph, mentions, memory, shown, columns, walked):
+    """Write entities, hops, masks and walks of ranked entities, `shown` as memory.shown has them. -> 0 or
+    OVERFLOW."""
+    entities, hops, masks = columns
+    walks, answers, marks, queue, clocks = (
+        memory.walks,
+        memory.answers,
+        memory.marks,
+        memory.queue,
+        memory.clock,
+    )
     clock = clocks[0]
-    mention_count = len(mentions.pointers) - 1
-    keys = np.empty(clock.answers + len(mentions.seeds), np.int64)
-    chosen = np.empty(len(keys), np.int64)
-    count = 0
-    for y in range(clock.answers):
-        entity = answers[y].entity
-        if marks[entity].answer != y:
-            continue
-        energy, mass, shown = np.int64(answers[y].energy), answers[y].mass, y
-        if mention_count > 1:
-            energy, mass, shown = joined(y, mention_count, query, price, evidence, answers)
-        if energy < upto:
-            keys[count] = key_of(np.int64(energy), mass, graph.strength[entity])
-            chosen[count] = shown
-            count += 1
-    if not query.exclude_seeds:
-        for place in range(len(mentions.seeds)):
-            seed = mentions.seeds[place]
-            row = marks[seed]
-            if graph.flags[seed] & NOT_RETURNED or row.answer >= 0:
-                continue
-            row.answer = 0  # a seed that two mentions name stands once
-            own = own_words(seed, evidence) if query.words else 0
-            energy = np.int64(0)
-            if query.asks != ONE_OF_SEEDS:
-                energy = query.left[own] + (mention_count - 1) * price.other_seed + off_seed(own, query, price)
-            keys[count] = key_of(energy, mentions.masses[place], np.int64(1 << 16))
-            chosen[count] = -1 - seed
-            count += 1
-    if count > depth:
-        limit = np.partition(keys[:count], depth - 1)[depth - 1]
-        rows = 0
-        for place in range(count):
-            if keys[place] <= limit:
-                keys[rows], chosen[rows] = keys[place], chosen[place]
-                rows += 1
-        count = rows
     longest = 0
-    for place in range(count):
-        if chosen[place] >= 0:
-            longest = max(longest, answers[chosen[place]].steps + 1)
-    near = max(0, longest - (2 if graph.symmetric else 1))
+    for row in range(len(shown)):
+        if shown[row] >= 0:
+            longest = max(longest, answers[shown[row]].steps + 1)
+    slots = 0
+    for place in range(len(mentions.seeds)):
+        seed = mentions.seeds[place]
+        slots += graph.run_start[graph.run_ptr[seed + 1]] - graph.run_start[graph.run_ptr[seed]]
+    near = looked_at_whole(longest, slots, graph.symmetric)
     if levels(graph, mentions.seeds, near, marks, queue, clock) == OVERFLOW:
         clock.deepest = longest
         return OVERFLOW
-    reached = np.empty(count, np.int64)  # hop and name in one number
-    for place in range(count):
-        y = chosen[place]
-        if y < 0:
-            reached[place] = graph.name_rank[-1 - y]
-        else:
-            entity = answers[y].entity
-            hop = hop_of(graph, entity, answers[y].steps + 1, near, marks, clock)
-            reached[place] = hop * np.int64(len(graph.name_rank)) + graph.name_rank[entity]
-    order = np.argsort(reached)
-    order = order[np.argsort(keys[:count][order], kind="mergesort")]
-    rows = min(count, depth)
-    for row in range(rows):
-        y = chosen[order[row]]
-        out.keys[row] = keys[order[row]]
-        out.hops[row] = reached[order[row]] // len(graph.name_rank)
-        out.masks[row] = 0
-        for step in range(hops):
-            out.walks[row, step] = -1
-        if y < 0:
-            out.entities[row] = -1 - y
+    for row in range(len(shown)):
+        if shown[row] < 0:
+            entities[row] = -1 - shown[row]
             continue
-        answer = answers[y]
-        out.entities[row] = answer.entity
-        out.masks[row] = answer.mask
-        out.walks[row, answer.steps] = graph.relations[answer.slot]
+        answer = answers[shown[row]]
+        entities[row], masks[row] = answer.entity, answer.mask
+        hops[row] = hop_of(graph, answer.entity, answer.steps + 1, near, marks, clock)
+        walked[row, answer.steps] = graph.relations[answer.slot]
         number = answer.before
         for step in range(answer.steps - 1, -1, -1):
-            out.walks[row, step] = graph.relations[walks[number].slot]
+            walked[row, step] = graph.relations[walks[number].slot]
             number = walks[number].before
-    return rows
+    return 0
 
 
 def levels(graph, seeds, near, marks, queue, clock):
@@ -730,6 +786,7 @@ def hop_of(graph, entity, length, near, marks, clock):
 
 
 CALLED = (
-    filled_by, step_price, told, damped, key_of, off_seed, mark, own_words, tie_of, set_walk, copy_walk,
-    state_of, propose, leave, answer_of, comes_first, put, merge, follow, joined, settled, levels, hop_of, write,
+    filled_by, step_price, told, damped, key_of, off_seed, looked_at_whole, put, mark, own_words, set_walk,
+    copy_walk, state_of, propose, leave, answer_of, comes_first, turn, merge, follow, joined, settled,
+    levels, hop_of,
 )  # fmt: skip
