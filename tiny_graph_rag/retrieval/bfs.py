@@ -35,7 +35,7 @@ WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text
 UNIT = 1000 << search_fast.TIE_BITS  # of a key: an energy of 1
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 WEIGHED_UP_TO = 1_000_000  # entities; of more, walks alone rank: a question would read columns as long as all
-STEPS_A_RELATION = 8  # of a seed, where several mentions' walks meet
+STEPS_A_RELATION = 8  # of a seed
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
@@ -119,10 +119,8 @@ class BfsRetriever(Retriever):
             return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
 
     def _hub_steps(self, question: LinkedQuestion) -> int:
-        """Steps around a hub that is not alone in its question: all that both reach is looked at."""
+        """Steps around the seeds: of a hub, more than a question takes at most."""
         seeds = [seed.entity for seed in question.seeds]
-        if len(seeds) < 2:
-            return 0
         indptr = self.graph.adjacency.indptr
         return STEPS_A_RELATION * sum(int(indptr[each + 1]) - int(indptr[each]) for each in seeds)
 
@@ -277,7 +275,7 @@ def _near(task: Task) -> Nearness | None:
 
 
 def prices(ranking: RankingPrices) -> list[int]:
-    """In the places that the kernel names."""
+    """In the places of search_fast.Prices."""
     return [
         milli(each)
         for each in (
