@@ -93,8 +93,9 @@ RANK_OFFSET = 60  # the constant of the paper; damps how much the very first ran
 class HybridRetriever(Retriever):
     """Reciprocal rank fusion: the sum of weight / (60 + rank) over the retrievers that return an entity.
 
-    A weight stands behind its retriever (bfs*3+bm25) and is 1 without. Divided by what first place everywhere would give, so that scores lie in (0, 1]. Hop and walk are those
-    of the first retriever that walked to the entity.
+    A weight stands behind its retriever (bfs*3+bm25) and is 1 without. Divided by what first place everywhere
+    would give, so that scores lie in (0, 1]. Hop and walk are those of the first retriever that walked to the
+    entity.
     Source: Cormack, Clarke & Büttcher, Reciprocal rank fusion (SIGIR 2009).
     """
 

@@ -43,7 +43,8 @@ class Candidates:
     ) -> Sequence[Reached]:
         """What lies within the hops of each question's seeds, over the relations that may be walked.
 
-        every_seed: from seeds by text also where a question has named ones. nearest: whole hops as far as the depth is filled, where a ranking takes what is nearest.
+        every_seed: from seeds by text also where a question has named ones. nearest: whole hops as far as the
+        depth is filled, where a ranking takes what is nearest.
         """
         starts = [
             sorted({seed.entity for seed in (question.seeds if every_seed else question.starts)})
