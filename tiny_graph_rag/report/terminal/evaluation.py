@@ -12,7 +12,14 @@ from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, without_controls
+from tiny_graph_rag.report.plain import (
+    TRIED_SHOWN,
+    gold_beside,
+    one_line,
+    points_lost,
+    step_words,
+    without_controls,
+)
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
@@ -221,13 +228,6 @@ def waterfall_table(
         table.add_row(name, points_lost(step.loss), *by_names, shown(step.recall), *from_gold, bar, means)
         before = step.recall
     return table
-
-
-def step_words(step: str, cutoff: int, hops: int | None) -> str:
-    """A step of the waterfall as people read it, with the k and the hops of this run."""
-    if step == WITHIN_HOPS and hops is not None:
-        return t("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
-    return t(step).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
 
 
 def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
