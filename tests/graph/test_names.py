@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,9 +14,8 @@ from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import cache as cache_module
-from tiny_graph_rag.graph import names, spellings
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.characters import keys_of
+from tiny_graph_rag.graph import names as names_module
+from tiny_graph_rag.graph.names import NAME, PLAIN, NameIndex, key_of
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 
@@ -68,7 +65,7 @@ def test_the_index_of_a_cached_graph_is_the_built_one(
 
 def test_function_words_come_from_title_case_names() -> None:
     titles = [f"{one} Berg der {two} Stadt" for one, two in zip("ABCDEF", "GHIJKL", strict=True)]
-    assert NameIndex.of(graph_of(titles)).function_words.tolist() == keys_of(["der"]).tolist()
+    assert NameIndex.of(graph_of(titles)).function_words.tolist() == [key_of("der")]
     sentence_case = [f"{one} valve" for one in ("Iron", "Old", "Red", "Big", "Wet", "Dry")]
     assert len(NameIndex.of(graph_of(sentence_case)).function_words) == 0
 
@@ -79,18 +76,27 @@ def test_the_last_known_word_of_a_type_says_its_kind() -> None:
     assert {name: kind_of_type(name) for name in kinds} == kinds
 
 
-def test_words_are_counted_alike_however_often_they_are_merged(monkeypatch):
-    dice = np.random.default_rng(3)
-    pieces = [dice.integers(0, 50, size).astype(np.uint64) for size in (0, 7, 40, 1, 300, 5)]
-    monkeypatch.setattr(spellings, "COUNTED_FROM", 10)
-    counts = spellings.WordCounts()
-    for piece in pieces:
-        counts.add(piece)
-    words, times = counts.counted()
-    wanted = sorted(Counter(np.concatenate(pieces).tolist()).items())
-    assert list(zip(words.tolist(), times.tolist(), strict=True)) == wanted
-    assert counts.total == sum(map(len, pieces))
-    key = np.sort(dice.integers(0, 1 << 64, 500, dtype=np.uint64))
-    whole = names._filter(key)
-    monkeypatch.setattr(names, "MARKS_AT_ONCE", 1 << 6)
-    assert names._filter(key).tolist() == whole.tolist()
+def test_words_are_counted_in_all_names() -> None:
+    names = NameIndex.of(graph_of(["The Red House", "red wine", "RED", "A house in Mill Lane"]))
+    assert [names.count_of(word) for word in ("red", "house", "wine", "lane", "nowhere")] == [3, 2, 1, 1, 1]
+
+
+def test_a_name_with_accents_has_a_plain_spelling_of_its_own_kind() -> None:
+    names = NameIndex.of(graph_of(["Antoine Prévost", "Prevost", "점순"]))
+    assert list(names.others) == ["Antoine Prevost"]
+    assert [names.kind(row) for row in range(4)] == [NAME, NAME, NAME, PLAIN]
+    assert names.resolve("Antoine Prevost") == ((), None)
+
+
+def test_many_names_are_found_among_slots_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = [f"Name {number} of {number % 7}" for number in range(500)]
+    whole = NameIndex.of(graph_of(written))
+    monkeypatch.setattr(names_module, "SLOTS_AT_ONCE", 1 << 6)
+    monkeypatch.setattr(names_module, "CHUNK", 37)
+    parts = NameIndex.of(graph_of(written))
+    for column in ("keys", "rows", "slots", "reach", "words", "counts"):
+        assert getattr(parts, column).tolist() == getattr(whole, column).tolist()
+    assert [whole.resolve(name.upper()) for name in written] == [((row,), "folded") for row in range(500)]
+    assert whole.resolve("Name 500 of 3") == ((), None)
+    longest = max(len(fold(name)) for name in written)
+    assert whole.table.longest("name") == longest

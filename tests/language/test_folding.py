@@ -1,55 +1,54 @@
-"""Folding one text, and a million at once: the same characters."""
+"""Folding, the words of a folded text, and particles."""
 
 from __future__ import annotations
 
 import unicodedata
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.language.characters import characters, keys, keys_of, running
+from tiny_graph_rag.language.characters import Pieces, Text
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.particles import ParticleFit, particles
 
-TEXTS = st.lists(st.text(max_size=12) | st.text("aE\u0301ß가각ㄱ\u1100\u1161İ .!?", max_size=12), max_size=5)
 
-
-@settings(max_examples=300, deadline=None)
-@given(TEXTS)
-def test_columns_fold_as_fold_does(texts: list[str]) -> None:
-    # U+0345 changes its place between folding and composition; no name is written with it.
-    texts = [text.replace("\u0345", "") for text in texts]
-    column = characters(texts)
-    bounds = column.bounds(len(texts))
-    for row, text in enumerate(texts):
-        part = column.codes[bounds[row] : bounds[row + 1]]
-        assert "".join(map(chr, part.tolist())) == fold(text)
+@settings(max_examples=400, deadline=None)
+@given(st.text(max_size=12) | st.text("aE\u0301ß가각ㄱ\u1100\u1161İ山の .!?", max_size=12))
+def test_a_text_keeps_the_characters_that_folding_keeps_and_knows_where_they_stand(whole: str) -> None:
+    whole = whole.replace("\u0345", "")  # it changes its place between folding and composition
+    text = Text.of(whole)
+    assert text.kept == "".join(text.words) == fold(whole)
+    for place in range(len(text.kept)):
+        start, end = text.span(place, place + 1)
+        assert 0 <= start < end <= len(whole)
+    spans = [text.span(*bounds) for bounds in zip(text.starts, text.ends, strict=True)]
+    assert [text.bounds(word) for word in range(len(text.words))] == spans
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(max_size=30), st.text(max_size=30))
-def test_keys_of_equal_characters_are_equal_wherever_they_stand(before: str, text: str) -> None:
-    column = characters([before, text])
-    low, high = column.bounds(2)[1:]
-    if high > low:
-        key = keys(running(column.codes), np.array([low]), np.array([high]))
-        assert key[0] == keys_of([text])[0]
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.text(max_size=20))
-def test_every_kept_character_knows_where_it_stands(text: str) -> None:
-    column = characters([text])
-    for start, end in zip(column.starts.tolist(), column.ends.tolist(), strict=True):
-        assert 0 <= start < end <= len(text)
+@given(st.text("aé 가山の.", max_size=12))
+def test_pieces_are_the_whole_text_cut_where_names_may_begin_or_end(whole: str) -> None:
+    text = Text.of(whole)
+    pieces = Pieces.of(text)
+    assert b"".join(pieces.parts).decode() == text.kept
+    starts = [0, *pieces.ends[:-1]] if pieces.ends else []
+    assert set(text.starts) <= {start for start, may in zip(starts, pieces.may_start, strict=True) if may}
+    assert set(text.ends) <= {
+        end for end, inside in zip(pieces.ends, pieces.inside, strict=True) if not inside
+    }
 
 
 def test_a_decomposed_syllable_is_one_character_with_its_whole_place() -> None:
-    column = characters([unicodedata.normalize("NFD", "점순")])
-    assert "".join(map(chr, column.codes.tolist())) == "점순"
-    assert list(zip(column.starts.tolist(), column.ends.tolist(), strict=True)) == [(0, 3), (3, 6)]
+    text = Text.of(unicodedata.normalize("NFD", "점순"))
+    assert text.kept == "점순"
+    assert [text.span(place, place + 1) for place in range(2)] == [(0, 3), (3, 6)]
+
+
+def test_folding_a_text_of_ascii_is_folding_any_text() -> None:
+    assert [fold(text) for text in ("U.S.A.", "?!", "점순네 수탉", "STRASSE", "Straße")] == [
+        "usa", "?!", "점순네수탉", "strasse", "strasse"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

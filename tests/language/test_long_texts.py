@@ -22,7 +22,7 @@ from tiny_graph_rag.llm.base import read_object
 from tiny_graph_rag.llm.cost import _PIECES
 from tiny_graph_rag.measures.base import parse_measures
 from tiny_graph_rag.report.terminal import _TAG
-from tiny_graph_rag.retrieval.reading import EITHER, SEED
+from tiny_graph_rag.linking.question_words import EITHER, SEED
 
 LONG = 200_000
 
@@ -38,7 +38,7 @@ def test_a_question_that_says_one_name_ten_thousand_times_is_read_once() -> None
 def test_a_word_of_a_hundred_thousand_syllables_is_a_name_and_particles_at_its_end_alone() -> None:
     assert particles("점순", "이에게서부터는") == ParticleFit.FITS
     assert particles("점순", "이" * LONG) == ParticleFit.NONE
-    found = list(_stretches("가나다라마바사점순이" * (LONG // 10), set()))
+    found = list(_stretches("가나다라마바사점순이" * (LONG // 10), frozenset()))
     assert 0 < len(found) <= LONGEST_REST
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,21 +11,85 @@ from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
 from tests.linking.test_names import graph_of
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.gold import GoldLinker, NoLinker
 from tiny_graph_rag.linking.names import NameLinker
 
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+def gold_linker(*names: str) -> GoldLinker:
+    graph = graph_of(names)
+    return GoldLinker(NameLinker(graph, NameIndex.of(graph)))
+
 
 def test_gold_seeds_come_from_the_gold_set_with_their_place() -> None:
-    names = NameIndex.of(graph_of(["Ann", "Bob", "Bob"]))
     examples = [Example("q", "Who knows Ann?", (), seed_entities=("Ann", "Bob", "Nobody"))]
-    seeds = GoldLinker(names).link(examples)[0].seeds
-    assert [(each.entity, each.start, each.weight, each.rule) for each in seeds] == [
+    seeds = gold_linker("Ann", "Bob", "Bob").link(examples)[0].seeds
+    assert [(seed.entity, seed.start, seed.weight, seed.rule) for seed in seeds] == [
         (1, None, 0.5, "gold"),
         (2, None, 0.5, "gold"),
         (0, 10, 1.0, "gold"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds", "places"),
+    [
+        ("The annual fair of Ann: did Ann go?", ("Ann",), ["Ann", "Ann"]),  # never within a word
+        ("the annual fair", ("Ann",), [None]),
+        ("what of the mill and Ann?", ("Ann", "Mill"), ["mill", "Ann"]),  # linking by names takes Ann alone
+        ("Is ANN there?", ("Ann",), ["ANN"]),
+        ("점순이와 점순은?", ("점순",), ["점순", "점순"]),
+        ("Where is Ann Lee?", ("Ann",), ["Ann"]),  # the gold set's word against the longer name
+        ("Which mills?", ("Mill",), ["mills"]),
+    ],
+)
+def test_a_gold_seed_stands_where_a_name_may_stand(
+    text: str, seeds: tuple[str, ...], places: list[str | None]
+) -> None:
+    linker = gold_linker("Ann", "Mill", "점순", "Ann Lee")
+    (linked,) = linker.link([Example("q", text, (), seed_entities=seeds)])
+    assert [seed.mention if seed.start is not None else None for seed in linked.seeds] == places
+    for seed in linked.seeds:
+        assert seed.start is None or text[seed.start : seed.end] == seed.mention
+
+
+def test_the_gold_set_says_which_of_two_entities_with_one_name_is_meant(tmp_path: Path) -> None:
+    graph = read_graph(write_kg(tmp_path / "x-KG.json", [("Springfield", ["Springfield IL"]), "Shelbyville"]))
+    graph = graph.extended_by(["Springfield"], "")
+    linker = GoldLinker(NameLinker(graph, NameIndex.of(graph)))
+    (linked,) = linker.link([Example("q", "Is it Springfield?", (), seed_entities=("Springfield IL",))])
+    assert [(seed.entity, seed.start, seed.weight) for seed in linked.seeds] == [(0, 6, 1.0)]
+
+
+SAMPLES = [(path, kind) for path in sorted(DATA.glob("kg/*-KG.json")) for kind in ("eval", "hardset")]
+
+
+@pytest.mark.parametrize(("path", "kind"), SAMPLES, ids=lambda value: getattr(value, "stem", value))
+def test_with_the_same_entities_gold_seeds_are_those_of_linking_by_names(path: Path, kind: str) -> None:
+    graph = read_graph(path)
+    named = NameLinker(graph, NameIndex.of(graph))
+    examples = list(read_eval_set(DATA / "eval" / f"{graph.name}-{kind}.jsonl"))
+    linked = named.link(examples)
+    same = [
+        replace(
+            example,
+            seed_entities=tuple(dict.fromkeys(graph.entities.names[seed.entity] for seed in question.seeds)),
+        )
+        for example, question in zip(examples, linked, strict=True)
+    ]
+    assert sum(bool(question.seeds) for question in linked) > len(examples) / 2
+    for one, two in zip(linked, GoldLinker(named).link(same), strict=True):
+        assert columns(one) == columns(two), one.text
+
+
+def columns(question: LinkedQuestion) -> list[tuple[int, int | None, int | None, float]]:
+    return [(seed.entity, seed.start, seed.end, seed.weight) for seed in question.seeds]
 
 
 def test_missing_gold_seeds_end_with_exit_2_and_a_count(
@@ -43,11 +108,10 @@ def test_missing_gold_seeds_end_with_exit_2_and_a_count(
 
 
 def test_seeds_that_the_graph_lacks_are_told_as_tried() -> None:
-    names = NameIndex.of(graph_of(["Ann"]))
-    lost, found = GoldLinker(names).link(
-        [Example(each, "Who?", (), seed_entities=(each, "Nobody")) for each in ("Bob", "Ann")]
+    missing, linked = gold_linker("Ann").link(
+        [Example(name, "Who?", (), seed_entities=(name, "Nobody")) for name in ("Bob", "Ann")]
     )
-    assert (lost.tried, found.tried) == (("Bob", "Nobody"), ())
+    assert (missing.tried, linked.tried) == (("Bob", "Nobody"), ())
 
 
 def test_none_links_nothing() -> None:

@@ -20,7 +20,7 @@ from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config, load_config
 from tiny_graph_rag.errors import ConfigError, ServiceError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.linking import LinkedQuestion, Seed
 from tiny_graph_rag.llm.client import Client, Patience
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.llm.embeddings import Embedder
@@ -270,28 +270,28 @@ def bits_by_hand(call: int, texts: list[str]) -> Any:
     return 200, {"data": rows, "usage": {"prompt_tokens": len(texts)}}, {}
 
 
-def test_bfs_takes_meaning_as_one_more_source_of_bits(server: Server, tmp_path: Path) -> None:
+def test_text_scores_of_bfs_count_meaning_too(server: Server, tmp_path: Path) -> None:
     server.answers = bits_by_hand
-    names = ["Port Vane", "Ada Marsh", "Gull Rock", "Ben Holt"]
-    walks = [("Ada Marsh", "KEEPS", "Gull Rock"), ("Ben Holt", "LIVES_IN", "Port Vane")]
+    names = ["Port Vane", "Ada Marsh", "Gull Rock", "Aaron Holt"]
+    walks = [("Aaron Holt", "LIVES_IN", "Port Vane"), ("Ada Marsh", "KEEPS", "Port Vane")]
     path = write_kg(tmp_path / "a-KG.json", names, walks)
 
-    def run(**flags: Any) -> tuple[list[str], list[str], list[str]]:
-        graph, question = read_graph(path), LinkedQuestion(LAMP)
-        retriever = make_retriever(graph, load_config().override(**flags))
-        found = retriever.retrieve([question])
-        first = retriever.reasons(question, found, 0) if len(found.entities) else ()
-        ranked = [graph.entities.names[each] for each in found.entities.tolist()]
-        return ranked, [each.what for each in first], retriever.notes()
+    def run(**flags: Any) -> tuple[list[str], list[int], list[str]]:
+        graph = read_graph(path)
+        question = LinkedQuestion(LAMP, (Seed(0, "", None, None, "test"),))
+        retriever = make_retriever(graph, load_config().override(**flags, exclude_seeds=True))
+        ranking = retriever.retrieve([question])
+        assert ranking.parts is not None
+        ranked = [graph.entities.names[entity] for entity in ranking.entities.tolist()]
+        return ranked, ranking.parts[:, 2].tolist(), retriever.notes()
 
-    assert run() == ([], [], [])
+    assert run() == (["Aaron Holt", "Ada Marsh"], [0, 0], [])  # equal but for their names
     assert not server.batches
-    ranked, why, notes = run(text_similarity="embeddings")
-    assert ranked[:2] == ["Ada Marsh", "Gull Rock"]  # what it keeps is near what the question means
-    assert "like the question in meaning: 2.0 bits" in why  # first of four: log2(4 / 1)
+    ranked, lacking, notes = run(text_similarity="embeddings")
+    assert ranked == ["Ada Marsh", "Aaron Holt"] and lacking[0] == 0 < lacking[1]
     assert notes == ["embeddings: 2 calls for 5 texts, 5 tokens, cost unknown: set " + PRICE]
     again = run(text_similarity="embeddings")
-    assert again[:2] == (ranked, why)
+    assert again[:2] == (ranked, lacking)
     assert again[2] == ["embeddings: 0 calls for 0 texts, 0 tokens, 0.0000 USD"]
 
 

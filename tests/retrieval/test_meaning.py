@@ -26,11 +26,11 @@ VECTORS = {
     "directed by": [1.0, 0.0, 0.0],
     "written by": [0.0, 1.0, 0.0],
     "release year": [0.0, 0.0, 1.0],
-    "penned": [0.0, 4.0, 3.0],  # cosine with written by: 4 / 5
+    "inked": [0.0, 4.0, 3.0],  # cosine with written by: 4 / 5
     "helmed": [4.0, 3.0, 0.0],  # with directed by .8, with written by .6
     "purple": [0.0, 9.0, -40.0],  # with written by 9 / 41 = .22: not near
 }
-QUESTION = "Who penned Alien?"
+QUESTION = "Who inked Alien?"
 
 
 def by_hand(call: int, texts: list[str]) -> Any:
@@ -53,14 +53,14 @@ def ranked(retriever: BfsRetriever, text: str, *seeds: str) -> list[tuple[str, f
 
 
 def test_a_paraphrase_finds_its_relation(server: Server) -> None:
-    """penned is .8 near written_by and weighs .7 x .8 = .56; the walk through it costs its step alone, .1."""
+    """inked is .8 near written_by and weighs .7 x .8 = .56; the walk through it costs its step alone, .1."""
     server.answers = by_hand
     retriever = bfs()
     (first, score), *_ = ranked(retriever, QUESTION, "Alien")
     assert first == "Bannon"
     assert 1 / 1.101 <= score <= 1 / 1.1
     (slot,) = retriever.reader.read(ask(QUESTION, retriever.graph, "Alien")).slots
-    assert (slot.words, slot.weight) == (("penned",), 560)
+    assert (slot.words, slot.weight) == (("inked",), 560)
     by_words = BfsRetriever(Task(retriever.graph, Config().override(hops=2)))
     assert ranked(by_words, QUESTION, "Alien")[0][0] == "Alien"  # nothing is known to be asked for
 
@@ -77,7 +77,7 @@ def test_the_nearest_of_several_types_takes_the_word(server: Server) -> None:
 
 def test_what_is_not_near_says_nothing_and_a_higher_bar_shuts_out_more(server: Server) -> None:
     server.answers = by_hand
-    for retriever, word in ((bfs(), "purple"), (bfs(similar_from=0.9), "penned")):
+    for retriever, word in ((bfs(), "purple"), (bfs(similar_from=0.9), "inked")):
         question = ask(f"Who {word} Alien?", retriever.graph, "Alien")
         retriever.retrieve([question])
         assert retriever.reader.read(question).slots == ()
@@ -111,7 +111,7 @@ def test_all_questions_are_one_call_and_a_second_run_makes_none(
     found = run_cli(*command)
     assert found.exit_code == 0, found.output
     # The types, then the words of both questions, each in the order of their letters.
-    assert server.batches == [["directed by", "release year", "written by", "helmed", "penned"]]
+    assert server.batches == [["directed by", "release year", "written by", "helmed", "inked"]]
     assert "embeddings: 1 calls for 5 texts, 5 tokens" in found.stdout
     first = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert first["summary"]["mean_mrr"] == 1.0

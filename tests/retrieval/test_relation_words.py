@@ -11,8 +11,9 @@ from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.kinds import asked_kind, singular
 from tiny_graph_rag.language.words import is_function_word, likeness, stem, words_of_name
-from tiny_graph_rag.retrieval.reading import ADJACENT, Reader
-from tiny_graph_rag.retrieval.word_claims import NO_PLACE, Texts, TypeNames
+from tiny_graph_rag.graph.text_index import TextIndex
+from tiny_graph_rag.linking.relation_words import NO_WORD, RelationWords
+from tiny_graph_rag.retrieval.query import ADJACENT, Reader, TextWords
 
 PRICES = RankingPrices()
 WEIGHTS = {
@@ -54,7 +55,7 @@ def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: st
             if other in kinds or singular(other) in kinds
         ]
         if any(word == said or stem(word) == stem(said) for said in vocabulary.get(name, ())):
-            ways.append((OTHER_NAME, NO_PLACE))
+            ways.append((OTHER_NAME, NO_WORD))
         if ways:
             most = max(weight for weight, _ in ways)
             best[type_] = next(way for way in ways if way[0] == most)
@@ -71,7 +72,7 @@ def plainly_mentioned(
         cover: dict[int, int] = {}
         for _, weight, part in mine:
             cover[part] = max(cover.get(part, 0), weight)
-        by_owner = cover.pop(NO_PLACE, 0)
+        by_owner = cover.pop(NO_WORD, 0)
         words = [each for each in words_of_name(names[type_]) if not is_function_word(each)]
         coverage = max(by_owner, sum(cover.values()) // max(1, len(words)))
         places = [place for place, _, _ in mine]
@@ -81,7 +82,7 @@ def plainly_mentioned(
     for coverage, _, _, type_, mine, claimed in sorted(ranked, key=lambda each: each[:3]):
         own = [each for each in mine if each[0] not in taken]
         if own:
-            named = [place for place, _, part in own if part != NO_PLACE]
+            named = [place for place, _, part in own if part != NO_WORD]
             apart = any(after - before > ADJACENT for before, after in pairwise(named))
             places = [place for place, _, _ in own]
             mentions.append(([type_], places, max(each[1] for each in own), apart, coverage, claimed))
@@ -102,9 +103,9 @@ def test_types_claim_the_words_of_a_question_as_if_each_were_compared(words: lis
     )
     chance.shuffle(names)
     vocabulary = {name: chance.sample(words, 2) for name in chance.sample(names, 10)}
-    types = TypeNames(names, vocabulary, PRICES)
+    types = RelationWords(names, vocabulary, PRICES)
     graph = KnowledgeGraph.from_triples([("a", name, "b") for name in names])
-    reader = Reader(types, Texts(graph, {}, PRICES), PRICES)
+    reader = Reader(types, TextWords(graph, TextIndex(graph), {}, PRICES), PRICES)
     for length in [*range(1, 12)] * 3 + [150]:
         asked = dict(enumerate(chance.choices([*words, *ASKING, "nothing"], k=length)))
         claims = {place: plainly_claimed(names, vocabulary, word) for place, word in asked.items()}

@@ -14,8 +14,9 @@ import pytest
 from tests.conftest import kg, write_kg
 from tests.retrieval.described import described_graph, questions_about
 from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph.text_index import K1, MILLI, B, TextIndex, content_stems
 from tiny_graph_rag.language.words import words_of_name
-from tiny_graph_rag.retrieval.text_index import K1, MILLI, B, TextIndex, content_stems
+from tiny_graph_rag.retrieval.random_walk import SynonymEdges
 
 
 def test_scores_are_those_of_bm25s(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_function_words_say_nothing(text: str) -> None:
 def test_names_that_are_nearly_one_are_joined(tmp_path: Path) -> None:
     names = ["Tulsa", "Tulsa, Oklahoma", "Oklahoma", "Reno"]
     graph = read_graph(write_kg(tmp_path / "a-KG.json", names, [("Tulsa", "in", "Reno")]))
-    joins = TextIndex(graph).joins
+    joins = SynonymEdges.of(graph)
     row = {name: each for each, name in enumerate(graph.entities.names)}
 
     def beside(name: str) -> set[str]:
@@ -90,7 +91,7 @@ def test_an_entity_whose_description_names_another_is_beside_it(tmp_path: Path) 
     document["entities"]["Ada Marsh"]["description"] = "She keeps the light on Gull Rock."
     (tmp_path / "a-KG.json").write_text(json.dumps(document), encoding="utf-8")
     graph = read_graph(tmp_path / "a-KG.json")
-    joins = TextIndex(graph).joins
+    joins = SynonymEdges.of(graph)
     assert list(graph.entities.names) == ["Ada Marsh", "Gull Rock", "Port Vane"]
     assert np.diff(joins.indptr).tolist() == [1, 1, 0]
     assert joins.neighbours.tolist() == [1, 0]

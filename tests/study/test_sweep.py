@@ -206,7 +206,7 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     examples = read_eval_set(real("metaqa", f"metaqa-{hops}hop-eval.jsonl"))
     names = NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
-    seeds = seed_columns(gold_links(examples.examples, names))
+    seeds = seed_columns(gold_links(graph, names, examples.examples))
     pairs = (judgments.pair_keys // len(graph), judgments.pair_keys % len(graph))
     away = hops_between(graph.adjacency, seeds, pairs)
     farthest = farthest_hops(judgments, nearest_hops(judgments, away))

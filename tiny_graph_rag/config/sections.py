@@ -126,6 +126,9 @@ class RankingPrices:
     again: float = setting(0.6, "more, for a step whose slots are filled already", low=0, high=10)
     early: float = setting(0.3, "more, for a step while an earlier slot is empty", low=0, high=10)
     off_focus: float = setting(1.0, "an answer whose last relation isn't the one asked for", low=0, high=10)
+    referred: float = setting(
+        2.0, "an entity that a pronoun stands for: the question asks for another", low=0, high=10
+    )
     off_head: float = setting(0.8, "an answer that isn't of the kind asked for", low=0, high=10)
     other_seed: float = setting(1.2, "each mention that an explanation leaves out", low=0, high=10)
     same_stem: float = setting(0.9, "weight of a word with a relation's lemma or stem", low=0, high=1)

@@ -1,15 +1,19 @@
-"""Names and aliases → entities: one index for gold sets, for linking and for nothing else.
+"""Names and aliases → entities: a dictionary of folded spellings, for gold sets and for linking.
 
-Every spelling's folded form becomes a 64-bit key; the keys lie sorted in one array beside the rows they came
-from, so that an index of a million names is built in a second, lies in a file as it lies in memory, and is
-asked for thousands of stretches of text at once. Equal keys are candidates; equal characters decide.
+It is a hash table in columns, so that one of a million names is built in seconds, lies in a file as it lies
+in memory, and is asked without being read: the keys lie in order, and `slots` says where those with the same
+first digits begin. Equal keys are candidates; whoever asks compares the spellings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,39 +21,41 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import counted
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.characters import (
-    Keys,
-    Places,
-    among,
-    characters,
-    code_points,
-    keys,
-    keys_of,
-    keys_of_rows,
-    running,
-)
-from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.characters import Text
+from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced, without_accents
 from tiny_graph_rag.language.function_words import HONORIFICS
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 
-MARKS_AT_ONCE = 1 << 24
-FILTER_BITS = 4  # log2 of the filter's bits a key: 6 % of the stretches that are no name pass it
-
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
+Keys = NDArray[np.uint32]
 
-NAME, ALIAS, VARIANT = 0, 1, 2  # kinds of spelling, best first
+NAME, ALIAS, VARIANT, PLAIN = 0, 1, 2, 3  # kinds of spelling, best first
+
+CHUNK = 1 << 16  # names folded at once
+SLOTS_AT_ONCE = 1 << 22
+MOST_SLOT_BITS = 26  # log2; from 16 million spellings on several share a slot
+KEY_BITS = 32
+BEGINNING = 6  # characters; of spellings that begin alike the longest one's length is kept
+MOST_BEGINNINGS = 1 << 20
+MOST_BEGINNINGS_KNOWN = 1 << 15  # of texts, before they are forgotten
+LONGEST = np.iinfo(np.uint16).max
+FEWEST = 5  # names in which a word must stand in lower case before it can count as a function word
+TITLE_CASE = 1 / 3  # share of lower-case words up to which a graph's names count as written in title case
+AND = re.compile(r"\band\b", re.IGNORECASE)
+ARTICLE = re.compile(r"(?:[Tt]he|[Aa]n?)\s+(?=[A-Z]\w)")  # of a name: `the Nautilus` may lack it
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class NameIndex:
-    """The spellings of a graph, by key. A spelling is a row: the entities' names first, then `others`.
+    """The spellings of a graph. A spelling is a row: the entities' names first, then `others`.
 
-    others, owners, kinds: the aliases, and variants that nobody wrote down (Watson for Dr. Watson, `and` for
-    `&`); the entity each belongs to; ALIAS or VARIANT. keys: uint64, ascending, and rows: int32, the spelling
-    of each. lengths: the different lengths of folded spellings, ascending. filter: bits, one set for the
-    first digits of each key. words, counts: keys of the words that at least two names hold, ascending, and in
-    how many places. function_words: keys of those that title-case names write in lower case.
+    others, owners, kinds: the aliases, and spellings that nobody wrote down; the entity each belongs to;
+    ALIAS, VARIANT (Watson for Dr. Watson, `and` for `&`) or PLAIN (without accents). keys: ascending, and
+    rows: int32, the spelling of each. slots: int32, where the keys with the same first digits begin.
+    reach: uint16, for the first characters of spellings the most that a spelling has. words, counts: keys of
+    the words that at least two names hold, ascending, and in how many places. function_words: keys of those
+    that title-case names write in lower case.
     """
 
     names: Strings
@@ -58,8 +64,8 @@ class NameIndex:
     kinds: NDArray[np.uint8]
     keys: Keys
     rows: NDArray[np.int32]
-    lengths: NDArray[np.int32]
-    filter: NDArray[np.uint8]
+    slots: NDArray[np.int32]
+    reach: NDArray[np.uint16]
     words: Keys
     counts: NDArray[np.int32]
     function_words: Keys
@@ -67,48 +73,13 @@ class NameIndex:
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> NameIndex:
         """Built once a graph; of a cached graph it lies memory-mapped beside the graph's columns."""
-        kept = dict(graph.derived("names", lambda: _columns(cls._built(graph))))
+        kept = dict(graph.derived("names", lambda: _columns(graph)))
         others = Strings(kept.pop("others.data"), kept.pop("others.offsets"))
         return cls(graph.entities.names, others, **kept)
 
-    @classmethod
-    def _built(cls, graph: KnowledgeGraph) -> NameIndex:
-        from tiny_graph_rag.graph.spellings import Spellings
-
-        names, aliases = graph.entities.names, graph.entities.aliases
-        spellings = Spellings(keys_of(HONORIFICS), kinds_of_entities(graph.entities.types) == Kind.PERSON)
-        spellings.add(names, are_names=True)
-        owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
-        others, kinds = aliases.items, np.full(len(owners), ALIAS, dtype=np.uint8)
-        spellings.add(others)
-        if spellings.variants:
-            short = Strings.of(text for _, text in spellings.variants)
-            spellings.add(short)
-            others = Strings.of([*others, *short])
-            owners = np.concatenate(
-                [owners, np.array([row for row, _ in spellings.variants], dtype=np.int32)]
-            )
-            kinds = np.concatenate([kinds, np.full(len(short), VARIANT, dtype=np.uint8)])
-        words, counts = spellings.word_counts()
-        words, counts, function_words = words[counts > 1], counts[counts > 1], spellings.function_words()
-        key, length = np.concatenate(spellings.keys), np.concatenate(spellings.lengths)
-        del spellings  # of a large graph as much as all that follows
-        order = np.argsort(key, kind="stable").astype(np.int32)
-        order = order[length[order] > 0]
-        key = key[order]
-        return cls(
-            names,
-            others,
-            owners,
-            kinds,
-            key,
-            order,
-            counted(length[length > 0])[0].astype(np.int32),
-            _filter(key),
-            words,
-            counts,
-            function_words,
-        )
+    @cached_property
+    def table(self) -> Table:
+        return Table(self.keys, self.rows, self.slots, self.reach)
 
     def spelling(self, row: int) -> str:
         text: str = self.names[row] if row < len(self.names) else self.others[row - len(self.names)]
@@ -120,23 +91,11 @@ class NameIndex:
     def kind(self, row: int) -> int:
         return NAME if row < len(self.names) else int(self.kinds[row - len(self.names)])
 
-    def may_hold(self, wanted: Keys) -> NDArray[np.bool_]:
-        """False where no spelling has the key; True where one may."""
-        slot = wanted >> np.uint64(64 - _slots(len(self.filter)))
-        bit = self.filter[slot >> np.uint64(3)] >> (slot & np.uint64(7)).astype(np.uint8)
-        passes: NDArray[np.bool_] = (bit & np.uint8(1)) > 0
-        return passes
-
-    def find(self, wanted: Keys) -> tuple[Places, Places]:
-        """For each key the bounds, in `rows`, of the spellings that have it."""
-        return np.searchsorted(self.keys, wanted), np.searchsorted(self.keys, wanted, side="right")
-
-    def count_of(self, words: Keys) -> NDArray[np.int32]:
-        """In how many places of names each word stands; 1 for a word that stands in one or none."""
-        counts = np.ones(len(words), dtype=np.int32)
-        known = among(words, self.words)
-        counts[known] = self.counts[np.searchsorted(self.words, words[known])]
-        return counts
+    def count_of(self, word: str) -> int:
+        """In how many places of names a folded word stands; 1 for a word that stands in one or none."""
+        key = key_of(word)
+        place = int(np.searchsorted(self.words, np.uint32(key)))
+        return int(self.counts[place]) if place < len(self.words) and self.words[place] == key else 1
 
     def resolve(self, name: str) -> tuple[tuple[int, ...], str | None]:
         """All entities that `name` means, ascending, and the rule that found them.
@@ -144,60 +103,212 @@ class NameIndex:
         By exact name ("name"), else exact alias ("alias"), else folded name or alias ("folded"); the first
         level that finds anything decides. Nothing found: ((), None).
         """
-        codes = code_points([fold(name)])
-        whole = np.zeros(1, dtype=np.int64)
-        first, last = self.find(keys(running(codes), whole, whole + len(codes)))
-        return self._level(name, self.rows[first[0] : last[0]].tolist() if len(codes) else [])
-
-    def resolve_all(self, names: Iterable[str]) -> Meanings:
-        """`resolve` for many names at once: the same answers, a hundred times as fast."""
-        wanted = list(dict.fromkeys(names))
-        bounds, key = keys_of_rows(characters(wanted), len(wanted))
-        first, last = self.find(key)
-        return {
-            name: self._level(name, self.rows[low:high].tolist() if length else [])
-            for name, low, high, length in zip(
-                wanted, first.tolist(), last.tolist(), np.diff(bounds).tolist(), strict=True
-            )
-        }
-
-    def _level(self, name: str, rows: Sequence[int]) -> tuple[tuple[int, ...], str | None]:
+        folded = fold(name)
+        rows = self.table.rows_of(key_of(folded)) if folded else []
         if len(rows) == 1 and rows[0] < len(self.names) and self.spelling(rows[0]) == name:
             return (rows[0],), "name"  # what nearly all names are
-        folded, written = fold(name), nfc(name)
+        written = nfc(name)
         candidates = [(self.kind(row), self.spelling(row), self.entity(row)) for row in rows]
-        candidates = [each for each in candidates if each[0] != VARIANT and fold(each[1]) == folded]
-        exact = [each for each in candidates if nfc(each[1]) == written]
-        for level, found in (
-            ("name", [entity for kind, _, entity in exact if kind == NAME]),
-            ("alias", [entity for _, _, entity in exact]),
+        candidates = [
+            (kind, spelling, entity)
+            for kind, spelling, entity in candidates
+            if kind <= ALIAS and fold(spelling) == folded
+        ]
+        exact = [(kind, entity) for kind, spelling, entity in candidates if nfc(spelling) == written]
+        for level, entities in (
+            ("name", [entity for kind, entity in exact if kind == NAME]),
+            ("alias", [entity for _, entity in exact]),
             ("folded", [entity for _, _, entity in candidates]),
         ):
-            if found:
-                return tuple(sorted(set(found))), level
+            if entities:
+                return tuple(sorted(set(entities))), level
         return (), None
 
-
-def _columns(index: NameIndex) -> dict[str, NDArray[Any]]:
-    """What an index holds beside the graph's own columns, by name."""
-    columns = {each.name: getattr(index, each.name) for each in fields(index)[2:]}
-    return {"others.data": index.others.data, "others.offsets": index.others.offsets, **columns}
+    def resolve_all(self, names: Iterable[str]) -> Meanings:
+        """`resolve` for many names, each once."""
+        return {name: self.resolve(name) for name in dict.fromkeys(names)}
 
 
-def _slots(filter_bytes: int) -> int:
-    return int(filter_bytes).bit_length() + 2
+class Table:
+    """The columns of an index as Python reads them quickest: a number at a time, without arrays."""
+
+    def __init__(
+        self, keys: Keys, rows: NDArray[np.int32], slots: NDArray[np.int32], reach: NDArray[np.uint16]
+    ) -> None:
+        self.keys: Sequence[int] = keys.data
+        self.rows: Sequence[int] = rows.data
+        self.slots: Sequence[int] = slots.data
+        self.reach: Sequence[int] = reach.data
+        self.mask = len(reach) - 1
+        self._longest: dict[str, int] = {}
+        self.shift = KEY_BITS - (len(slots) - 1).bit_length() + 1
+
+    def rows_of(self, key: int) -> list[int]:
+        """The spellings with this key, ascending."""
+        slot = key >> self.shift
+        keys, rows = self.keys, self.rows
+        return [rows[place] for place in range(self.slots[slot], self.slots[slot + 1]) if keys[place] == key]
+
+    def longest(self, beginning: str) -> int:
+        """The most characters that a spelling has which begins like this, at least; it may have fewer."""
+        longest = self._longest.get(beginning)
+        if longest is None:
+            if len(self._longest) >= MOST_BEGINNINGS_KNOWN:
+                self._longest.clear()
+            longest = max(self.reach[key_of(beginning) & self.mask], BEGINNING - 1)
+            self._longest[beginning] = longest
+        return longest
 
 
-def _filter(key: Keys) -> NDArray[np.uint8]:
-    """key: ascending. Of a large graph the marks are made a part at a time: a byte each, they are 8 times as
-    long as the filter."""
-    bits = max(len(key), 64).bit_length() + FILTER_BITS
-    size, shift, parts = min(1 << bits, MARKS_AT_ONCE), 64 - bits, []
-    for first in range(0, 1 << bits, size):
-        last = first + size - 1
-        low = np.searchsorted(key, np.uint64(first << shift))
-        high = np.searchsorted(key, np.uint64((last << shift) + (1 << shift) - 1), side="right")
-        marks = np.zeros(size, dtype=bool)
-        marks[(key[low:high] >> np.uint64(shift)) - np.uint64(first)] = True
-        parts.append(np.packbits(marks, bitorder="little"))
-    return np.concatenate(parts)
+def key_of(folded: str) -> int:
+    return crc32(folded.encode("utf-8", "surrogatepass"))
+
+
+def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
+    """All that an index holds beside the graph's own columns, by name."""
+    names, aliases = graph.entities.names, graph.entities.aliases
+    is_person = kinds_of_entities(graph.entities.types) == Kind.PERSON
+    spellings, words = _Spellings(), _Words()
+    variants: list[tuple[int, int, str]] = []
+    for first, chunk in _chunks(names):
+        written = _words_apart(chunk)
+        spellings.add(chunk, written)
+        words.add(written)
+        titled = is_person[first : first + CHUNK].tolist()
+        for row, (name, may_have_title) in enumerate(zip(chunk, titled, strict=True), first):
+            if may_have_title or "and" in name or "&" in name or name[:1] in "TtAa" or not name.isascii():
+                variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
+    short = Strings.of(text for _, _, text in variants)
+    for _, chunk in chain(_chunks(aliases.items), _chunks(short)):
+        spellings.add(chunk, _words_apart(chunk))
+    owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
+    kinds = np.full(len(owners), ALIAS, dtype=np.uint8)
+    others = Strings.of([*aliases.items, *short]) if variants else aliases.items
+    return {
+        "others.data": others.data,
+        "others.offsets": others.offsets,
+        "owners": np.concatenate([owners, np.array([row for row, _, _ in variants], dtype=np.int32)]),
+        "kinds": np.concatenate([kinds, np.array([kind for _, kind, _ in variants], dtype=np.uint8)]),
+        **words.columns(),
+        **spellings.columns(),
+    }
+
+
+def _chunks(spellings: Strings) -> Iterator[tuple[int, list[str]]]:
+    """Parts of a column that are worked on together, each with its first row."""
+    rows = iter(spellings)
+    for first in range(0, len(spellings), CHUNK):
+        yield first, list(islice(rows, CHUNK))
+
+
+def _words_apart(names: Sequence[str]) -> list[str]:
+    """Each name with spaces for all white space and punctuation, case and accents as they are."""
+    return [spaced(name if name.isascii() else nfc(name)) for name in names]
+
+
+def _folded(written: Iterable[str]) -> str:
+    """Names as `_words_apart` gives them, folded in one go, a line each."""
+    return nfc("\n".join(written).casefold())
+
+
+def _keys(words: Sequence[str]) -> Keys:
+    return np.fromiter(map(crc32, map(str.encode, words)), dtype=np.uint32, count=len(words))
+
+
+class _Spellings:
+    """Collects the keys of spellings, in order of their rows."""
+
+    def __init__(self) -> None:
+        self.keys = [np.zeros(0, dtype=np.uint32)]
+        self.lengths = [np.zeros(0, dtype=np.uint16)]
+        self.beginnings = [np.zeros(0, dtype=np.uint32)]
+
+    def add(self, chunk: Sequence[str], written: Sequence[str]) -> None:
+        """written: the chunk as `_words_apart` gives it."""
+        folded = _folded(written).replace(" ", "").split("\n")
+        if "" in folded:  # punctuation alone, or nothing
+            folded = [text or fold(name) for text, name in zip(folded, chunk, strict=True)]
+        lengths = np.fromiter(map(len, folded), dtype=np.int64, count=len(folded))
+        self.keys.append(_keys(folded))
+        self.lengths.append(np.minimum(lengths, LONGEST).astype(np.uint16))
+        self.beginnings.append(_keys([text[:BEGINNING] for text in folded]))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        key, length = np.concatenate(self.keys), np.concatenate(self.lengths)
+        beginning = np.concatenate(self.beginnings)
+        self.keys, self.lengths, self.beginnings = [], [], []
+        bits = min(max(len(key), 32).bit_length() + 2, MOST_SLOT_BITS)
+        reach = np.zeros(min(1 << bits, MOST_BEGINNINGS), dtype=np.uint16)
+        np.maximum.at(reach, beginning & np.uint32(len(reach) - 1), length)
+        order = np.argsort(key, kind="stable").astype(np.int32)
+        order = order[length[order] > 0]
+        key = key[order]
+        part = min(1 << bits, SLOTS_AT_ONCE)
+        starts = [
+            np.searchsorted(key, np.arange(first, first + part) << (KEY_BITS - bits)).astype(np.int32)
+            for first in range(0, 1 << bits, part)
+        ]
+        slots = np.concatenate([*starts, np.array([len(key)], dtype=np.int32)])
+        return {"keys": key, "rows": order, "slots": slots, "reach": reach}
+
+
+class _Words:
+    """Collects the words of names: how often each stands, and which are written in lower case in titles."""
+
+    def __init__(self) -> None:
+        self.every = [np.zeros(0, dtype=np.uint32)]
+        self.inner = [np.zeros(0, dtype=np.uint32)]  # behind the first one of a capitalised name
+        self.lower = [np.zeros(0, dtype=np.uint32)]  # those of them in lower case
+
+    def add(self, written: Sequence[str]) -> None:
+        """written: names as `_words_apart` gives them."""
+        self.every.append(_keys(_folded(written).split()))
+        behind = [text.split(None, 1) for text in written]
+        inner = " ".join([parts[1] for parts in behind if len(parts) > 1 and parts[0][0].isupper()]).split()
+        self.lower.append(_keys(_folded(word for word in inner if word[0].islower()).split()))
+        self.inner += [self.lower[-1], _keys(_folded(word for word in inner if word[0].isupper()).split())]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        every, inner, lower = (np.concatenate(parts) for parts in (self.every, self.inner, self.lower))
+        self.every, self.inner, self.lower = [], [], []
+        words, counts = counted(every)
+        function_words = np.zeros(0, dtype=np.uint32)
+        if len(every) and len(lower) <= TITLE_CASE * len(inner):
+            all_inner, everywhere = counted(inner)
+            function_words, times = counted(lower)
+            often = 2 * times > everywhere[np.searchsorted(all_inner, function_words)]
+            function_words = function_words[often & (times >= FEWEST)]
+        return {
+            "words": words[counts > 1],
+            "counts": counts[counts > 1].astype(np.int32),
+            "function_words": function_words,
+        }
+
+
+def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
+    """Spellings of a name that people use and nobody wrote down, each with its kind."""
+    if may_have_title:
+        words = spaced(folded_letters(name)).split()
+        if len(words) > 1 and words[0] in HONORIFICS:
+            yield from _without_title(name, first=True)
+        if len(words) > 1 and words[-1] in HONORIFICS:
+            yield from _without_title(name, first=False)
+    if "and" in name and "and" in spaced(folded_letters(name)).split()[1:-1]:
+        yield VARIANT, AND.sub(" ", name)
+    if "&" in name:
+        yield VARIANT, name.replace("&", " and ")
+    if name[:1] in "TtAa" and ARTICLE.match(name):
+        yield VARIANT, ARTICLE.sub("", name)
+    if not name.isascii() and (plain := without_accents(name)) != name:
+        yield PLAIN, plain
+
+
+def _without_title(name: str, *, first: bool) -> Iterator[tuple[int, str]]:
+    text = Text.of(name)
+    rest = (
+        name[text.span(0, text.ends[0])[1] :]
+        if first
+        else name[: text.span(text.starts[-1], text.ends[-1])[0]]
+    )
+    if len(fold(rest)) > 1:
+        yield VARIANT, rest.strip(" .,")

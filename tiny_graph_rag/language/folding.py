@@ -20,11 +20,31 @@ def is_dropped(character: str) -> bool:
     return character.isspace() or unicodedata.category(character)[0] in "PZ"
 
 
+class _Spaces(dict[int, int]):
+    """Code point → itself, or a space where folding drops it; filled as texts need it."""
+
+    def __missing__(self, code: int) -> int:
+        self[code] = ord(" ") if is_dropped(chr(code)) else code
+        return self[code]
+
+
+_SPACES = _Spaces()
+
+
+def spaced(text: str) -> str:
+    """The text with a space for each character of white space or punctuation; as long as the text."""
+    return text.translate(_SPACES)
+
+
+def folded_letters(text: str) -> str:
+    """Composed and case-folded, white space and punctuation still there."""
+    return text.lower() if text.isascii() else nfc(nfc(text).casefold())
+
+
 def fold(text: str) -> str:
     """The form in which names are compared. A name of punctuation alone keeps it (`?!` is not empty)."""
-    composed = unicodedata.normalize("NFC", nfc(text).casefold())
-    kept = composed if composed.isalnum() else "".join(c for c in composed if not is_dropped(c))
-    return kept or "".join(composed.split())
+    letters = folded_letters(text)
+    return spaced(letters).replace(" ", "") or "".join(letters.split())
 
 
 def without_accents(text: str) -> str:

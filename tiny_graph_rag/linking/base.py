@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.cost import Spent
 
 
+REFERENCES = frozenset(("coreference", "ellipsis"))  # rules of seeds that an earlier turn names
 TEXT = "text"  # the rule of a seed whose texts match the question
 
 
@@ -45,6 +46,11 @@ class Seed:
     @property
     def is_text(self) -> bool:
         return self.rule == TEXT
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether a pronoun, or what is left unsaid, stands for it."""
+        return self.rule in REFERENCES
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.characters import Keys, code_points, keys, running
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.function_words import NAMELESS
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
@@ -28,7 +27,8 @@ from tiny_graph_rag.linking.grades import Grade, stem_of, stems_of_types
 from tiny_graph_rag.linking.mentions import Mention
 
 GRAM = 3  # letters
-BUCKETS = 1 << 18  # of grams; those that fall together only lengthen the shortlist
+BUCKETS = 262_139  # of grams, a prime; those that fall together only lengthen the shortlist
+SPREAD = 0x9E3779B1  # odd and large: grams of the same letters in another order fall apart
 SHORTLIST = 50  # spellings that rapidfuzz compares with one stretch of text
 FEWEST_LETTERS = 5  # in shorter names one letter is too much of a difference
 MOST_WORDS = 6  # of a stretch
@@ -161,17 +161,16 @@ def _buckets(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]
     """The buckets of all grams, with the text each stands in. A text's ends are letters of their own."""
     padded = [f" {text} " for text in texts]
     lengths = np.fromiter(map(len, padded), dtype=np.int64, count=len(padded))
-    first = np.cumsum(lengths) - lengths
-    codes = code_points(padded)
-    starts = np.arange(len(codes))
+    codes = np.frombuffer("".join(padded).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     text = np.repeat(np.arange(len(lengths)), lengths)
-    inside = starts + GRAM <= (first + lengths)[text]
-    starts = starts[inside]
-    gram: Keys = keys(running(codes), starts, starts + GRAM)
-    return (gram % np.uint64(BUCKETS)).astype(np.int64), text[inside]
+    inside = text[: 1 - GRAM] == text[GRAM - 1 :]
+    gram = np.zeros(len(inside), dtype=np.uint64)
+    for letter in range(GRAM):
+        gram = gram * np.uint64(SPREAD) + codes[letter : letter + len(gram)]
+    return (gram % np.uint64(BUCKETS)).astype(np.int64)[inside], text[: 1 - GRAM][inside]
 
 
-def _stretches(text: str, stems: set[str]) -> Iterator[_Stretch]:
+def _stretches(text: str, stems: frozenset[str]) -> Iterator[_Stretch]:
     """Runs of words that may be a name, no function word at either end; also with particles cut off.
 
     stems: of words that relations are named with, which are no names.

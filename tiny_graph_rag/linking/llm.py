@@ -15,7 +15,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.grades import Grade
-from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder, occurrences
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
@@ -103,17 +103,28 @@ class ModelLinker(Linker):
     def _seeds(
         self, example: Example, mentions: Sequence[str], meant: dict[str, tuple[Mention, ...]]
     ) -> tuple[Seed, ...]:
-        """Each entity once, by its first mention."""
-        seeds: dict[int, Seed] = {}
+        """Each entity once at each place where the question has its mention; without a place where it has
+        none, as an earlier turn may."""
+        seeds: dict[tuple[int, int | None], Seed] = {}
         for mention in mentions:
-            place = example.query.find(mention)
+            spans = occurrences(example.query, mention)
             for part in meant[mention]:
                 words = mention[part.start : part.end]
-                start, end = (place + part.start, place + part.end) if place >= 0 else (None, None)
-                for entity in part.entities:
-                    share = 1 / len(part.entities)
-                    seeds.setdefault(entity, Seed(entity, words, start, end, part.rule, share))
-        return in_text_order([*seeds.values()])
+                places: list[tuple[int, int] | tuple[None, None]] = [
+                    (start, end)
+                    for start, end in occurrences(example.query, words)
+                    if any(first <= start and end <= last for first, last in spans)
+                ]
+                for start, end in places or [(None, None)]:
+                    stands = words if start is None else example.query[start:end]
+                    for entity in part.entities:
+                        share = 1 / len(part.entities)
+                        seed = Seed(entity, stands, start, end, part.rule, share)
+                        seeds.setdefault((entity, start), seed)
+        placed = {entity for entity, start in seeds if start is not None}
+        return in_text_order(
+            [seed for seed in seeds.values() if seed.start is not None or seed.entity not in placed]
+        )
 
 
 def mention_call(example: Example, settings: OpenAI) -> Call:

@@ -1,34 +1,43 @@
-"""From readings to mentions: the best evidence of each text, longest first, no two on the same place."""
+"""The names in a text: each stretch is looked up, the best evidence counts, the longest goes first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import ALIAS, NAME, VARIANT, NameIndex
-from tiny_graph_rag.language.characters import CASED, HANGUL
-from tiny_graph_rag.language.folding import is_dropped, nfc
-from tiny_graph_rag.language.kinds import Kind, kinds_of_entities, kinds_of_types
-from tiny_graph_rag.language.particles import ParticleFit
+from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex, key_of
+from tiny_graph_rag.language.characters import HAS_HANGUL, Pieces, Text
+from tiny_graph_rag.language.folding import fold, is_dropped, nfc, without_accents
+from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
+from tiny_graph_rag.language.particles import ParticleFit, particles
+from tiny_graph_rag.language.plurals import singulars
 from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
-from tiny_graph_rag.linking.grades import COMMON, Grade, KnownWords, SpanEvidence, weigh
-from tiny_graph_rag.linking.spans import Readings, Text, readings
+from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, Reading, Spelling, letters_of
 
-# By kind: whether `the mill` may mean one of it where `Tom` stands beside it.
-TANGIBLE = np.array([kind in (Kind.PERSON, Kind.PLACE, Kind.THING) for kind in Kind])
+# Kinds of which `the mill` may mean one where `Tom` stands beside it.
+TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)
+RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
+MOST_WORDS = 6  # of a name that is looked for by its plural
+SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
+
+
+# What the index may hold: start, end, whether the end lies within a word, rows with its key.
+Stretch = tuple[int, int, bool, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A place in a text that names entities. start, end: its characters. entities: in the house order.
 
-    rule: exact, folded, particle, misfit-particle, alias or variant. grade: how strong the evidence is.
+    rule: exact, folded, particle, misfit-particle, alias, variant, accent or plural. grade: how strong the
+    evidence is.
     """
 
     start: int
@@ -43,9 +52,12 @@ class MentionFinder:
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
-        self._is_tangible = TANGIBLE[kinds_of_types(graph.entities.types.names)]
-        self.known = KnownWords.of(names, [*graph.relations.types.names, *graph.entities.types.names])
-        self._relation_words = [words_of_name(name) for name in graph.relations.types.names]
+        self.known = KnownWords(names, [*graph.relations.types.names, *graph.entities.types.names])
+        self._spelling = lru_cache(SPELLINGS_KEPT)(self._spelling_of)
+
+    def _spelling_of(self, row: int) -> Spelling:
+        text = self.names.spelling(row)
+        return Spelling(text, self.names.entity(row), self.names.kind(row), fold(text))
 
     @cached_property
     def kinds(self) -> NDArray[np.uint8]:
@@ -54,133 +66,231 @@ class MentionFinder:
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
-        text = Text.of(texts)
-        found = readings(text, self.names)
-        evidence = weigh(text, found, self.names, self.known)
-        mentions: list[list[Mention]] = [[] for _ in texts]
-        meant = self._may_be_meant(found, evidence)
-        rows = np.fromiter(_selected(text, found, evidence, meant), dtype=np.int64)
-        starts = text.characters.starts[found.starts[rows]].tolist()
-        ends = text.characters.ends[found.ends[rows] - 1].tolist()
-        grades = [Grade(each) for each in evidence.grade[rows].tolist()]
-        pairs = zip(found.pair_bounds[rows].tolist(), found.pair_bounds[rows + 1].tolist(), strict=True)
-        for row, which, start, end, grade, (low, high) in zip(
-            rows.tolist(), found.text[rows].tolist(), starts, ends, grades, pairs, strict=True
-        ):
-            spellings = found.spellings[low:high].tolist()
-            if high - low > 1:
-                spellings = self._meant(text, found, evidence, row, start, end)
-            mentions[which].append(self._mention(text.texts[which], found, row, start, end, spellings, grade))
-        return [tuple(each) for each in mentions]
+        return [self._mentions(text) for text in texts]
 
-    def _may_be_meant(self, found: Readings, evidence: SpanEvidence) -> NDArray[np.bool_]:
+    def _mentions(self, whole: str) -> tuple[Mention, ...]:
+        text = Text.of(whole)
+        readings = list(self._readings(text))
+        evidence = Evidence(text, readings, self.known)
+        graded = [(reading, evidence.grade(reading)) for reading in readings]
+        if all(grade == Grade.FUNCTION for _, grade in graded):  # a plural gives way to anything better
+            graded += [(reading, Grade.FUNCTION) for reading in self._plurals(evidence)]
+        return tuple(
+            self._mention(evidence, reading, grade) for reading, grade in self._chosen(evidence, graded)
+        )
+
+    def places_of(
+        self, whole: str, entities: Collection[int], taken: Sequence[tuple[int, int]] = ()
+    ) -> list[Mention]:
+        """Where a text names these entities, whatever else it may mean there: the longest first, no two on
+        the same place. taken: places (start, end) that are something else."""
+        text = Text.of(whole)
+        readings = []
+        evidence = Evidence(text, list(self._readings(text)), self.known)
+        for reading in [*evidence.readings, *self._plurals(evidence)]:
+            start, end = text.span(reading.start, reading.end)
+            meant = [spelling for spelling in reading.spellings if spelling.entity in entities]
+            if meant and all(end <= begin or start >= stop for begin, stop in taken):
+                readings.append(replace(reading, spellings=meant))
+        apart = _apart(evidence, [(reading, evidence.grade(reading)) for reading in readings])
+        return [self._mention(evidence, reading, grade) for reading, grade in apart]
+
+    def _readings(self, text: Text) -> Iterator[Reading]:
+        """Every stretch of the text that is a spelling of the graph, overlapping ones too, by start and end.
+
+        What stands there with accents and is no spelling is looked up without them.
+        """
+        pieces = Pieces.of(text)
+        stretches = list(self._looked_up(text.kept, pieces.parts, pieces))
+        without: list[Stretch] = []
+        if pieces.plain is not None:
+            known = {stretch[:2] for stretch in stretches}
+            plain = self._looked_up(without_accents(text.kept), pieces.plain, pieces)
+            without = [stretch for stretch in plain if stretch[:2] not in known]
+            stretches = sorted(stretches + without)
+        for stretch in stretches:
+            start, end, inside, rows = stretch
+            change = "accent" if stretch in without else ""
+            fit = ParticleFit.FITS
+            if inside:
+                fit = particles(text.kept[start:end], text.rest_of_word(end))
+            elif text.is_one_of_a_run(start, end):
+                continue
+            if fit:
+                folded = text.kept[start:end] if not change else without_accents(text.kept[start:end])
+                spellings = self._spelt(folded, rows)
+                if spellings:
+                    yield Reading(start, end, fit, inside, spellings, change)
+
+    def _looked_up(self, kept: str, parts: Sequence[bytes], pieces: Pieces) -> Iterator[Stretch]:
+        table, ends, inside = self.names.table, pieces.ends, pieces.inside
+        slots, shift, last = table.slots, table.shift, len(parts)
+        for first, may_start in enumerate(pieces.may_start):
+            if not may_start:
+                continue
+            start = ends[first - 1] if first else 0
+            limit = start + table.longest(kept[start : start + BEGINNING])
+            key = 0
+            for place in range(first, last):
+                end = ends[place]
+                if end > limit:
+                    break
+                key = crc32(parts[place], key)  # goes on where the last piece ended
+                slot = key >> shift
+                if slots[slot] != slots[slot + 1]:
+                    rows = table.rows_of(key)
+                    if rows:
+                        yield start, end, inside[place], rows
+
+    def _plurals(self, evidence: Evidence) -> Iterator[Reading]:
+        """Stretches whose last word is the English plural of a spelling's, and that are no spelling."""
+        text, known = evidence.text, {(reading.start, reading.end) for reading in evidence.readings}
+        for last, word in enumerate(text.words):
+            for singular in singulars(word):
+                for first in range(last, max(last - MOST_WORDS, -1), -1):
+                    start, end = text.starts[first], text.ends[last]
+                    folded = text.kept[start : text.starts[last]] + singular
+                    spellings = self._spelt(folded, self.names.table.rows_of(key_of(folded)))
+                    if first == last:
+                        spellings = [
+                            spelling
+                            for spelling in spellings
+                            if not self._is_proper(evidence, last, spelling)
+                        ]
+                    if spellings and (start, end) not in known:
+                        yield Reading(start, end, ParticleFit.FITS, False, spellings, "plural")
+
+    def _is_proper(self, evidence: Evidence, word: int, spelling: Spelling) -> bool:
+        """Whether a word that looks like a plural is rather a name: Williams is not several of William."""
+        if evidence.is_upper[word] and evidence.case_counts:
+            return True
+        return kind_of_type(self.graph.entities.types[spelling.entity]) == Kind.PERSON
+
+    def _spelt(self, folded: str, rows: Sequence[int]) -> list[Spelling]:
+        return [spelling for spelling in map(self._spelling, rows) if spelling.folded == folded]
+
+    def _chosen(
+        self, evidence: Evidence, graded: Sequence[tuple[Reading, Grade]]
+    ) -> list[tuple[Reading, Grade]]:
+        """The readings with the best evidence, no two of them on the same place, in the text's order."""
+        best = min((grade for _, grade in graded), default=Grade.FUNCTION)
+        chosen = [(reading, grade) for reading, grade in graded if grade == best]
+        if best == Grade.WORD:
+            rarest = min(evidence.rarity(reading) for reading, _ in chosen)
+            chosen = [pair for pair in chosen if evidence.rarity(pair[0]) <= COMMON * rarest]
+        elif best == Grade.NAMED:
+            chosen += [
+                pair for pair in graded if pair[1] == Grade.WORD and self._may_be_meant(evidence, pair[0])
+            ]
+        return _apart(evidence, chosen, best)
+
+    def _may_be_meant(self, evidence: Evidence, reading: Reading) -> bool:
         """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
         is a thing, a place or a person, and the text speaks of it with a determiner."""
-        rows = found.spellings[found.pair_bounds[:-1]]
-        is_name = rows < len(self.names.names)
-        entities = np.where(is_name, rows, 0)
-        entities[~is_name] = self.names.owners[rows[~is_name] - len(self.names.names)]
-        words: NDArray[np.bool_] = evidence.grade == Grade.WORD
-        if not words.any():
-            return words
-        tangible: NDArray[np.bool_] = self._is_tangible[self.graph.entities.types.codes[entities]]
-        return words & evidence.determined & tangible
+        if not evidence.is_determined(reading):
+            return False
+        entity_type = self.graph.entities.types[reading.spellings[0].entity]
+        return kind_of_type(entity_type) in TANGIBLE
 
-    def _meant(
-        self, text: Text, found: Readings, evidence: SpanEvidence, row: int, start: int, end: int
-    ) -> list[int]:
-        """Of several spellings that fold alike, those that the text means."""
-        pairs = slice(int(found.pair_bounds[row]), int(found.pair_bounds[row + 1]))
-        spellings, as_written = found.spellings[pairs].tolist(), found.as_written[pairs].tolist()
-        whole, which = text.texts[found.text[row]], int(found.text[row])
-        cased = (text.characters.flags[found.starts[row] : found.ends[row]] & CASED).any()
-        if evidence.case_counts[which] or not cased:
-            return self._as_written(whole, start, spellings, as_written, found.spelt)
-        return self._in_any_case(whole, start, end, spellings, as_written, found.spelt)
-
-    def _mention(
-        self, whole: str, found: Readings, row: int, start: int, end: int, spellings: list[int], grade: Grade
-    ) -> Mention:
-        names, first = self.names, spellings[0]
-        entities: tuple[int, ...] = (names.entity(first),)
-        kind = names.kind(first)
+    def _mention(self, evidence: Evidence, reading: Reading, grade: Grade) -> Mention:
+        text, spellings = evidence.text, reading.spellings
+        start, end = text.span(reading.start, reading.end)
         if len(spellings) > 1:
-            rank = self.graph.name_rank
-            entities = tuple(sorted({names.entity(each) for each in spellings}, key=rank.__getitem__))
-            kind = min(names.kind(each) for each in spellings)
-        written = found.spelt[first]
-        if whole[start:end] != written and _stands_at(written, whole, start):
-            start -= _lead(written)
-            end = start + len(written)
-        if kind != NAME:
-            rule = "alias" if kind == ALIAS else "variant"
-        elif found.inside[row]:
-            rule = "particle" if found.fit[row] == ParticleFit.FITS else "misfit-particle"
+            spellings = self._meant(evidence, reading, start, end)
+        entities = {spelling.entity for spelling in spellings}
+        in_order = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
+        first, kind = spellings[0].text, min(spelling.kind for spelling in spellings)
+        if text.whole[start:end] != first and _stands_at(first, text.whole, start):
+            start -= _lead(first)
+            end = start + len(first)
+        if reading.change:
+            rule = reading.change
+        elif kind != NAME:
+            rule = RULES[kind]
+        elif reading.inside:
+            rule = "particle" if reading.fit == ParticleFit.FITS else "misfit-particle"
         else:
-            here = nfc(whole[start:end])
-            rule = "exact" if any(nfc(found.spelt[each]) == here for each in spellings) else "folded"
-        return Mention(start, end, entities, rule, grade)
+            here = nfc(text.whole[start:end])
+            rule = "exact" if any(nfc(spelling.text) == here for spelling in spellings) else "folded"
+        return Mention(start, end, in_order, rule, grade)
 
-    def _as_written(
-        self,
-        whole: str,
-        start: int,
-        spellings: Sequence[int],
-        as_written: Sequence[bool],
-        spelt: dict[int, str],
-    ) -> list[int]:
-        """Spelt exactly so, punctuation included (the longest: `Up!` before `Up`); else the same letters."""
-
-        def level(spelling: int, same_letters: bool) -> tuple[int, int, int]:
-            name, kind = spelt[spelling], self.names.kind(spelling)
-            if kind == VARIANT:
-                return 3, 0, 0
-            if _stands_at(name, whole, start):
-                return 0, -len(name), kind
-            return (1 if same_letters else 2), 0, 0
-
-        levels = [level(*each) for each in zip(spellings, as_written, strict=True)]
-        best = min(levels)
-        return [each for each, its in zip(spellings, levels, strict=True) if its == best]
+    def _meant(self, evidence: Evidence, reading: Reading, start: int, end: int) -> list[Spelling]:
+        """Of several spellings that fold alike, those that the text means."""
+        kept, whole = evidence.text.kept[reading.start : reading.end], evidence.text.whole
+        letters = letters_of(whole[start:end])
+        if evidence.case_counts or not (kept.islower() or kept.isupper()):
+            return _as_written(reading.spellings, whole, start, letters)
+        return self._in_any_case(reading.spellings, whole, start, end, letters)
 
     def _in_any_case(
-        self,
-        whole: str,
-        start: int,
-        end: int,
-        spellings: Sequence[int],
-        as_written: Sequence[bool],
-        spelt: dict[int, str],
-    ) -> list[int]:
+        self, spellings: Sequence[Spelling], whole: str, start: int, end: int, letters: str
+    ) -> list[Spelling]:
         """The same where case tells nothing: names that differ in case only are told apart by the relations
         that the text speaks of, and where it speaks of none of them, by case after all."""
         folded = whole.casefold()
         if len(folded) != len(whole):
             folded = whole
-        letters = dict(zip(spellings, as_written, strict=True))
-        levels = {}
-        for each in spellings:
-            name = spelt[each]
-            stands = _stands_at(name.casefold(), folded, start)
-            levels[each] = (self.names.kind(each) == VARIANT, -len(name) if stands else 0)
-        best_level = min(levels.values())
-        best = [each for each in spellings if levels[each] == best_level]
-        if len(best) < 2 or len({spelt[each] for each in best}) == 1:
+
+        def level(spelling: Spelling) -> tuple[bool, int]:
+            stands = _stands_at(spelling.text.casefold(), folded, start)
+            return spelling.kind >= VARIANT, -len(spelling.text) if stands else 0
+
+        best_level = min(map(level, spellings))
+        best = [spelling for spelling in spellings if level(spelling) == best_level]
+        if len({spelling.text for spelling in best}) == 1:
             return best
         around = set(words_of_name(whole[:start])) | set(words_of_name(whole[end:]))
-        told = [each for each in best if self._is_related(self.names.entity(each), around)]
-        if 0 < len(told) < len(best):
-            return told
-        return [each for each in best if letters[each]] or best
+        related = [spelling for spelling in best if self._is_related(spelling.entity, around)]
+        if 0 < len(related) < len(best):
+            return related
+        return [spelling for spelling in best if letters_of(spelling.text) == letters] or best
 
     def _is_related(self, entity: int, words: set[str]) -> bool:
         """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
-        adjacency = self.graph.adjacency
+        adjacency, types = self.graph.adjacency, self.graph.relations.types
         slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
-        codes = distinct(self.graph.relations.types.codes[adjacency.relations[slots]])[0]
-        names = {word for code in codes.tolist() for word in self._relation_words[code]}
-        told = [word for word in names if not is_function_word(word)]
-        return any(likeness(one, other) for one in words for other in told)
+        codes = distinct(types.codes[adjacency.relations[slots]])[0].tolist()
+        of_types = {word for code in codes for word in words_of_name(types.names[code])}
+        return any(
+            likeness(word, other) for other in of_types if not is_function_word(other) for word in words
+        )
+
+
+def _apart(
+    evidence: Evidence, graded: list[tuple[Reading, Grade]], best: Grade = Grade.FUNCTION
+) -> list[tuple[Reading, Grade]]:
+    """Of readings on the same place one, in the text's order. best: what is weaker gives way to it."""
+    if len(graded) < 2:
+        return graded
+    graded = sorted(graded, key=lambda pair: (pair[1] > best, *_preference(evidence, pair[0])))
+    taken = bytearray(len(evidence.text.kept))
+    apart = []
+    for reading, grade in graded:
+        if taken.find(1, reading.start, reading.end) < 0:
+            taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
+            apart.append((reading, grade))
+    return sorted(apart, key=lambda pair: pair[0].start)
+
+
+def _preference(evidence: Evidence, reading: Reading) -> tuple[bool, int, bool, int]:
+    """First the same division into words (in Hangul any will do), the longest, particles that fit."""
+    hangul = HAS_HANGUL.search(evidence.text.kept, reading.start, reading.end) is not None
+    respaced = not hangul and not evidence.is_as_spaced(reading)
+    return respaced, reading.start - reading.end, reading.fit != ParticleFit.FITS, reading.start
+
+
+def _as_written(spellings: Sequence[Spelling], whole: str, start: int, letters: str) -> list[Spelling]:
+    """Spelt exactly so, punctuation included (the longest: `Up!` before `Up`); else the same letters."""
+
+    def level(spelling: Spelling) -> tuple[int, int, int]:
+        if spelling.kind >= VARIANT:
+            return 3, 0, 0
+        if _stands_at(spelling.text, whole, start):
+            return 0, -len(spelling.text), spelling.kind
+        return (1 if letters_of(spelling.text) == letters else 2), 0, 0
+
+    best = min(map(level, spellings))
+    return [spelling for spelling in spellings if level(spelling) == best]
 
 
 def _stands_at(name: str, whole: str, start: int) -> bool:
@@ -191,45 +301,25 @@ def _stands_at(name: str, whole: str, start: int) -> bool:
 
 def _lead(name: str) -> int:
     """How many characters of a name folding drops before the first that it keeps."""
-    return next((place for place, each in enumerate(name) if not is_dropped(each)), 0)
+    return next((place for place, letter in enumerate(name) if not is_dropped(letter)), 0)
 
 
-def _selected(
-    text: Text, found: Readings, evidence: SpanEvidence, may_be_meant: NDArray[np.bool_]
-) -> Iterator[int]:
-    """Rows of the readings that are kept, by text and place."""
-    if not len(found):
-        return
-    best = np.full(len(text.texts), len(Grade), dtype=np.uint8)
-    np.minimum.at(best, found.text, evidence.grade)
-    best = best[found.text]
-    kept = evidence.grade == best
-    words = kept & (best == Grade.WORD)
-    rarest = np.full(len(text.texts), np.iinfo(np.int32).max, dtype=np.int64)
-    np.minimum.at(rarest, found.text[words], evidence.rarity[words])
-    kept &= ~words | (evidence.rarity <= COMMON * rarest[found.text])
-    beside = may_be_meant & (best == Grade.NAMED)
-    hangul = np.concatenate([[0], np.cumsum((text.characters.flags & HANGUL) > 0)])
-    spaced = np.maximum.reduceat(found.as_spaced, found.pair_bounds[:-1])
-    respaced = ~spaced & (hangul[found.ends] == hangul[found.starts])
-    rows = np.flatnonzero(kept | beside)
-    order = np.lexsort(
-        (
-            found.starts[rows],
-            found.fit[rows] != ParticleFit.FITS,
-            found.starts[rows] - found.ends[rows],
-            respaced[rows],
-            beside[rows],
-            found.text[rows],
-        )
-    )
-    rows = rows[order]
-    taken = bytearray(len(text.characters))
-    chosen: list[int] = []
-    for row, start, end in zip(
-        rows.tolist(), found.starts[rows].tolist(), found.ends[rows].tolist(), strict=True
-    ):
-        if taken.find(1, start, end) < 0:
-            taken[start:end] = b"\1" * (end - start)
-            chosen.append(row)
-    yield from sorted(chosen)
+def occurrences(whole: str, phrase: str) -> list[tuple[int, int]]:
+    """Where a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
+    text, folded = Text.of(whole), fold(phrase)
+    if not folded:
+        return []
+    pieces = Pieces.of(text)
+    opens = {start for start, may in zip((0, *pieces.ends), pieces.may_start, strict=False) if may}
+    inside = dict(zip(pieces.ends, pieces.inside, strict=True))
+    spans, start = [], text.kept.find(folded)
+    while start >= 0:
+        end = start + len(folded)
+        if (
+            start in opens
+            and end in inside
+            and (not inside[end] or particles(folded, text.rest_of_word(end)))
+        ):
+            spans.append(text.span(start, end))
+        start = text.kept.find(folded, start + 1)
+    return spans

@@ -27,6 +27,7 @@ from tiny_graph_rag.language.words import (
 
 OF_TYPES = 3  # that share a word of their names, at most, for it to have synonyms
 UNTYPED = 0.9  # of the relations have one type: types say nothing
+FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
 
@@ -204,6 +205,6 @@ class RelationWords:
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:
-    """Whether relation types tell relations apart: no type holds UNTYPED of them, or there is no relation."""
+    """Whether relation types tell relations apart: no type holds UNTYPED of them, or they are but a few."""
     codes = graph.relations.types.codes
-    return not len(codes) or int(np.bincount(codes).max()) < UNTYPED * len(codes)
+    return len(codes) < FEW_RELATIONS or int(np.bincount(codes).max()) < UNTYPED * len(codes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -18,6 +18,8 @@ from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
 from tiny_graph_rag.linking.relation_words import RelationWords, milli
 
+KNOWN_QUESTIONS = 1 << 14  # whose text seeds are kept: questions that differ by the names in them have the same
+
 
 @linker("names+text", "names as in `names`, and entities whose texts match the question's other words")
 class NameAndTextLinker(Linker):
@@ -30,6 +32,7 @@ class NameAndTextLinker(Linker):
         self.names, self.graph, self.ranking = names, graph, ranking
         self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self.types = RelationWords.of(graph, ranking)
+        self._known: dict[tuple[tuple[str, ...], bool], tuple[Seed, ...]] = {}
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -39,17 +42,26 @@ class NameAndTextLinker(Linker):
         return [self._with_text_seeds(question) for question in self.names.link(examples)]
 
     def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
-        words = tokens(without_seeds(question))[0].values()
-        stems = content_stems_of(words)
-        if not stems or (not question.seeds and not self._is_told(words)):
+        words, named = tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds)
+        seeds = self._known.get((words, named))
+        if seeds is None:
+            if len(self._known) >= KNOWN_QUESTIONS:
+                self._known.clear()
+            seeds = self._known[words, named] = self._seeds(words, named=named)
+        if not seeds:
             return question
+        return replace(question, seeds=(*question.seeds, *seeds), tried=())
+
+    def _seeds(self, words: Sequence[str], *, named: bool) -> tuple[Seed, ...]:
+        stems = content_stems_of(words)
+        if not stems or not (named or self._is_told(words)):
+            return ()
         entities, bits = _total([self.index.own_bits(stem) for stem in stems], len(self.graph))
         best = np.lexsort((self.graph.name_rank[entities], -bits))[: self.ranking.text_seeds]
-        seeds = tuple(
-            Seed(entity, self._matched(entity, words), None, None, TEXT, 1 / len(best))
+        return tuple(
+            Seed(entity, " ".join(words_held(self.index, words, entity)), None, None, TEXT, 1 / len(best))
             for entity in entities[best].tolist()
         )
-        return replace(question, seeds=(*question.seeds, *seeds), tried=() if seeds else question.tried)
 
     def _is_told(self, words: Sequence[str]) -> bool:
         """Whether some entity's texts hold enough of a question that names nothing. A word that relation types
@@ -60,14 +72,11 @@ class NameAndTextLinker(Linker):
         best = int(_total(scores, len(self.graph))[1].max(initial=0))
         return best > 0 and best * 1000 >= milli(self.ranking.told_least) * asked
 
-    def _matched(self, entity: int, words: Sequence[str]) -> str:
-        """The question's words that the entity's own texts hold."""
-        matched = []
-        for word in words:
-            stem = content_stem(word)
-            if stem is not None and self.index.own_bits(stem).of(entity):
-                matched.append(word)
-        return " ".join(dict.fromkeys(matched))
+
+def words_held(index: TextIndex, words: Iterable[str], entity: int) -> tuple[str, ...]:
+    """Those of the words that an entity's own texts hold, each once, in order."""
+    stems = ((word, content_stem(word)) for word in dict.fromkeys(words))
+    return tuple(word for word, stem in stems if stem is not None and index.own_bits(stem).of(entity))
 
 
 def _total(scores: Sequence[Bits], entities: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -72,7 +72,9 @@ class OracleRetriever(Retriever):
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
-        for question, reached in zip(questions, self.candidates.reached(questions), strict=True):
+        for question, reached in zip(
+            questions, self.candidates.reached(questions, every_seed=True), strict=True
+        ):
             grades = self.grades.get(question.id, {})
             highest = max(grades.values(), default=0)
             grade = np.array(

@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins, found_in
 from tiny_graph_rag.columns.compiled import worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.linking.relation_words import RelationWords, milli, types_say_something
+from tiny_graph_rag.linking.relation_words import RelationWords, milli
 from tiny_graph_rag.retrieval import kernel
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
@@ -42,6 +43,7 @@ TIES = (1 << kernel.TIE_BITS) - 1  # of a search key: the part that orders equal
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
 CANDIDATES = 1000  # of each walk that texts re-rank, at most; the cheapest ones
+KNOWN_WALKS = 1 << 9  # from text seeds that are kept, of 1000 entities at most
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
 
@@ -78,7 +80,7 @@ class BfsRetriever(Retriever):
         self.threads = self.running.threads or cpu_count() or 1
         self.filters = Filters.of(graph, self.settings)
         self.runs = Runs.of(graph, self.filters)
-        self.costs = Costs(types_say_something(graph), self.ranking)
+        self.costs = Costs.of(graph, self.ranking)
         index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self.reader = Reader(
             RelationWords.of(graph, self.ranking),
@@ -91,6 +93,7 @@ class BfsRetriever(Retriever):
         if len(graph) <= SCORED_UP_TO:
             self.texts = TextScores(index, Candidates(task).adjacency, _similar(task))
         self._walkers: dict[tuple[int, bool, int], CheapestWalks] = {}
+        self._text_walks: dict[tuple[WeighedMention, int, int, int], tuple[Reading, Ranked]] = {}
         self._within: dict[int, BfsRetriever] = {}
 
     @classmethod
@@ -102,10 +105,11 @@ class BfsRetriever(Retriever):
     def _ranked(self, question: LinkedQuestion, thread: int, fast: bool) -> Ranked:
         reading, named = self.reader.read(question), mentions_of(question.named)
         text = mentions_of(question.by_text)
-        reached = self._reached(named, text, reading, self.settings.depth, thread, fast)
+        referred = np.array(sorted({seed.entity for seed in question.seeds if seed.is_reference}), dtype=np.int64)
+        reached = self._reached(named, text, reading, referred, self.settings.depth, thread, fast)
         of_a_bit = self._of_a_bit(reached)
         if of_a_bit:  # texts may bring any of what was reached to the front
-            reached = self._reached(named, text, reading, CANDIDATES, thread, fast)
+            reached = self._reached(named, text, reading, referred, max(CANDIDATES, self.settings.depth), thread, fast)
         kept = self._returned(reached.entities, question)
         reached = reached.of(np.flatnonzero(kept))
         if of_a_bit and len(reached.entities):
@@ -126,31 +130,46 @@ class BfsRetriever(Retriever):
         named: Sequence[WeighedMention],
         text: Sequence[WeighedMention],
         reading: Reading,
+        referred: NDArray[np.int64],
         most: int,
         thread: int,
         fast: bool,
     ) -> Ranked:
         """What lies within the hops of the named seeds and of the text seeds, each by its cheaper path.
 
-        most: entities of each walk.
+        referred: the entities that pronouns stand for. A question asks for another than these. most: entities of
+        each walk.
         """
-        walker = self._walker(thread, fast, min(most, len(self.graph)))
-        walks = [self._walked(walker, mentions, reading, link) for mentions, link in (
-            (named, 0), (text, self.costs.link(len(named))),
-        ) if mentions]  # fmt: skip
-        if len(walks) < 2:
-            return walks[0] if walks else _nothing(self.settings.hops)
-        both = Ranked(
+        walker, walks = self._walker(thread, fast, min(most, len(self.graph))), []
+        if named:
+            walk = self._walked(walker, named, reading, 0)
+            walk.parts[found_in(referred, walk.entities), 1] += round(self.ranking.referred * UNIT)
+            walks.append(walk)
+        if text:
+            walks.append(self._walked_from_text(walker, text, reading, self.costs.link(len(named))))
+        if not walks:
+            return _nothing(self.settings.hops)
+        every = Ranked(
             np.concatenate([walk.entities for walk in walks]),
             np.concatenate([walk.parts for walk in walks]),
             np.concatenate([walk.ties for walk in walks]),
             np.concatenate([walk.paths for walk in walks]),
             next((walk.cut for walk in walks if walk.cut), None),
         )
-        order = np.lexsort((both.ties, both.parts.sum(axis=1), both.entities))
-        first = np.ones(len(order), dtype=bool)
-        first[1:] = np.diff(both.entities[order]) > 0
-        return both.of(order[first])
+        order = np.lexsort((every.ties, every.parts.sum(axis=1), every.entities))
+        return every.of(order[begins(every.entities[order])])
+
+    def _walked_from_text(
+        self, walker: CheapestWalks, text: Sequence[WeighedMention], reading: Reading, link: int
+    ) -> Ranked:
+        """Kept while questions repeat it: those that differ by the names in them have the same text seeds."""
+        key = text[0], id(reading), link, walker.depth
+        known = self._text_walks.get(key)
+        if known is None or known[0] is not reading:
+            if len(self._text_walks) >= KNOWN_WALKS:
+                self._text_walks.clear()
+            known = self._text_walks[key] = reading, self._walked(walker, text, reading, link)
+        return known[1]
 
     def _walked(
         self, walker: CheapestWalks, mentions: Sequence[WeighedMention], reading: Reading, link: int
@@ -172,7 +191,8 @@ class BfsRetriever(Retriever):
         if self.filters.returned is not None:
             kept &= self.filters.returned[entities]
         if self.settings.exclude_seeds:
-            kept &= ~np.isin(entities, [seed.entity for seed in question.named])
+            named = np.array(sorted({seed.entity for seed in question.named}), dtype=np.int64)
+            kept &= ~found_in(named, entities)
         return kept
 
     def _walker(self, thread: int, fast: bool, depth: int) -> CheapestWalks:
@@ -234,7 +254,7 @@ class BfsRetriever(Retriever):
             if limit not in self._within:
                 limited = copy(self)
                 limited.settings = replace(self.settings, hops=limit)
-                limited._walkers = {}
+                limited._walkers, limited._text_walks = {}, {}
                 self._within[limit] = limited
             yield self._within[limit].retrieve(questions)
 
@@ -256,7 +276,23 @@ class BfsRetriever(Retriever):
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
-        return ()
+        """The steps of the path and what it leaves unexplained, which add up to the part `walk`; and the words of the
+        question that the entity's own texts hold."""
+        from tiny_graph_rag.retrieval.explain import reasons
+
+        if run.parts is None or run.walks is None:
+            return ()
+        entity, path, walk = int(run.entities[row]), run.walks[row].tolist(), int(run.parts[row, 1])
+        why: list[Reason] = []
+        if any(seed.is_reference and seed.entity == entity for seed in question.seeds) and not run.hops[row]:
+            why.append(Reason("a pronoun stands for it: the question asks for another", (), self.ranking.referred))
+            walk -= round(self.ranking.referred * UNIT)
+        if self.costs.typed:
+            reading = self.reader.read(question)
+            why += reasons(self.graph, reading, self.ranking, entity, path, walk * 1000 // UNIT)
+        if self.texts is not None and (words := self.texts.words_in(question, entity)):
+            why.append(Reason("its texts hold", words, 0.0))
+        return tuple(why)
 
 
 def _meanings(types: Sequence[str], config: Config) -> Meanings | None:

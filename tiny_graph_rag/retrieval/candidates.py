@@ -38,12 +38,17 @@ class Candidates:
         self.filters = Filters.of(task.graph, self.settings)
         self.first, self.adjacency = _walkable(task.graph, self.filters)
 
-    def reached(self, questions: Sequence[LinkedQuestion], *, nearest: bool = False) -> Sequence[Reached]:
+    def reached(
+        self, questions: Sequence[LinkedQuestion], *, nearest: bool = False, every_seed: bool = False
+    ) -> Sequence[Reached]:
         """What lies within the hops of each question's seeds, over the relations that may be walked.
 
-        nearest: whole hops as far as the depth is filled, where a ranking takes what is nearest.
+        every_seed: from seeds by text also where a question has named ones. nearest: whole hops as far as the depth is filled, where a ranking takes what is nearest.
         """
-        starts = [sorted({seed.entity for seed in question.seeds}) for question in questions]
+        starts = [
+            sorted({seed.entity for seed in (question.seeds if every_seed else question.starts)})
+            for question in questions
+        ]
         hops, most, enough = self.settings.hops, self.running.max_steps, 0
         if nearest and self.filters.returned is None:
             seeds = max(map(len, starts), default=0) if self.settings.exclude_seeds else 0
@@ -97,7 +102,7 @@ class Candidates:
         if self.filters.returned is not None:
             kept &= self.filters.returned[entities]
         if self.settings.exclude_seeds:
-            kept &= ~np.isin(entities, [seed.entity for seed in question.seeds])
+            kept &= ~np.isin(entities, [seed.entity for seed in question.named])
         return kept
 
     def walks(self, reached: Reached, entities: NDArray[np.int32]) -> NDArray[np.int32]:

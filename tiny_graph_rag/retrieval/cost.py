@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.relation_words import types_say_something
 
 UNIT = 1_000_000  # a cost of 1
 MILLI = 1000
@@ -39,8 +41,12 @@ class Weights:
     near: int
 
 
-TYPED = Weights(mentioned=250, neighbour=1000, near=1000)
+# A path explains a question through relation types, so what else speaks for an entity depends on what its graph's
+# types are: a vocabulary; so many that each is one extractor's phrase; or one for all. docs/retrieval.md measures.
+VOCABULARY = Weights(mentioned=250, neighbour=1000, near=1000)
+FREE_TEXT = Weights(mentioned=0, neighbour=1000, near=2000)
 UNTYPED = Weights(mentioned=500, neighbour=300, near=1000)
+MOST_OF_A_VOCABULARY = 1000  # relation types; more of them are free text
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +54,15 @@ class Costs:
     """The costs of one graph. typed: whether its relation types say something."""
 
     typed: bool
+    weights: Weights
     ranking: RankingPrices
 
-    @property
-    def weights(self) -> Weights:
-        return TYPED if self.typed else UNTYPED
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, ranking: RankingPrices) -> Costs:
+        if not types_say_something(graph):
+            return cls(False, UNTYPED, ranking)
+        many = len(graph.relations.types.names) > MOST_OF_A_VOCABULARY
+        return cls(True, FREE_TEXT if many else VOCABULARY, ranking)
 
     def walk(self, energies: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
         """energies: of the cheapest explanations, in thousandths; hops: of their paths."""

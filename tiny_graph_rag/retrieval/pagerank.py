@@ -99,8 +99,8 @@ class PageRankRetriever(Retriever):
             self._places = zeros_as_touched(self.entities, np.int32)
         push = Push(self.candidates, self._places)
         try:
-            push.run(_home(question.seeds))
-            return push.found(_home(question.seeds), hops)
+            push.run(_home(question.starts))
+            return push.found(_home(question.starts), hops)
         finally:
             self._places[push.entities[: push.known]] = 0
 
@@ -108,7 +108,7 @@ class PageRankRetriever(Retriever):
         """(row of a question, mass (entities,)), in any order; questions with the same seeds share theirs."""
         rows: dict[Home, list[int]] = {}
         for row, question in enumerate(questions):
-            rows.setdefault(_home(question.seeds), []).append(row)
+            rows.setdefault(_home(question.starts), []).append(row)
         homes = list(rows)
         blocks = [homes[start : start + BLOCK] for start in range(0, len(homes), BLOCK)]
         running = self.candidates.running

@@ -17,6 +17,7 @@ from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
+from tiny_graph_rag.linking.text import words_held
 from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.random_walk import Guide, RandomWalk, SynonymEdges
 
@@ -64,6 +65,10 @@ class TextScores:
         own += self._at(entities, map(bits_of, inside)) * mentioned // MILLI
         total = self._sums.of([(score.entities, score.bits) for score in scores])
         return own, self._neighbour(entities, total.rows, total.sums), self._near(entities, mentions, outside)
+
+    def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
+        """The question's words outside its mentions that the entity's own texts hold, in order."""
+        return words_held(self.index, tokens(without_seeds(question))[0].values(), entity)
 
     def _at(self, entities: NDArray[np.signedinteger[Any]], scores: Iterable[Bits]) -> Column:
         """The sum of the scores of each entity."""

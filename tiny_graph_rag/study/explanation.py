@@ -121,7 +121,7 @@ def explain(
     distances = FreeHops(graph.adjacency, judgments)
     by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant
-    gold = gold_links(examples.examples, ranked.names)
+    gold = gold_links(graph, ranked.names, examples.examples, linked)
     given = [each.seed_entities is not None for each in examples]
     ideal = [
         one if is_given else replace(other, seeds=other.named)

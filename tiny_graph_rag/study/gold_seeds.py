@@ -15,6 +15,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.gold import GoldLinker
+from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.study.verdicts import Diagnosis, Step, diagnose, waterfall
@@ -39,9 +40,15 @@ class GoldSeeds:
     recall: float
 
 
-def gold_links(examples: Sequence[Example], names: NameIndex) -> list[LinkedQuestion]:
-    """Each question with its seed_entities as seeds."""
-    return GoldLinker(names).link(examples)
+def gold_links(
+    graph: KnowledgeGraph,
+    names: NameIndex,
+    examples: Sequence[Example],
+    linked: Sequence[LinkedQuestion] | None = None,
+) -> list[LinkedQuestion]:
+    """Each question with its seed_entities as seeds. linked: the questions as linked already, if they are."""
+    linker = GoldLinker(NameLinker(graph, names))
+    return linker.link(examples) if linked is None else linker.from_linked(examples, linked)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,0 +1,157 @@
+"""Link → walk → rank: hops are strict, parts add up, and nothing but the files decides."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+from tests.conftest import kg
+from tests.retrieval.described import described_graph, questions_about
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion, make_linker
+from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.retrieval.cost import UNIT
+from tiny_graph_rag.run import COST_PARTS, NO_STEP, Run
+
+
+def linked(graph: KnowledgeGraph, examples: list[Example], config: Config) -> list[LinkedQuestion]:
+    return make_linker(graph, NameIndex.of(graph), config).link(examples)
+
+
+def untyped(graph: KnowledgeGraph, folder: Path) -> KnowledgeGraph:
+    """The same entities and relations, all of one type."""
+    names, entities, relations = graph.entities.names, graph.entities, graph.relations
+    document = {
+        "entities": {
+            f"e{row}": {"name": name, "description": entities.descriptions[row]} for row, name in enumerate(names)
+        },
+        "relationships": [
+            {
+                "source_entity_id": f"e{relations.sources[row]}",
+                "target_entity_id": f"e{relations.targets[row]}",
+                "relationship_type": "RELATED",
+                "description": relations.descriptions[row],
+            }
+            for row in range(len(relations))
+        ],
+    }
+    path = folder / "untyped-KG.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return read_graph(path)
+
+
+@pytest.mark.parametrize("hops", [0, 1, 2, 4])
+@pytest.mark.parametrize("typed", [True, False])
+def test_every_row_has_a_path_from_a_seed_within_the_hops_and_parts_that_add_up(
+    tmp_path: Path, hops: int, typed: bool
+) -> None:
+    chance = random.Random(11)
+    graph = described_graph(tmp_path, chance)
+    graph = graph if typed else untyped(graph, tmp_path)
+    config = Config().override(hops=hops, depth=1000)
+    questions = linked(graph, questions_about(graph, chance)[:40], config)
+    assert sum(bool(question.named) for question in questions) > 10
+    assert sum(bool(question.by_text) for question in questions) > 10
+    run = make_retriever(graph, config).retrieve(questions)
+    assert run.parts is not None and run.walks is not None and run.parts.shape[1] == len(COST_PARTS)
+    net = networkx.Graph(zip(graph.relations.sources.tolist(), graph.relations.targets.tolist(), strict=True))
+    net.add_nodes_from(range(len(graph)))
+    for row, question in enumerate(questions):
+        seeds = {seed.entity for seed in question.seeds}
+        rows = run.rows(row)
+        within = networkx.multi_source_dijkstra_path_length(net, seeds, cutoff=hops, weight=None) if seeds else {}
+        assert set(run.entities[rows].tolist()) <= set(within)
+        if hops == 0:
+            assert set(run.entities[rows].tolist()) == seeds
+        for at in range(rows.start, rows.stop):
+            path = [relation for relation in run.walks[at].tolist() if relation != NO_STEP]
+            assert run.hops[at] == len(path) <= hops
+            assert _start(graph, path, int(run.entities[at])) in seeds
+    assert (run.parts >= 0).all()
+    costs = run.parts.sum(axis=1) / UNIT
+    np.testing.assert_allclose(1 / run.scores - 1, costs, atol=1.1e-6)
+
+
+def _start(graph: KnowledgeGraph, path: list[int], entity: int) -> int:
+    """Where a path that ends at `entity` begins."""
+    for relation in reversed(path):
+        source, target = int(graph.relations.sources[relation]), int(graph.relations.targets[relation])
+        assert entity in (source, target)
+        entity = source if entity == target else target
+    return entity
+
+
+def same(one: Run, other: Run) -> bool:
+    columns = ("offsets", "entities", "scores", "hops", "parts")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in columns)
+
+
+def test_threads_compilation_and_a_question_alone_give_the_same_bytes(tmp_path: Path) -> None:
+    chance = random.Random(12)
+    graph = described_graph(tmp_path, chance)
+    config = Config().override(hops=3)
+    questions = linked(graph, questions_about(graph, chance)[:80], config)
+    run = make_retriever(graph, config.override(threads=1, compiled=False)).retrieve(questions)
+    assert same(run, make_retriever(graph, config.override(threads=2)).retrieve(questions))
+    alone = make_retriever(graph, config)
+    assert same(run, Run.concatenated([alone.retrieve([question]) for question in questions]))
+    within = make_retriever(graph, config).retrieve_within(questions, [1, 3])
+    assert within is not None
+    one, three = within
+    assert same(three, run)
+    assert same(one, make_retriever(graph, config.override(hops=1)).retrieve(questions))
+
+
+def story(folder: Path) -> KnowledgeGraph:
+    document = kg(
+        ["Ada Marsh", "Gull Rock", "Port Vane", "Brass lamp", "Ben Cole"],
+        [
+            ("Ada Marsh", "LIVES_IN", "Port Vane"), ("Port Vane", "NEAR", "Gull Rock"),
+            ("Gull Rock", "HAS", "Brass lamp"), ("Ben Cole", "KNOWS", "Ada Marsh"),
+        ],
+    )  # fmt: skip
+    document["entities"]["Brass lamp"]["description"] = "It warned herring boats of the reef."
+    (folder / "story-KG.json").write_text(json.dumps(document), encoding="utf-8")
+    return read_graph(folder / "story-KG.json")
+
+
+def test_a_text_seed_brings_what_no_name_does_and_pays_for_it(tmp_path: Path) -> None:
+    graph = story(tmp_path)
+    names = list(graph.entities.names)
+    config = Config().override(hops=0)
+    ask = [Example(id="q", query="What warned the herring boats?", reference_entities=())]
+    (question,) = linked(graph, ask, config)
+    assert [(names[seed.entity], seed.rule, seed.mention) for seed in question.seeds] == [
+        ("Brass lamp", "text", "warned herring boats")
+    ]
+    run = make_retriever(graph, config).retrieve([question])
+    assert [names[entity] for entity in run.entities] == ["Brass lamp"]
+    assert run.parts is not None and run.parts[0, 0] == 1.5 * UNIT  # link
+    by_name = linked(graph, ask, config.override(linker="names"))
+    assert by_name[0].seeds == () and len(make_retriever(graph, config).retrieve(by_name).entities) == 0
+
+
+def test_a_question_about_the_named_things_alone_has_no_text_seeds(tmp_path: Path) -> None:
+    graph = story(tmp_path)
+    for query in ("What is the relationship of Ada Marsh and Ben Cole?", "Ada Marsh와 Ben Cole의 관계는?"):
+        (question,) = linked(graph, [Example(id="q", query=query, reference_entities=())], Config())
+        assert question.by_text == () and len(question.named) == 2
+
+
+def test_what_a_pronoun_stands_for_is_ranked_behind_what_is_asked_for(tmp_path: Path) -> None:
+    graph = story(tmp_path)
+    asked = Example(id="q", query="Who knows her?", context=("Ada Marsh lives here.",), reference_entities=())
+    questions = linked(graph, [asked], Config().override(linker="names"))
+    assert [seed.rule for seed in questions[0].seeds] == ["coreference"]
+    run = make_retriever(graph, Config().override(hops=1)).retrieve(questions)
+    names = [graph.entities.names[entity] for entity in run.entities]
+    assert names[0] == "Ben Cole" and names[-1] == "Ada Marsh"
