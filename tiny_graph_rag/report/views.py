@@ -332,13 +332,11 @@ def _waterfall(content: Json, level: int) -> Iterator[Block]:
 
 
 def _no_answer(summary: Json, level: int) -> Iterator[Block]:
-    """How many questions without an answer got one, and what a least score would change."""
-    found = summary.get("no_answer")
-    if not found:
+    """What a least score would change for questions without an answer."""
+    found = summary.get("no_answer") or {"thresholds": ()}
+    if len(found["thresholds"]) < 2:
         return
-    yield Heading("No-answer questions", level)
-    questions = amount(found["questions"], "no-answer question")
-    yield Paragraph(f"{found['returned']:,} of {questions} got something.")
+    yield Heading("No-answer questions: what --min-score would change", level)
     recall = f"recall@{summary['k']}"
     rows = [
         (
@@ -350,8 +348,7 @@ def _no_answer(summary: Json, level: int) -> Iterator[Block]:
         for row in found["thresholds"]
     ]
     head = ("--min-score", "no-answer questions left empty", recall, "questions with a reference left empty")
-    if len(rows) > 1:
-        yield View(head, tuple(rows), ())
+    yield View(head, tuple(rows), ())
 
 
 def _verdicts(summary: Json, level: int) -> Iterator[Block]:
@@ -386,10 +383,10 @@ def _worst(content: Json, level: int) -> Iterator[Block]:
     yield Heading("Worst questions", level)
     yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
     for question in worst[:RANKINGS_SHOWN]:
-        yield from _ranking(content, question, level + 1)
+        yield from _ranking(content, question)
 
 
-def _ranking(content: Json, question: Json, level: int) -> Iterator[Block]:
+def _ranking(content: Json, question: Json) -> Iterator[Block]:
     """What a question retrieved: each entity with its hop, the seed that its path starts from, its cost."""
     ranked = question["ranked"][: content["summary"]["k"]]
     if not any("walk" in row for row in ranked):
@@ -409,7 +406,7 @@ def _ranking(content: Json, question: Json, level: int) -> Iterator[Block]:
                 *(cost_figure(cost[part]) if cost else "–" for part in (COSTS if costs else ())),
             )
         )
-    yield Heading(f"Ranking of {one_line(question['id'], 40)}", level)
+    yield Paragraph(f"Ranking of {one_line(question['id'], 40)}", strong=True)
     head = ("rank", "entity", "hop", "seed", "path", *(COSTS.values() if costs else ()))
     yield View(head, tuple(rows), (1, 3, 4))
 

@@ -182,15 +182,15 @@ function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   return notes;
 }
 
-// How many questions without an answer got one, and what a least score would change.
+// What a least score would change for questions without an answer.
 function noAnswerTable({ no_answer: found, k }) {
-  if (!found) return null;
+  if (!(found?.thresholds.length > 1)) return null;
   const recall = `recall@${k}`;
   const heads = ["--min-score", t("no-answer questions left empty"), recall, t("questions with a reference left empty")];
   const rows = found.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
   return el("div", { class: "no-answer" },
-    el("p", { class: "small note" }, t("{n} no-answer questions: {returned} of them got something", { n: count(found.questions), returned: count(found.returned) })),
-    rows.length > 1 && el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("No-answer questions") },
+    el("h3", {}, t("no-answer questions: what --min-score would change")),
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("no-answer questions: what --min-score would change") },
       el("table", { class: "by-tag" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: "number" }, head)))), el("tbody", {}, rows))));
 }
 

@@ -166,20 +166,10 @@ def _print_explanation(found: Explanation, console: Console) -> None:
 
 
 def _print_no_answer(found: NoAnswer | None, console: Console) -> None:
-    """How many questions without an answer got one, and what a least score would change."""
-    if found is None:
+    """What a least score would change for questions without an answer; nothing where it would change none."""
+    if found is None or len(found.thresholds) < 2:
         return
-    console.print(
-        counted(
-            found.questions,
-            "{n} no-answer question: {returned} of them got something",
-            "{n} no-answer questions: {returned} of them got something",
-            returned=f"{found.returned:,}",
-        )
-    )
-    if len(found.thresholds) < 2:
-        return
-    table = Table()
+    table = Table(title=t("no-answer questions: what --min-score would change"))
     for name in ("--min-score", t("no-answer questions left empty"), f"recall@{found.cutoff}"):
         table.add_column(name, justify="right")
     table.add_column(t("questions with a reference left empty"), justify="right", spare=1)
