@@ -139,8 +139,8 @@ def _question(
         entity = ids[chance.randrange(len(ids))]
         walk = [*before["walk"], _step(chance, before["id"], entity)]
         score = round(1 / (1 + place), 6)
-        row = {"id": entity, "name": names[entity], "score": score, "hop": len(walk)}
-        ranked.append({**row, "cost": _cost(place), "walk": walk})
+        entry = {"id": entity, "name": names[entity], "score": score, "hop": len(walk)}
+        ranked.append({**entry, "cost": _cost(place), "walk": walk})
     return {
         "id": f"q{row:05d}",
         "query": query,

@@ -43,7 +43,7 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         "waterfall_by_tag": {tag: steps_json(each) for tag, each in found.waterfall_by_tag.items()},
         "oracle_recall": oracle_recall(found.waterfall),
         "waterfall_names": steps_json(found.waterfall_names) or None,
-        "waterfall_gold_seeds": steps_json(gold.waterfall) if gold else None,
+        "waterfall_gold_seeds": steps_json(gold.waterfall) or None if gold else None,
         "linking": {
             "questions": gold.questions,
             "seed_precision": number(gold.precision),

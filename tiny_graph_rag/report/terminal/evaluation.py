@@ -112,23 +112,22 @@ def _print_explanation(found: Explanation, console: Console) -> None:
     if limits.walks and not found.waterfall_names:
         console.print(
             t(
-                "more than {n} questions: run it with --linker names to see what names alone give",
+                "more than {n} questions: `--linker names` and `--linker gold` show what other seeds give",
                 n=f"{ASKED_AGAIN:,}",
             )
         )
     if gold:
-        gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
-        console.print(
-            t(
-                "linking: seed precision {precision}, recall {recall} ({n} questions with seed_entities); "
-                "from the gold seeds recall@{k} {gain}",
-                precision=shown(gold.precision),
-                recall=shown(gold.recall),
-                n=f"{gold.questions:,}",
-                k=found.diagnosis.cutoff,
-                gain=f"{gained:+.3f}",
-            )
+        linking = t(
+            "linking by name: seed precision {precision}, recall {recall} ({n} questions with seed_entities)",
+            precision=shown(gold.precision),
+            recall=shown(gold.recall),
+            n=f"{gold.questions:,}",
         )
+        gained = ""
+        if gold.waterfall:
+            gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
+            gained = t("from the gold seeds recall@{k} {gain}", k=found.diagnosis.cutoff, gain=f"{gain:+.3f}")
+        console.print("; ".join(part for part in (linking, gained) if part))
     for tag, each in found.hop_tags.items():
         if each.differ:
             spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items())
