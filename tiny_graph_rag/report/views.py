@@ -39,7 +39,7 @@ RANKINGS_SHOWN = 3
 COSTS = {
     "total": "cost",
     "link": "link",
-    "walk": "path",
+    "walk": "path cost",
     "text": "text",
     "neighbour": "neighbour",
     "near": "PageRank",

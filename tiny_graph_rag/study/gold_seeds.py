@@ -27,10 +27,10 @@ ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from
 class GoldSeeds:
     """Over the questions with gold and seed_entities.
 
-    waterfall: from the gold seeds, () where too many questions would be asked again; linked_waterfall: from the linked ones, over the same questions: what lies
-    between the two is linking's. precision: mean share of the entities linked by name that are gold seeds,
-    over the questions that linked to something (NaN without any); recall: mean share of gold seeds linked by
-    name.
+    waterfall: from the gold seeds, () where too many questions would be asked again; linked_waterfall: from
+    the linked ones, over the same questions: what lies between the two is linking's. precision: mean share of
+    the entities linked by name that are gold seeds, over the questions that linked to something (NaN without
+    any); recall: mean share of gold seeds linked by name.
     """
 
     questions: int
