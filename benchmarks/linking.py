@@ -61,19 +61,19 @@ def quality(folder: Path) -> None:
         for hops in (1, 2, 3):
             examples = list(read_eval_set(folder / f"metaqa-{hops}hop-eval.jsonl"))
             if case == "lower":
-                examples = [replace(each, query=each.query.lower()) for each in examples]
+                examples = [replace(example, query=example.query.lower()) for example in examples]
             started = time.perf_counter()
             linked = linker.link(examples)
-            each = (time.perf_counter() - started) / len(examples)
+            seconds = (time.perf_counter() - started) / len(examples)
             among = only = 0
-            for example, found in zip(examples, linked, strict=True):
-                names = {graph.entities.names[seed.entity] for seed in found.seeds}
+            for example, question in zip(examples, linked, strict=True):
+                names = {graph.entities.names[seed.entity] for seed in question.seeds}
                 topic = (example.seed_entities or ("",))[0]
                 among += topic in names
                 only += names == {topic}
             count = len(examples)
             shares = f"{among / count:18.4f} {only / count:10.4f}"
-            print(f"{hops}-hop  {case:8} {count:9,} {shares} {each * 1e6:8.0f}")
+            print(f"{hops}-hop  {case:8} {count:9,} {shares} {seconds * 1e6:8.0f}")
 
 
 def speed(count: int) -> None:
@@ -102,14 +102,14 @@ def speed(count: int) -> None:
         started, busy = time.perf_counter(), time.process_time()
         linked = linker.link(examples)
         elapsed, busy = time.perf_counter() - started, time.process_time() - busy
-        found = sum(
-            wanted in [graph.entities.names[seed.entity] for seed in each.seeds]
-            for each, example in zip(linked, examples, strict=True)
+        complete = sum(
+            wanted in [graph.entities.names[seed.entity] for seed in question.seeds]
+            for question, example in zip(linked, examples, strict=True)
             for wanted in example.seed_entities or ()
         )
         print(
             f"this program: {QUESTIONS:,} questions in {elapsed:.2f} s ({busy:.2f} s of "
-            f"processor time), {found:,} of {2 * QUESTIONS:,} names found; peak {peak_mb():,} MB"
+            f"processor time), {complete:,} of {2 * QUESTIONS:,} names found; peak {peak_mb():,} MB"
         )
     automaton(names, examples)
 
@@ -124,13 +124,13 @@ def from_cache(path: Path) -> None:
     started, busy = time.perf_counter(), time.process_time()
     linked = linker.link(examples)
     elapsed, busy = time.perf_counter() - started, time.process_time() - busy
-    found = sum(
-        {graph.entities.names[seed.entity] for seed in each.seeds} >= set(example.seed_entities or ())
-        for each, example in zip(linked, examples, strict=True)
+    complete = sum(
+        {graph.entities.names[seed.entity] for seed in question.seeds} >= set(example.seed_entities or ())
+        for question, example in zip(linked, examples, strict=True)
     )
     print(
         f"{len(graph):,} names, opened in {opened:.2f} s; {len(examples):,} questions in {elapsed:.2f} s "
-        f"({busy:.2f} s of processor time), all names found in {found:,}; peak {peak_mb():,} MB"
+        f"({busy:.2f} s of processor time), all names found in {complete:,}; peak {peak_mb():,} MB"
     )
 
 
@@ -154,7 +154,7 @@ def automaton(names: list[str], examples: list[Example]) -> None:
         peer = ahocorasick.load(path, pickle.loads)
         loaded = time.perf_counter() - started
     started = time.perf_counter()
-    hits = sum(1 for each in examples for _ in peer.iter_long(each.query.casefold()))
+    hits = sum(1 for example in examples for _ in peer.iter_long(example.query.casefold()))
     print(
         f"pyahocorasick: built in {built:.2f} s, loaded in {loaded:.2f} s, {QUESTIONS:,} questions in "
         f"{time.perf_counter() - started:.2f} s, {hits:,} hits; peak {peak_mb():,} MB"
@@ -191,11 +191,11 @@ def no_relations() -> Relations:
 def mapped(index: NameIndex, folder: Path) -> NameIndex:
     """The same index with its arrays in files, read as they are touched."""
     arrays = {}
-    for each in fields(index):
-        value = getattr(index, each.name)
+    for column in fields(index):
+        value = getattr(index, column.name)
         if isinstance(value, np.ndarray):
-            np.save(folder / f"{each.name}.npy", value)
-            arrays[each.name] = np.load(folder / f"{each.name}.npy", mmap_mode="r")
+            np.save(folder / f"{column.name}.npy", value)
+            arrays[column.name] = np.load(folder / f"{column.name}.npy", mmap_mode="r")
     return replace(index, **arrays)
 
 

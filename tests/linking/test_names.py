@@ -24,6 +24,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.linking.mentions import occurrences
 from tiny_graph_rag.linking.names import NameLinker
 
 WORDS = [
@@ -214,6 +215,21 @@ def test_particles_follow_names_and_syllables_stay_in_their_words(
     tmp_path: Path, text: str, seeds: list[tuple[str, str, str]]
 ) -> None:
     assert link(tmp_path, STORY, text) == seeds
+
+
+@pytest.mark.parametrize(
+    ("text", "phrase", "places"),
+    [
+        ("The annual fair of Ann: ann?", "Ann", ["Ann", "ann"]),
+        ("점순이네 점순", "점순", ["점순", "점순"]),
+        ("나무와 나는", "나", ["나"]),
+        ("Up! is up", "Up!", ["Up", "up"]),
+        ("nothing", "", []),
+        ("nothing", "?!", []),
+    ],
+)
+def test_a_phrase_stands_in_a_text_where_a_name_could(text: str, phrase: str, places: list[str]) -> None:
+    assert [text[start:end] for start, end in occurrences(text, phrase)] == places
 
 
 def test_a_decomposed_question_gives_spans_of_its_own_characters(tmp_path: Path) -> None:

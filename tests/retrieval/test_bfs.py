@@ -20,10 +20,7 @@ from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
-from tiny_graph_rag.retrieval.bfs import BfsRetriever, prices
-from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
-from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.typed_adjacency import Runs
+from tiny_graph_rag.retrieval.bfs import BfsRetriever
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 Triple = tuple[str, str, str]
@@ -316,69 +313,6 @@ def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None
         assert all(one != other for one, other in pairwise(steps))
 
 
-@given(case=cases(), start=st.sampled_from([0, 300, 700, 1700]))
-@settings(max_examples=500, deadline=None)
-def test_compiled_and_interpreted_rank_alike_from_any_first_bound(case: Any, start: int) -> None:
-    triples, text, seeds, flags = case
-    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
-    graph = graph_of(triples, names=names)
-    made = retriever(graph, **flags)
-    question = ask(text, graph, *seeds)
-    mentions = [WeighedMention((seed.entity,), (1.0,)) for seed in question.seeds]
-    reading = made.reader.read(question)
-    filters = Filters.of(graph, made.settings)
-    found = []
-    for fast, everything in ((False, True), (True, True), (True, False), (False, False)):
-        walker = CheapestWalks(
-            graph,
-            Runs.of(graph, filters),
-            filters,
-            prices(made.ranking),
-            hops=flags["hops"],
-            depth=flags["depth"],
-            exclude_seeds=flags["exclude_seeds"],
-            fast=fast,
-        )
-        walker.near_first = not everything
-        if not everything:
-            walker._prepared(reading, walker.hops).near = start
-        one = walker.rank(mentions, reading)
-        found.append([each.tolist() for each in (one.entities, one.hops, one.keys, one.masks, one.walks)])
-    assert found[0] == found[1] == found[2] == found[3]
-
-
-@pytest.mark.parametrize("depth", [1, 2, 5])
-def test_a_long_walk_that_explains_everything_is_found_from_any_first_bound(depth: int) -> None:
-    """What a walk may still explain counts for it: nearer things that suffice must not hide better ones."""
-    triples = [*FILMS, ("Dark Star", "release_year", "1974"), ("Bannon", "release_year", "1946")]
-    graph = graph_of(triples)
-    made = retriever(graph, depth=depth)
-    question = ask("when did the films release whose writers also wrote Alien", graph, "Alien")
-    reading = made.reader.read(question)
-    walker = made._walker(0, False)
-    walker.near_first = True
-    found = []
-    for start in range(0, 5000, 50):
-        walker._prepared(reading, walker.hops).near = start
-        one = walker.rank([WeighedMention((question.seeds[0].entity,), (1.0,))], reading)
-        found.append([each.tolist() for each in (one.entities, one.keys, one.walks)])
-    assert graph.entities.names[found[0][0][0]] == "1974"
-    assert all(each == found[0] for each in found)
-
-
-def test_many_states_do_not_overflow_the_kernels_memory() -> None:
-    """A clique of 40 with room for 8 states at first: the memory grows until everything fits."""
-    names = [f"N{place}" for place in range(40)]
-    triples = [(one, "likes", other) for one in names for other in names if one < other]
-    graph = graph_of(triples)
-    made = retriever(graph, hops=2)
-    walker = made._walker(0, False)
-    walker._room(8)
-    question = ask("who also likes N0", graph, "N0")
-    small = walker.rank([WeighedMention((0,), (1.0,))], made.reader.read(question))
-    assert small.entities.tolist() == made.retrieve([question]).entities.tolist()
-
-
 def test_plain_bfs_is_hop_then_name() -> None:
     graph = graph_of(FILMS)
     plain = PlainBfsRetriever(Task(graph, Config().override(hops=2, depth=100)))
@@ -394,29 +328,3 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = (retriever(graph, threads=threads).retrieve(questions) for threads in (1, 2))
     for column in ("offsets", "entities", "scores", "hops", "walks"):
         assert np.array_equal(getattr(one, column), getattr(two, column))
-
-
-def test_a_word_met_on_the_way_is_owed_in_part_where_the_end_does_not_hold_it() -> None:
-    """`feud` stands in the text of A's relation to B only: B and C, behind it, owe half of its weight; D,
-    whose own text holds it, owes nothing whatever the share."""
-    triples: list[tuple[Any, ...]] = [
-        ("A", "R", "B", 1.0, "a feud"), ("B", "R", "C", 1.0, ""), ("B", "R", "D", 1.0, ""),
-    ]  # fmt: skip
-    graph = graph_of(triples, told={"D": "the feud"})
-    made = retriever(graph, hops=2)
-    question = ask("what feud of A", graph, "A")
-    reading, filters = made.reader.read(question), Filters.of(graph, made.settings)
-    (weight,) = (slot.weight for slot in reading.slots if slot.words == ("feud",))
-    found = []
-    for share in (0, 500, 1000):
-        walker = CheapestWalks(
-            graph, Runs.of(graph, filters), filters, [*prices(made.ranking), share],
-            hops=2, depth=10, exclude_seeds=True, fast=False,
-        )  # fmt: skip
-        one = walker.rank([WeighedMention((0,), (1.0,))], reading)
-        energies = (one.keys >> 30).tolist()
-        found.append(
-            {graph.entities.names[each]: energy for each, energy in zip(one.entities, energies, strict=True)}
-        )
-    for more, owed in ((found[1], weight // 2), (found[2], weight)):
-        assert {name: more[name] - found[0][name] for name in "BCD"} == {"B": owed, "C": owed, "D": 0}

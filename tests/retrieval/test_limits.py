@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.retrieval.test_bfs import ask, graph_of
@@ -15,7 +14,9 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.retrieval.bfs import mentions_of
 from tiny_graph_rag.retrieval.pagerank import Push
+from tiny_graph_rag.retrieval.search import Search
 from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.study.evaluate import evaluate
 
@@ -181,16 +182,24 @@ def test_results_say_what_was_cut_and_a_reference_beyond_it_is_beyond_the_hops()
     assert "walks_cut" not in whole["results"][0]
 
 
-def test_memory_ends_at_the_limit_whatever_the_graph():
-    """A clique, where states multiply: the block of states is never larger than the limit."""
+def test_memory_ends_at_the_limit_whatever_the_graph(monkeypatch):
+    """A clique, where states multiply: there are never more of them than the limit, nor room for more."""
     names = [f"N{place}" for place in range(60)]
     graph = graph_of([(one, "likes", other) for one in names for other in names if one < other])
-    config = Config().override(hops=5, max_states=900, depth=20)
-    retriever = make_retriever(graph, config)
-    run = retriever.retrieve([ask("who likes what likes what likes N0", graph, "N0")])
-    walker = retriever._walker(0, False)  # type: ignore[attr-defined]
-    assert walker._capacity <= 900
-    assert np.all(np.diff(run.scores) <= 0)
+    question, settings = ask("who likes what likes what likes N0", graph, "N0"), {"hops": 5, "depth": 20}
+    searches = []
+    rank = Search.rank
+    monkeypatch.setattr(Search, "rank", lambda search: searches.append(search) or rank(search))
+    retriever = make_retriever(graph, Config().override(max_states=90, compiled=False, **settings))
+    mentions, reading = mentions_of(question), retriever.reader.read(question)
+    found = retriever._walker(0, False).rank(mentions, reading)
+    assert len(searches) > 1
+    assert all(len(search.states) <= 90 for search in searches)
+    pytest.importorskip("numba")
+    walker = retriever._walker(0, True)
+    assert walker.rank(mentions, reading).keys.tolist() == found.keys.tolist()
+    assert len(walker._memory.states) <= 90
+    assert len(walker._memory.answers) <= 90
 
 
 @pytest.mark.parametrize("compiled", [True, False])

@@ -39,7 +39,7 @@ def test_a_retriever_of_another_package_registers_by_entry_point(
 
 def test_hybrid_alone_fuses_what_measured_best(tmp_path: Path) -> None:
     graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Lamp", "Mill"], [("Lamp", "in", "Mill")]))
-    for spec in ("hybrid", "hybrid:bfs+bm25"):
+    for spec in ("hybrid", "hybrid:bfs*3+bm25"):
         made = make_retriever(graph, Config().override(retriever=spec))
         assert isinstance(made, HybridRetriever)
         assert [type(each).name for each in made.parts] == ["bfs", "bm25"]

@@ -51,13 +51,17 @@ class NearestNames:
 
     @classmethod
     def of(cls, entities: Entities) -> NearestNames:
-        aliases = entities.aliases
-        columns = (entities.names, aliases.items)
+        aliases, rows = entities.aliases, np.arange(len(entities))
+        owners = np.concatenate([rows, np.repeat(rows, np.diff(aliases.offsets))])
+        return cls.of_spellings((entities.names, aliases.items), owners)
+
+    @classmethod
+    def of_spellings(cls, columns: tuple[Strings, ...], owners: NDArray[np.int64]) -> NearestNames:
+        """Of spellings in one column after the other."""
         parts = [_trigrams(column) for column in columns]
-        owners = [np.arange(len(entities)), np.repeat(np.arange(len(entities)), np.diff(aliases.offsets))]
         return cls(
             columns,
-            np.concatenate(owners),
+            owners,
             np.concatenate([codes for codes, _ in parts]),
             np.concatenate([counts for _, counts in parts]),
         )
@@ -133,8 +137,11 @@ class NearestNames:
         return tuple(sorted(found.values(), key=lambda near: (-near.likeness, near.name, near.entity)))
 
     def _spelling(self, row: int) -> str:
-        names, aliases = self.spellings
-        return str(names[row] if row < len(names) else aliases[row - len(names)])
+        for column in self.spellings:
+            if row < len(column):
+                return str(column[row])
+            row -= len(column)
+        raise IndexError(row)
 
 
 def _without_particles(word: str) -> tuple[str, ...]:

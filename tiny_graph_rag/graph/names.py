@@ -32,7 +32,7 @@ Keys = NDArray[np.uint32]
 
 NAME, ALIAS, VARIANT, PLAIN = 0, 1, 2, 3  # kinds of spelling, best first
 
-CHUNK = 1 << 16  # names folded at once
+CHUNK = 1 << 14  # names folded at once
 SLOTS_AT_ONCE = 1 << 22
 MOST_SLOT_BITS = 26  # log2; from 16 million spellings on several share a slot
 KEY_BITS = 32
@@ -263,8 +263,8 @@ class _Words:
     def add(self, written: Sequence[str]) -> None:
         """written: names as `_words_apart` gives them."""
         self.every.append(_keys(_folded(written).split()))
-        behind = [text.split(None, 1) for text in written]
-        inner = " ".join([parts[1] for parts in behind if len(parts) > 1 and parts[0][0].isupper()]).split()
+        divided = (text.split(None, 1) for text in written)
+        inner = " ".join(parts[1] for parts in divided if len(parts) > 1 and parts[0][0].isupper()).split()
         self.lower.append(_keys(_folded(word for word in inner if word[0].islower()).split()))
         self.inner += [self.lower[-1], _keys(_folded(word for word in inner if word[0].isupper()).split())]
 

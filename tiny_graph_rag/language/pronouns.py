@@ -88,7 +88,7 @@ class Pronoun:
 def pronouns(text: str) -> list[Pronoun]:
     """The pronouns of a text, in order. start, end: its characters, particles left out."""
     words = [(match.start(), match.end(), nfc(match.group()).casefold()) for match in _WORD.finditer(text)]
-    found = []
+    standing = []
     for place, (start, end, word) in enumerate(words):
         before = words[place - 1][2] if place else ""
         after = words[place + 1][2] if place + 1 < len(words) else ""
@@ -97,8 +97,8 @@ def pronouns(text: str) -> list[Pronoun]:
         if reference is not None:
             # A text in another Unicode form has other lengths; then the whole word is the pronoun.
             stop = start + length if end - start == len(word) else end
-            found.append(Pronoun(words[place - 1][0] if has_demonstrative else start, stop, reference))
-    return found
+            standing.append(Pronoun(words[place - 1][0] if has_demonstrative else start, stop, reference))
+    return standing
 
 
 Read = tuple[

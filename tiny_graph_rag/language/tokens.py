@@ -19,14 +19,14 @@ def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
 
     Every stretch of a text is looked up as a name; function words alone name nothing and are left out.
     """
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for text in texts:
         for whole in _WORD.findall(text):
             word = _POSSESSIVE.sub("", whole)
             folded = nfc(word).casefold()
             if folded not in NAMELESS:
-                found.setdefault(folded, word)
-    return tuple(found.values())[:MOST_TRIED]
+                words.setdefault(folded, word)
+    return tuple(words.values())[:MOST_TRIED]
 
 
 _TOKEN = re.compile(r"[가-힣]|[^\W_가-힣]+")

@@ -48,7 +48,7 @@ def make_linker(
     Raises UsageError for an unknown name, and for one that asks a model without a chat.
     """
     name = config.retrieval.linker
-    found = LINKERS[name]
-    if found.asks_model and chat is None:
+    chosen = LINKERS[name]
+    if chosen.asks_model and chat is None:
         raise UsageError(f"--linker {name} needs a model to ask, and there is none here; use --linker names")
-    return found.of(LinkerTask(graph, names, config, chat, done))
+    return chosen.of(LinkerTask(graph, names, config, chat, done))

@@ -54,18 +54,25 @@ def from_context(
     mentions: of the question itself. kinds: of each entity of the graph. unsaid: whether a question without
     mention and pronoun may be about what was spoken of last.
     """
-    named = {entity for each in mentions for entity in each.entities}
+    named = {entity for mention in mentions for entity in mention.entities}
     taken: dict[PronounReference, tuple[int, ...]] = {}
     seeds: list[Seed] = []
-    for each in pronouns(text):
-        if each.reference in taken:
+    for pronoun in pronouns(text):
+        if pronoun.reference in taken:
             continue
         used = named.union(*taken.values())
-        found = _antecedents(each.reference, turns, kinds, used)
-        taken[each.reference] = found
+        antecedents = _antecedents(pronoun.reference, turns, kinds, used)
+        taken[pronoun.reference] = antecedents
         seeds += [
-            Seed(entity, text[each.start : each.end], each.start, each.end, "coreference", 1 / len(found))
-            for entity in found
+            Seed(
+                entity,
+                text[pronoun.start : pronoun.end],
+                pronoun.start,
+                pronoun.end,
+                "coreference",
+                1 / len(antecedents),
+            )
+            for entity in antecedents
         ]
     if unsaid and not seeds and not mentions:
         last = next((turn[-1] for turn in reversed(turns) if turn), None)
@@ -81,13 +88,13 @@ def _antecedents(
     for wanted in _KINDS[reference]:
         for turn in reversed(turns):
             fitting = [
-                tuple(entity for entity in each.entities if kinds[entity] in wanted and entity not in used)
-                for each in turn
+                tuple(entity for entity in mention.entities if kinds[entity] in wanted and entity not in used)
+                for mention in turn
             ]
-            fitting = [each for each in fitting if each]
+            fitting = [entities for entities in fitting if entities]
             if fitting:
                 if reference is PronounReference.THEY:
-                    return tuple(dict.fromkeys(entity for each in fitting for entity in each))
+                    return tuple(dict.fromkeys(entity for entities in fitting for entity in entities))
                 return fitting[-1]
     return ()
 

@@ -74,24 +74,28 @@ class NearNames:
 
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
         """The best stretches first; no two of them, and no stretch and mention, share a place."""
-        named = [each for each in mentions if each.grade < Grade.RELATION]
-        taken = [(each.start, each.end) for each in named]
+        named = [mention for mention in mentions if mention.grade < Grade.RELATION]
+        taken = [(mention.start, mention.end) for mention in named]
         free = [
-            each
-            for each in _stretches(text, self.stems)
-            if all(each.end <= begin or each.start >= stop for begin, stop in taken)
+            stretch
+            for stretch in _stretches(text, self.stems)
+            if all(stretch.end <= begin or stretch.start >= stop for begin, stop in taken)
         ]
-        found = [near for each in free if each.is_name_like for near in self._near(text, each)]
-        if not found and not named:
-            found = [near for each in free if not each.is_name_like for near in self._near(text, each)]
-        found.sort(key=lambda each: (-each.score, each.start - each.end, each.start))
+        matches = [near for stretch in free if stretch.is_name_like for near in self._near(text, stretch)]
+        if not matches and not named:
+            matches = [
+                near for stretch in free if not stretch.is_name_like for near in self._near(text, stretch)
+            ]
+        matches.sort(key=lambda match: (-match.score, match.start - match.end, match.start))
         seeds: list[Seed] = []
-        for each in found:
-            if any(each.start < stop and each.end > begin for begin, stop in taken):
+        for match in matches:
+            if any(match.start < stop and match.end > begin for begin, stop in taken):
                 continue
-            taken.append((each.start, each.end))
-            share, mention = each.score / len(each.entities), text[each.start : each.end]
-            seeds += [Seed(entity, mention, each.start, each.end, "fuzzy", share) for entity in each.entities]
+            taken.append((match.start, match.end))
+            share, mention = match.score / len(match.entities), text[match.start : match.end]
+            seeds += [
+                Seed(entity, mention, match.start, match.end, "fuzzy", share) for entity in match.entities
+            ]
         return seeds
 
     def _near(self, text: str, stretch: _Stretch) -> Iterator[_Found]:
@@ -123,14 +127,14 @@ class NearNames:
                 parts.append(rows[low:high])
         if not parts:
             return []
-        found, shared = np.unique(np.concatenate(parts), return_counts=True)
+        candidates, shared = np.unique(np.concatenate(parts), return_counts=True)
         # Alikeness counts common letters twice and divides by both lengths: it bounds the other's length.
         shortest = self.threshold / (2 - self.threshold)
-        length = lengths[found]
+        length = lengths[candidates]
         fits = (length >= shortest * len(wanted)) & (shortest * length <= len(wanted))
-        found, shared = found[fits], shared[fits]
-        best = np.lexsort((found, -shared))[:SHORTLIST]
-        return [int(row) for row in found[best]]
+        candidates, shared = candidates[fits], shared[fits]
+        best = np.lexsort((candidates, -shared))[:SHORTLIST]
+        return [int(row) for row in candidates[best]]
 
     @cached_property
     def _postings(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:

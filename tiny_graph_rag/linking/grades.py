@@ -173,6 +173,8 @@ class Evidence:
         kept = self.text.kept[reading.start : reading.end]
         function, relation, _ = self.known.of(part)
         function = function or (reading.end == self.text.ends[last] and self.kind_of(last)[0])
+        if function and first == last and part.isalpha() and not self.has_marks and not self.is_upper[last]:
+            return Grade.FUNCTION  # what most readings are: `the`, `what`
         words = last - first + 1
         content, clear = int(not function), int(not function and not relation)
         for word in range(first, last):

@@ -57,7 +57,7 @@ class ModelLinker(Linker):
 
     @classmethod
     def calls(cls, examples: Sequence[Example], config: Config) -> list[Call]:
-        return [mention_call(each, config.openai) for each in examples]
+        return [mention_call(example, config.openai) for example in examples]
 
     def prepare(self, examples: Sequence[Example]) -> None:
         """Ask for all questions at once."""
@@ -73,11 +73,11 @@ class ModelLinker(Linker):
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         outcomes = self._outcomes(examples)
-        said = [_mentions(each) for each in outcomes]
-        meant = self._meant([mention for each in said for mention in each])
+        named = [_mentions(outcome) for outcome in outcomes]
+        meant = self._meant([mention for mentions in named for mention in mentions])
         price = self.chat.price(self.settings.model)
         linked = []
-        for example, mentions, outcome in zip(examples, said, outcomes, strict=True):
+        for example, mentions, outcome in zip(examples, named, outcomes, strict=True):
             seeds = self._seeds(example, mentions, meant)
             tried = () if seeds else tuple(mentions)
             spent = Spent.on(outcome, price)
@@ -88,17 +88,17 @@ class ModelLinker(Linker):
             )
         return linked
 
-    def _meant(self, said: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
+    def _meant(self, phrases: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
         """What each mention means: the name, alias or spelling that it is as a whole, else the names in it,
         found as in a question (점순이네 → 점순, the old mill → mill)."""
         rank = self.graph.name_rank
-        found: dict[str, tuple[Mention, ...]] = {}
-        for mention, (entities, level) in self.names.resolve_all(said).items():
+        meant: dict[str, tuple[Mention, ...]] = {}
+        for mention, (entities, level) in self.names.resolve_all(phrases).items():
             if level is not None:
                 in_order = tuple(sorted(entities, key=rank.__getitem__))
-                found[mention] = (Mention(0, len(mention), in_order, RULES[level], Grade.NAMED),)
-        rest = [mention for mention in dict.fromkeys(said) if mention not in found]
-        return found | dict(zip(rest, self.finder.find(rest), strict=True))
+                meant[mention] = (Mention(0, len(mention), in_order, RULES[level], Grade.NAMED),)
+        rest = [mention for mention in dict.fromkeys(phrases) if mention not in meant]
+        return meant | dict(zip(rest, self.finder.find(rest), strict=True))
 
     def _seeds(
         self, example: Example, mentions: Sequence[str], meant: dict[str, tuple[Mention, ...]]
@@ -137,7 +137,7 @@ def mention_call(example: Example, settings: OpenAI) -> Call:
         "question": _FENCE.sub("< ", example.query),
     }
     # Filled in one pass, so that a question that says {earlier} stays as it is.
-    filled = _PLACE.sub(lambda found: values[found[1]], user.strip())
+    filled = _PLACE.sub(lambda match: values[match[1]], user.strip())
     return Call(
         "linking",
         example.id,
@@ -155,9 +155,9 @@ def mention_call(example: Example, settings: OpenAI) -> Call:
 def read_mentions(text: str) -> tuple[str, ...]:
     """`{"mentions": ["Anna", "Ben"]}` → the names, each once. Raises ValueError for any other form."""
     mentions = read_object(text).get("mentions")
-    if not isinstance(mentions, list) or not all(isinstance(each, str) for each in mentions):
+    if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
         raise ValueError(f"'mentions' must be a list of names, got {json_kind(mentions)}")
-    return tuple(dict.fromkeys(each.strip() for each in mentions if each.strip()))
+    return tuple(dict.fromkeys(mention.strip() for mention in mentions if mention.strip()))
 
 
 def _mentions(outcome: Outcome) -> tuple[str, ...]:

@@ -37,10 +37,10 @@ class NameLinker(Linker):
         texts = [example.query for example in examples]
         for example in examples:
             texts.extend(example.context)
-        found = self.finder.find(texts)
+        linked_texts = self.finder.find(texts)
         linked, turn = [], len(examples)
-        for example, mentions in zip(examples, found, strict=False):
-            turns = found[turn : turn + len(example.context)]
+        for example, mentions in zip(examples, linked_texts, strict=False):
+            turns = linked_texts[turn : turn + len(example.context)]
             turn += len(example.context)
             seeds = self._seeds(example, mentions, turns)
             tried = () if seeds else words_tried((example.query, *example.context))
@@ -51,18 +51,25 @@ class NameLinker(Linker):
         self, example: Example, mentions: Sequence[Mention], turns: Sequence[Sequence[Mention]]
     ) -> tuple[Seed, ...]:
         near = self.near.seeds(example.query, mentions) if self.near else []
-        said: list[Seed] = []
+        from_turns: list[Seed] = []
         if turns:
-            telling = [each for each in mentions if is_telling(each)]
-            earlier = [[each for each in turn if is_telling(each)] for turn in turns]
-            said = from_context(example.query, telling, earlier, self.finder.kinds, unsaid=not near)
-            mentions = telling if said else mentions
+            telling = [mention for mention in mentions if is_telling(mention)]
+            earlier = [[mention for mention in turn if is_telling(mention)] for turn in turns]
+            from_turns = from_context(example.query, telling, earlier, self.finder.kinds, unsaid=not near)
+            mentions = telling if from_turns else mentions
         if near:
-            mentions = [each for each in mentions if is_telling(each)]
+            mentions = [mention for mention in mentions if is_telling(mention)]
         named = [
-            Seed(entity, example.query[each.start : each.end], each.start, each.end, each.rule, share)
-            for each in mentions
-            for share in [1 / len(each.entities)]
-            for entity in each.entities
+            Seed(
+                entity,
+                example.query[mention.start : mention.end],
+                mention.start,
+                mention.end,
+                mention.rule,
+                share,
+            )
+            for mention in mentions
+            for share in [1 / len(mention.entities)]
+            for entity in mention.entities
         ]
-        return in_text_order([*named, *said, *near])
+        return in_text_order([*named, *from_turns, *near])

@@ -23,13 +23,15 @@ from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.linking.relation_words import RelationWords, milli
-from tiny_graph_rag.retrieval import kernel
+from tiny_graph_rag.messages import counted
+from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, lacking
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
+from tiny_graph_rag.retrieval.search import Trail
 from tiny_graph_rag.retrieval.text_scores import TextScores
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut, Run
@@ -39,10 +41,10 @@ if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings
 
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
-TIES = (1 << kernel.TIE_BITS) - 1  # of a search key: the part that orders equal energies
+TIES = (1 << search_fast.TIE_BITS) - 1  # of a search key: the part that orders equal energies
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
-CANDIDATES = 1000  # of each walk that texts re-rank, at most; the cheapest ones
+CANDIDATES = 500  # of each walk that texts re-rank, at most; the cheapest ones. All where types say nothing
 KNOWN_WALKS = 1 << 9  # from text seeds that are kept, of 1000 entities at most
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
 
@@ -95,6 +97,7 @@ class BfsRetriever(Retriever):
         self._walkers: dict[tuple[int, bool, int], CheapestWalks] = {}
         self._text_walks: dict[tuple[WeighedMention, int, int, int], tuple[Reading, Ranked]] = {}
         self._within: dict[int, BfsRetriever] = {}
+        self._trailed: tuple[LinkedQuestion, dict[bool, dict[int, Trail]]] | None = None
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -105,11 +108,13 @@ class BfsRetriever(Retriever):
     def _ranked(self, question: LinkedQuestion, thread: int, fast: bool) -> Ranked:
         reading, named = self.reader.read(question), mentions_of(question.named)
         text = mentions_of(question.by_text)
-        referred = np.array(sorted({seed.entity for seed in question.seeds if seed.is_reference}), dtype=np.int64)
-        reached = self._reached(named, text, reading, referred, self.settings.depth, thread, fast)
+        referred = np.array(sorted(_referred(question)), dtype=np.int64)
+        candidates = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(self.graph)
+        most = self.settings.depth if self.costs.may_explain else candidates
+        reached = self._reached(named, text, reading, referred, most, thread, fast)
         of_a_bit = self._of_a_bit(reached)
-        if of_a_bit:  # texts may bring any of what was reached to the front
-            reached = self._reached(named, text, reading, referred, max(CANDIDATES, self.settings.depth), thread, fast)
+        if of_a_bit and most < candidates:  # texts may bring any of them to the front
+            reached = self._reached(named, text, reading, referred, candidates, thread, fast)
         kept = self._returned(reached.entities, question)
         reached = reached.of(np.flatnonzero(kept))
         if of_a_bit and len(reached.entities):
@@ -178,7 +183,7 @@ class BfsRetriever(Retriever):
         hops = (found.walks != NO_STEP).sum(axis=1)
         parts = np.zeros((len(found.entities), 5), dtype=np.int64)
         parts[:, 0] = link
-        parts[:, 1] = self.costs.walk(found.keys >> kernel.TIE_BITS, hops)
+        parts[:, 1] = self.costs.walk(found.keys >> search_fast.TIE_BITS, hops)
         return Ranked(found.entities, parts, found.keys & TIES, found.walks, found.cut)
 
     def _of_a_bit(self, reached: Ranked) -> int:
@@ -254,7 +259,7 @@ class BfsRetriever(Retriever):
             if limit not in self._within:
                 limited = copy(self)
                 limited.settings = replace(self.settings, hops=limit)
-                limited._walkers, limited._text_walks = {}, {}
+                limited._walkers, limited._text_walks, limited._trailed = {}, {}, None
                 self._within[limit] = limited
             yield self._within[limit].retrieve(questions)
 
@@ -276,23 +281,41 @@ class BfsRetriever(Retriever):
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
-        """The steps of the path and what it leaves unexplained, which add up to the part `walk`; and the words of the
-        question that the entity's own texts hold."""
+        """What the path explains and what it leaves unexplained, which adds up to the part `walk`; and the words of
+        the question that the entity's own texts hold."""
         from tiny_graph_rag.retrieval.explain import reasons
 
-        if run.parts is None or run.walks is None:
+        if run.parts is None:
             return ()
-        entity, path, walk = int(run.entities[row]), run.walks[row].tolist(), int(run.parts[row, 1])
+        entity, link, walk = int(run.entities[row]), int(run.parts[row, 0]), int(run.parts[row, 1])
         why: list[Reason] = []
-        if any(seed.is_reference and seed.entity == entity for seed in question.seeds) and not run.hops[row]:
-            why.append(Reason("a pronoun stands for it: the question asks for another", (), self.ranking.referred))
-            walk -= round(self.ranking.referred * UNIT)
         if self.costs.typed:
             reading = self.reader.read(question)
-            why += reasons(self.graph, reading, self.ranking, entity, path, walk * 1000 // UNIT)
+            why += reasons(self.graph, reading, self._trails(question, by_text=link > 0)[entity])
+        elif run.hops[row]:
+            why.append(Reason(counted(int(run.hops[row]), "{n} hop", "{n} hops"), (), walk / UNIT))
+        if not run.hops[row] and entity in _referred(question):
+            why.append(Reason("a pronoun stands for it: the question asks for another", (), self.ranking.referred))
         if self.texts is not None and (words := self.texts.words_in(question, entity)):
             why.append(Reason("its texts hold", words, 0.0))
         return tuple(why)
+
+    def _trails(self, question: LinkedQuestion, *, by_text: bool) -> dict[int, Trail]:
+        """Of each entity that paths from the named or from the text seeds reach; kept for the ranks of one
+        question."""
+        if self._trailed is None or self._trailed[0] is not question:
+            self._trailed = question, {}
+        trails = self._trailed[1]
+        if by_text not in trails:
+            walker = self._walker(0, False, len(self.graph))
+            seeds = question.by_text if by_text else question.named
+            trails[by_text] = walker.trails(mentions_of(seeds), self.reader.read(question))
+        return trails[by_text]
+
+
+def _referred(question: LinkedQuestion) -> set[int]:
+    """The entities that pronouns stand for."""
+    return {seed.entity for seed in question.seeds if seed.is_reference}
 
 
 def _meanings(types: Sequence[str], config: Config) -> Meanings | None:
@@ -317,12 +340,12 @@ def _similar(task: Task) -> Nearness | None:
 
 
 def prices(ranking: RankingPrices) -> list[int]:
-    """In the places that the kernel names."""
+    """As search_fast.Prices has them."""
     return [
         milli(price)
         for price in (
             ranking.step, ranking.against, ranking.unexplained, ranking.again, ranking.early,
-            ranking.off_focus, ranking.off_head, ranking.other_seed,
+            ranking.off_focus, ranking.off_head, ranking.other_seed, 0,
         )
     ]  # fmt: skip
 

@@ -1,15 +1,12 @@
-"""A graph made ready for the kernel, and the kernel's memory.
-
-Small graphs are walked interpreted over lists, large ones over the arrays' memory; compiled where that is
-worth the start-up. The result is the same.
-"""
+"""A graph and a question made ready for the search, and the search's memory."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,21 +14,26 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval import kernel
+from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.hubs import Asked, Hubs, Ranked
 from tiny_graph_rag.retrieval.query import Reading
+from tiny_graph_rag.retrieval.search import Search, TooMuchError, Trail
+from tiny_graph_rag.retrieval.search_fast import Evidence, Memory, Mentions, Prices, Query, RunColumns
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
 
-LISTS_UP_TO = 50_000  # slots and entities; below, lists are read three times as fast as arrays
-FIRST_STATES = 1 << 13, 1 << 17  # room for states in lists and in arrays, whose pages cost nothing unused
-MOST_SLOTS = 8
+FIRST_STATES = 1 << 17  # room for states, of memory that costs nothing unused
+ITEMS_A_STATE = 8
 MENTIONS = 8  # that count singly; more of them are taken as one
 NO_LIMIT = 1 << 60
 COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the first question
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
+KEPT_QUERIES = 1 << 12
+TABLES = "left", "weight", "owed", "least"  # of a Query
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +44,26 @@ class WeighedMention:
     shares: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ranked:
+    """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
+    walks: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it
+    is then the ranking of so many hops."""
+
+    entities: NDArray[np.int32]
+    hops: NDArray[np.int32]
+    keys: NDArray[np.int64]
+    masks: NDArray[np.int64]
+    walks: NDArray[np.int32]
+    cut: Cut | None = None
+
+
 class CheapestWalks:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory.
 
-    most_steps, most_states: the settings of these names. A question that would go beyond one is ranked by
-    fewer hops, as many as stay within. Which these are is the same for any order of questions: none learns
-    from another.
+    prices: as search_fast.Prices has them. fast: compiled. most_steps, most_states: the settings of these
+    names. A question that would go beyond one is ranked by fewer hops, as many as stay within. Which these
+    are is the same for any order of questions: none learns from another.
     """
 
     def __init__(
@@ -65,268 +81,280 @@ class CheapestWalks:
         most_states: int = 0,
     ) -> None:
         self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
-        self.prices = tuple(prices)  # the last, the share met on the way, may be left out
+        self.prices = Prices(*prices)
         self.most_steps = most_steps or NO_LIMIT
         self.most_states = min(most_states or MOST_STATES, MOST_STATES)
-        entities, relations = len(graph), len(graph.relations)
-        self._types = len(graph.relations.types.names)
-        self.lists = not fast and len(runs.neighbours) + entities <= LISTS_UP_TO
-        self.near_first = entities > 2 * depth  # else everything is looked at anyhow
-        alike = graph.relations.weights.strides == (0,)
-        self._hubs = Hubs(runs, filters, graph.name_rank, alike=alike)
-        flags = np.zeros(entities, dtype=np.int8)
-        if filters.returned is not None:
-            flags[~filters.returned] |= kernel.NOT_RETURNED
-        if filters.crossed is not None:
-            flags[~filters.crossed] |= kernel.NOT_CROSSED
-        arrays = (
-            runs.run_ptr, runs.run_start, runs.kind, runs.neighbours, runs.relations, runs.strength,
-            runs.units, graph.name_rank,
-        )  # fmt: skip
-        # The units of all relations, where they are the same: one random look less at each relation.
-        alike = alike or (0 < relations <= COMPARED_UP_TO and int(np.ptp(runs.units)) == 0)
-        even = int(runs.units[0]) if alike and relations else 0
-        self._graph = (*map(self._given, arrays), runs.symmetric, even)
-        self._flags = self._given(flags)
-        self._evidence = (
-            self._zeros(len(graph.relations.types.names) + 1, np.int64),
-            self._zeros(relations, np.int32),
-            self._zeros(relations, np.int32),
-            self._zeros(entities, np.int32),
-            self._zeros(entities, np.int32),
-            self._given(graph.entities.types.codes),
-            self._zeros(len(graph.entities.types.names) + 1, np.int64),
+        self._graph = _columns(graph, runs, filters)
+        types, kinds = graph.relations.types.names, graph.entities.types
+        self._evidence = Evidence(
+            np.zeros(len(types) + 1, np.int64),
+            zeros_as_touched(len(graph.relations), np.uint8),
+            zeros_as_touched(len(graph), np.uint8),
+            _read_only(kinds.codes),
+            np.zeros(len(kinds.names) + 1, np.int64),
         )
-        self._marks = self._zeros(kernel.M_ROW * entities, np.int32)
-        self._queue = self._zeros(entities, np.int32)
-        self._layers = self._zeros(MENTIONS * (hops + 1), np.int32)
-        self._temp = tuple(self._zeros(2 << MOST_SLOTS, np.int64) for _ in range(11))
-        self._clock = self._zeros(kernel.LENGTH + 1, np.int64)
-        self._found = (
-            *(self._zeros(depth, np.int64) for _ in range(4)),
-            self._zeros(depth * hops, np.int32),
-        )
-        self._tables: dict[tuple[int, int], Prepared] = {}
-        self._room(min(FIRST_STATES[not self.lists], self.most_states))
+        # Read one by one, whole numbers of a memoryview are quicker than numpy's.
+        self._graph_read, self._evidence_read = _readable(self._graph), _readable(self._evidence)
+        self._queries: dict[tuple[int, int], _Asked] = {}
+        self._row = np.zeros(1, search_fast.ASKED)
+        self._capacity = 0
 
     def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
         """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
-        pointers, seeds, masses = _packed(mentions)
-        if len(mentions) == 1 and self._hubs.is_wide(seeds):
-            found = self._by_columns(seeds, masses, reading)
-            if found is not None:
-                return found
-        least = 4 * len(seeds) + self.depth
-        if 2 * len(seeds) + self.depth > self._capacity:
-            self._room(least)
-        question = (self._row(pointers), self._row(seeds), self._row(masses))
-        most, hops, limit = max(self.most_states, least), self.hops, ""
+        return self._within_limits(mentions, reading, self._compiled if self.fast else self._interpreted)
+
+    def trails(self, mentions: Sequence[WeighedMention], reading: Reading) -> dict[int, Trail]:
+        """What the energy of each ranked entity is made of."""
+        return self._within_limits(mentions, reading, self._trails)
+
+    def _within_limits(
+        self, mentions: Sequence[WeighedMention], reading: Reading, search: Callable[..., T]
+    ) -> T:
+        """What `search` finds within as many hops as stay within the limits."""
+        packed = _packed(mentions)
+        most, hops, cut = max(self.most_states, 4 * len(packed.seeds) + self.depth), self.hops, None
         while True:
-            rows = self._rows(question, reading, hops)
-            if rows != kernel.OVERFLOW:
-                break
-            if self._clock[kernel.STEPS] <= self.most_steps and self._capacity < most:
-                self._room(min(4 * self._capacity, most))
-                continue
-            limit = "max_states" if self._clock[kernel.STEPS] <= self.most_steps else "max_steps"
-            hops = max(0, min(hops, int(self._clock[kernel.LENGTH])) - 1)
-        entities, reached, keys, masks, walks = self._found
-        walked = np.array(walks[: rows * hops], dtype=np.int32).reshape(rows, hops)
-        if limit:
-            walked = np.pad(walked, ((0, 0), (0, self.hops - hops)), constant_values=NO_STEP)
+            with self._asked(reading, hops) as asked:
+                try:
+                    return search(asked, packed, hops, most, cut)
+                except TooMuchError as limit:
+                    hops = max(0, min(hops, limit.deepest) - 1)
+                    name = "steps" if limit.looked else "states"
+                    cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
+
+    def _interpreted(
+        self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None
+    ) -> Ranked:
+        search = self._search(asked, mentions, hops, most)
+        rows = search.rank()
+        walks = np.full((len(rows), self.hops), NO_STEP, dtype=np.int32)
+        for place, row in enumerate(rows):
+            if row.shown is not None:
+                walks[place, : row.shown.steps] = search.relations(row.shown)
         return Ranked(
-            np.array(entities[:rows], dtype=np.int32),
-            np.array(reached[:rows], dtype=np.int32),
-            np.array(keys[:rows], dtype=np.int64),
-            np.array(masks[:rows], dtype=np.int64),
-            walked,
-            Cut(hops, limit, getattr(self, f"most{limit.removeprefix('max')}")) if limit else None,
+            np.array([row.entity for row in rows], dtype=np.int32),
+            np.array([row.hop for row in rows], dtype=np.int32),
+            np.array([row.key for row in rows], dtype=np.int64),
+            np.array([0 if row.shown is None else row.shown.mask for row in rows], dtype=np.int64),
+            walks,
+            cut,
         )
 
-    def _by_columns(self, seeds: Sequence[int], masses: Sequence[int], reading: Reading) -> Ranked | None:
-        """The ranking around seeds with many relations, where it can be found without the kernel."""
-        prepared, types = self._prepared(reading, self.hops), [0] * self._types
-        for place, slot in enumerate(reading.slots):
-            for each in slot.types:
-                types[each] |= 1 << place
-        return self._hubs.rank(
-            Asked(
-                seeds, masses, types, prepared.slots, prepared.price, self.hops, self.depth, prepared.near,
-                self.most_steps,
-            )
+    def _trails(
+        self, asked: _Asked, mentions: Mentions, hops: int, most: int, _: Cut | None
+    ) -> dict[int, Trail]:
+        search = self._search(asked, mentions, hops, most)
+        return {row.entity: search.trail(row) for row in search.rank()}
+
+    def _search(self, asked: _Asked, mentions: Mentions, hops: int, most: int) -> Search:
+        return Search(
+            self._graph_read, asked.query, asked.price, self._evidence_read, mentions, hops, self.depth,
+            self.most_steps, most,
         )  # fmt: skip
 
-    def _rows(self, question: tuple[Any, Any, Any], reading: Reading, hops: int) -> int:
-        """How many rows the kernel finds within so many hops, or OVERFLOW."""
-        prepared = self._prepared(reading, hops)
-        others = (len(question[0]) - 2) * self.prices[kernel.OTHER_SEED]
-        theta = min(kernel.FAR, prepared.near + others)
-        rank = compiled_rank() if self.fast else kernel.rank
-        self._mark(reading)
-        self._clock[kernel.STEPS], self._clock[kernel.MOST_STEPS] = 0, self.most_steps
-        scratch = (
-            *self._rows_of, self._marks, self._layers, self._temp, self._queue, self._clock,
-        )  # fmt: skip
-        out = (*self._found, *self._candidates)
-        rows = rank(
-            self._graph, self._flags, (*question, prepared.slots), self._evidence, prepared.price, scratch,
-            out, hops, self.depth, theta,
-        )  # fmt: skip
-        self._unmark(reading)
-        return int(rows)
+    def _compiled(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:
+        columns = Mentions(*(np.array(column, dtype=np.int64) for column in mentions))
+        least = 4 * len(mentions.seeds) + self.depth
+        if self._capacity < least:
+            self._room(max(least, FIRST_STATES), most)
+        asked.write(self._row)
+        while True:
+            memory, clock = self._memory, self._memory.clock[0]
+            clock["question"] += 1
+            if clock["question"] > LAST_QUESTION:
+                memory.marks[:] = 0
+                clock["question"] = 1
+            clock["most"] = self.most_steps
+            rank, describe = compiled_search()
+            rows = rank(self._graph, self._row, self._evidence, columns, memory, hops, self.depth)
+            if rows != search_fast.OVERFLOW:
+                break
+            if not clock["full"]:
+                looked = clock["looked"] > self.most_steps
+                if looked or self._capacity >= most:
+                    raise TooMuchError(looked=looked, deepest=int(clock["deepest"]))
+            self._room(4 * self._capacity, most)
+        keys, shown = memory.keys[:rows], memory.shown[:rows]
+        if rows > self.depth:
+            best = np.flatnonzero(keys <= np.partition(keys, self.depth - 1)[self.depth - 1])
+            keys, shown = keys[best], shown[best]
+        entities, reached = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int32)
+        masks = np.zeros(len(shown), np.int64)
+        walks = np.full((len(shown), self.hops), NO_STEP, np.int32)
+        written = (entities, reached, masks), walks
+        if describe(self._graph, columns, memory, shown, *written) == search_fast.OVERFLOW:
+            raise TooMuchError(looked=True, deepest=int(clock["deepest"]))
+        order = np.lexsort((self._graph.name_rank[entities], reached, keys))[: self.depth]
+        return Ranked(entities[order], reached[order], keys[order], masks[order], walks[order], cut)
 
-    def _prepared(self, reading: Reading, hops: int) -> Prepared:
-        """The reading as the kernel takes it, kept while questions repeat it."""
-        kept = self._tables.get((id(reading), hops))
-        if kept is None or kept.reading is not reading:
-            if len(self._tables) >= KEPT_TABLES:
-                self._tables.clear()
-            kept = self._tables[id(reading), hops] = Prepared.of(
-                reading,
-                self.prices,
-                self._row,
-                hops,
-                exclude_seeds=self.exclude_seeds,
-                near_first=self.near_first,
-            )
-        return kept
+    @contextmanager
+    def _asked(self, reading: Reading, hops: int) -> Iterator[_Asked]:
+        """The reading as the search takes it, kept while questions repeat it; meanwhile its evidence stands
+        in the columns that the search reads."""
+        asked = self._queries.get((id(reading), hops))
+        if asked is None or asked.reading is not reading:
+            if len(self._queries) >= KEPT_QUERIES:
+                self._queries.clear()
+            asked = _Asked.of(reading, self.prices, hops, exclude_seeds=self.exclude_seeds)
+            self._queries[id(reading), hops] = asked
+        for column, rows, bit in asked.evidence:
+            self._evidence[column][rows] |= bit
+        try:
+            yield asked
+        finally:
+            for column, rows, _ in asked.evidence:
+                self._evidence[column][rows] = 0
 
-    def _mark(self, reading: Reading) -> None:
-        """Write the slots that types, relations and entities fill where the kernel reads them."""
-        clock = self._clock
-        if clock[kernel.BASE] > LAST_QUESTION:
-            first, last = kernel.RELATION_MARK, kernel.ENTITY_SLOTS
-            for marks in (self._marks, *self._evidence[first : last + 1]):
-                marks[:] = self._zeros(len(marks), np.int32)
-            clock[kernel.BASE] = 0
-        clock[kernel.BASE] += 1
-        base = clock[kernel.BASE]
-        types, relation_mark, relation_slots, entity_mark, entity_slots, _, entity_types = self._evidence
-        for place, slot in enumerate(reading.slots):
-            bit = 1 << place
-            for each in slot.types:
-                types[each] |= bit
-            for each in slot.found.entity_types:
-                entity_types[each] |= bit
-            _add(slot.found.relations, bit, base, relation_mark, relation_slots)
-            _add(slot.found.entities, bit, base, entity_mark, entity_slots)
-
-    def _unmark(self, reading: Reading) -> None:
-        for slot in reading.slots:
-            for each in slot.types:
-                self._evidence[kernel.TYPE_SLOTS][each] = 0
-            for each in slot.found.entity_types:
-                self._evidence[kernel.ENTITY_TYPE_SLOTS][each] = 0
-
-    def _room(self, states: int) -> None:
-        self._capacity = states
-        self._rows_of = (
-            self._zeros(kernel.S_ROW * states, np.int32),
-            self._zeros(2 * states, np.int64),
-            self._zeros(kernel.R_ROW * states, np.int32),
-            self._zeros(states, np.int64),
+    def _room(self, wanted: int, most: int) -> None:
+        """Memory for so many states and answers, at most `most`, and for what is put on the agenda."""
+        entities, states = len(self._graph.flags), min(wanted, most)
+        if not self._capacity:
+            self._marks, self._queue = _rows(entities, search_fast.MARK), zeros_as_touched(entities, np.int32)
+            self._clock = _rows(1, search_fast.CLOCK)
+        self._capacity = wanted
+        self._memory = Memory(
+            _rows(states, search_fast.STATE),
+            _rows(2 * states, search_fast.WALK),
+            _rows(states, search_fast.ANSWERED),
+            _rows(ITEMS_A_STATE * wanted, search_fast.ITEM),
+            self._marks,
+            self._queue,
+            zeros_as_touched(2 * states, np.int64),
+            zeros_as_touched(2 * states, np.int64),
+            zeros_as_touched(2 * states, np.int64),
+            self._clock,
         )
-        self._candidates = tuple(self._zeros(2 * states, np.int64) for _ in range(3))
-
-    def _given(self, array: Any) -> Any:
-        """What the kernel only reads: marked so, as mapped arrays are, that one compiled form serves both."""
-        given = array.view()
-        given.flags.writeable = False
-        return array.tolist() if self.lists else self._readable(given)
-
-    def _zeros(self, length: int, kind: type) -> Any:
-        return [0] * length if self.lists else self._readable(zeros_as_touched(length, kind))
-
-    def _row(self, values: Sequence[int]) -> Any:
-        return np.array(values, dtype=np.int64) if self.fast else list(values)
-
-    def _readable(self, array: NDArray[Any]) -> Any:
-        """An array's memory as the kernel reads it best: interpreted, whole numbers instead of numpy's."""
-        return array if self.fast else memoryview(array)  # type: ignore[arg-type]
 
 
-def _add(rows: Iterable[int], bit: int, base: int, marks: Any, slots: Any) -> None:
-    for row in rows:
-        if marks[row] != base:
-            marks[row] = base
-            slots[row] = 0
-        slots[row] |= bit
+def _columns(graph: KnowledgeGraph, runs: Runs, filters: Filters) -> RunColumns:
+    flags = np.zeros(len(graph), dtype=np.int8)
+    if filters.returned is not None:
+        flags[~filters.returned] |= search_fast.NOT_RETURNED
+    if filters.crossed is not None:
+        flags[~filters.crossed] |= search_fast.NOT_CROSSED
+    relations, weights = len(graph.relations), graph.relations.weights
+    # The units of all relations, where they are the same: one random look less at each relation.
+    alike = weights.strides == (0,) or (0 < relations <= COMPARED_UP_TO and int(np.ptp(runs.units)) == 0)
+    return RunColumns(
+        _read_only(runs.run_ptr),
+        _read_only(runs.run_start),
+        _read_only(runs.kind),
+        _read_only(runs.neighbours),
+        _read_only(runs.relations),
+        _read_only(runs.strength),
+        _read_only(runs.units),
+        _read_only(graph.name_rank),
+        _read_only(flags),
+        runs.symmetric,
+        int(runs.units[0]) if alike and relations else 0,
+    )
 
 
-def _packed(mentions: Sequence[WeighedMention]) -> tuple[list[int], list[int], list[int]]:
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Marked so, as mapped arrays are, that one compiled form serves both."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _readable(columns: Any) -> Any:
+    return type(columns)(
+        *(memoryview(column) if isinstance(column, np.ndarray) else column for column in columns)  # type: ignore[arg-type]
+    )
+
+
+def _rows(length: int, kind: np.dtype[Any]) -> NDArray[Any]:
+    return zeros_as_touched(length * kind.itemsize, np.uint8).view(kind)
+
+
+def _packed(mentions: Sequence[WeighedMention]) -> Mentions:
     """Pointers into seeds, one a mention; seeds; their masses. The last of too many mentions are one."""
     pointers, seeds, masses = [0], list[int](), list[int]()
-    for place, each in enumerate(mentions):
-        seeds += each.seeds
-        masses += [int(kernel.MASS * share) for share in each.shares]
+    for place, mention in enumerate(mentions):
+        seeds += mention.seeds
+        masses += [int(search_fast.MASS * share) for share in mention.shares]
         if place < MENTIONS - 1 or place == len(mentions) - 1:
             pointers.append(len(seeds))
-    return pointers, seeds, masses
+    return Mentions(pointers, seeds, masses)
 
 
 @cache
-def compiled_rank() -> Callable[..., int]:
-    """`kernel.rank` as machine code, and with it every kernel that it calls."""
-    return compiled(kernel.rank, kernel.CALLED)
-
-
-NEAR = 200  # thousandths added to the price of a straight way: the first bound of the search
-KEPT_TABLES = 1 << 12
+def compiled_search() -> tuple[Callable[..., int], Callable[..., int]]:
+    """`search_fast.rank` and `describe` as machine code, and with them every function that they call."""
+    made = (compiled(each, search_fast.CALLED) for each in (search_fast.rank, search_fast.describe))
+    return next(made), next(made)
 
 
 @dataclass(slots=True)
-class Prepared:
-    """A reading as the kernel takes it. near: the bound that the search begins with."""
+class _Asked:
+    """A reading as the search takes it. tables: those of `query` as the compiled search does; evidence:
+    (column of Evidence, rows, bit of the slot that they fill)."""
 
     reading: Reading
-    slots: tuple[Any, ...]
-    price: Any
-    near: int
+    query: Query
+    price: Prices
+    tables: dict[str, NDArray[np.int32]]
+    evidence: list[tuple[int, NDArray[np.int64], int]]
+
+    def write(self, rows: NDArray[Any]) -> None:
+        """To a row of search_fast.ASKED, of which a question reads no more than it has masks and hops."""
+        row = rows[0]
+        for name, table in self.tables.items():
+            row[name][tuple(slice(length) for length in table.shape)] = table
+        for name, value in (self.query._asdict() | self.price._asdict()).items():
+            if name not in TABLES:
+                row[name] = value
 
     @classmethod
-    def of(
-        cls,
-        reading: Reading,
-        prices: Sequence[int],
-        row: Callable[[Sequence[int]], Any],
-        hops: int,
-        *,
-        exclude_seeds: bool,
-        near_first: bool,
-    ) -> Prepared:
-        """row: makes a column of whole numbers as the kernel reads it best. near_first: raise the bound from
-        near things on; without, everything is searched at once."""
-        weights = tuple(slot.weight for slot in reading.slots)
-        words = sum(1 << place for place, slot in enumerate(reading.slots) if not slot.types)
-        near = hops * prices[kernel.STEP] + NEAR if near_first else kernel.FAR
-        least = least_left(weights, words, hops) if near_first else (0,) * (hops << len(weights))
-        price = list(prices)
-        price[kernel.UNEXPLAINED] = reading.unexplained
-        back = sum(1 << place for place, slot in enumerate(reading.slots) if slot.way_back)
-        share = price[kernel.MET_ON_THE_WAY] if len(price) > kernel.MET_ON_THE_WAY else 0
-        owed = filled(tuple(0 if slot.types else slot.weight * share // 1000 for slot in reading.slots))
-        tables = tuple(map(row, (left_empty(weights), least, filled(weights))))
-        flags = (reading.focus, reading.head, back, words, exclude_seeds, reading.asks)
-        return cls(reading, (*tables, *flags, row(owed)), row(price), near)
+    def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> _Asked:
+        slots = reading.slots
+        weights = tuple(slot.weight for slot in slots)
+        words = sum(1 << place for place, slot in enumerate(slots) if not slot.types)
+        share = prices.met_on_the_way
+        query = Query(
+            left=left_empty(weights),
+            weight=filled(weights),
+            owed=filled(tuple(0 if slot.types else slot.weight * share // 1000 for slot in slots)),
+            least=least_left(weights, words, hops),
+            focus=reading.focus,
+            head=reading.head,
+            back=sum(1 << place for place, slot in enumerate(slots) if slot.way_back),
+            words=words,
+            exclude_seeds=exclude_seeds,
+            asks=reading.asks,
+        )
+        price = prices._replace(unexplained=reading.unexplained)
+        evidence = []
+        for place, slot in enumerate(slots):
+            found = slot.found
+            for column, rows in enumerate(
+                (slot.types, found.relations, found.entities, (), found.entity_types)
+            ):
+                if len(rows):
+                    evidence.append((column, np.fromiter(rows, np.int64, len(rows)), 1 << place))
+        tables = {name: np.array(getattr(query, name), np.int32) for name in TABLES}
+        least = tables["least"].reshape(hops, 1 << len(slots))
+        tables["least"] = least[: search_fast.MOST_SLOTS + 1]
+        return cls(reading, query, price, tables, evidence)
 
 
-@lru_cache(KEPT_TABLES)
+@lru_cache(KEPT_QUERIES)
 def left_empty(weights: tuple[int, ...]) -> tuple[int, ...]:
     """What stays unexplained, by mask of slots filled."""
     total = sum(weights)
-    return tuple(total - each for each in filled(weights))
+    return tuple(total - weight for weight in filled(weights))
 
 
-@lru_cache(KEPT_TABLES)
+@lru_cache(KEPT_QUERIES)
 def filled(weights: tuple[int, ...]) -> tuple[int, ...]:
     """The weight of a mask's slots, by mask."""
     sums = [0]
     for weight in weights:
-        sums += [weight + each for each in sums]
+        sums += [weight + before for before in sums]
     return tuple(sums)
 
 
-@lru_cache(KEPT_TABLES)
+@lru_cache(KEPT_QUERIES)
 def least_left(weights: tuple[int, ...], words: int, steps: int) -> tuple[int, ...]:
     """What must stay unexplained whatever comes, by (steps to go, mask), fewer than `steps` to go.
 

@@ -64,6 +64,11 @@ class Costs:
         many = len(graph.relations.types.names) > MOST_OF_A_VOCABULARY
         return cls(True, FREE_TEXT if many else VOCABULARY, ranking)
 
+    @property
+    def may_explain(self) -> bool:
+        """Whether a path often explains a whole question, so that texts needn't be asked."""
+        return self.weights is VOCABULARY
+
     def walk(self, energies: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
         """energies: of the cheapest explanations, in thousandths; hops: of their paths."""
         if self.typed:

@@ -1,110 +1,50 @@
-"""Why an entity stands where it does: its walk, the words each step explains, and each part of its price."""
+"""Why an entity stands where it does: the trail of its search in words, each part with its price."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading, Slot
-from tiny_graph_rag.linking.relation_words import milli
-from tiny_graph_rag.run import NO_STEP
-
-ENDPOINT = -1
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, Reading
+from tiny_graph_rag.retrieval.search import Step, Trail
 
 
-def reasons(
-    graph: KnowledgeGraph,
-    reading: Reading,
-    ranking: RankingPrices,
-    entity: int,
-    walk: Sequence[int],
-    energy: int,
-) -> list[Reason]:
-    """The parts of one ranked entity's energy (in thousandths, as the ranking has it).
-
-    walk: relations from a seed, NO_STEP where it is shorter. What several mentions share is one part.
-    """
-    steps = [each for each in walk if each != NO_STEP]
-    parts: list[Reason] = []
-    mask = 0
-    on_focus = reading.focus == 0
-    on_head = reading.head == 0
-    last = ENDPOINT
-    for relation, after in zip(steps, _ends(graph, steps, entity), strict=True):
-        forward = int(graph.relations.targets[relation]) == after
-        kind = 2 * int(graph.relations.types.codes[relation]) + (not forward)
-        speaks = sum(1 << each for each, slot in enumerate(reading.slots) if kind >> 1 in slot.types)
-        told = sum(
-            1 << each for each, slot in enumerate(reading.slots) if _tells(graph, slot, relation, after)
-        )
-        free = speaks & ~mask
-        if last != kind ^ 1:
-            free &= ~sum(1 << each for each, slot in enumerate(reading.slots) if slot.way_back)
-        low = free & -free
-        price = milli(ranking.step)
-        new = told & ~(mask | low)
-        if not speaks:
-            price += reading.unexplained - min(_weight(reading, new), reading.unexplained)
-        else:
-            price += milli(ranking.against) if kind & 1 else 0
-            if not free:
-                price += milli(ranking.again)
-            elif (mask & (low - 1)) != low - 1:
-                price += milli(ranking.early)
-        arrow = ("—{}→ {}" if forward else "←{}— {}").format(
-            graph.relations.types[relation], graph.entities.names[after]
-        )
-        parts.append(Reason(arrow, _words(reading, low | new), price / 1000))
-        on_focus = reading.focus == 0 or bool((speaks | told) & reading.focus)
-        on_head = reading.head == 0 or bool(told & reading.head)
-        mask |= low | new
-        last = kind
-    if not steps and reading.asks == ONE_OF_SEEDS:
+def reasons(graph: KnowledgeGraph, reading: Reading, trail: Trail) -> list[Reason]:
+    """The parts of one ranked entity's energy; they add up to it."""
+    if not trail.walks and reading.asks == ONE_OF_SEEDS:
         return [Reason("one of those that the question offers", (), 0.0)]
-    if not steps:
-        mask = sum(1 << each for each, slot in enumerate(reading.slots) if _tells(graph, slot, None, entity))
-        if reading.asks == OTHERS and not (mask & reading.head if reading.head else mask):
-            parts.append(
-                Reason("named in the question, which asks for something else", (), ranking.off_focus)
+    parts = [_step(graph, reading, step) for walk in trail.walks for step in walk]
+    if trail.off_focus and trail.walks:
+        parts.append(
+            _part(
+                "the last relation isn't the one asked for", _words(reading, reading.focus), trail.off_focus
             )
-    elif not on_focus:
-        asked = _words(reading, reading.focus)
-        parts.append(Reason("the last relation isn't the one asked for", asked, ranking.off_focus))
-    if steps and not on_head:
-        parts.append(Reason("not of the kind asked for", _words(reading, reading.head), ranking.off_head))
-    for place, slot in enumerate(reading.slots):
-        if not mask >> place & 1:
-            parts.append(Reason("left unexplained", slot.words, slot.weight / 1000))
-    rest = energy - sum(round(part.price * 1000) for part in parts)
-    if rest:
-        parts.append(Reason("other mentions: walks from them, or leaving them out", (), rest / 1000))
+        )
+    elif trail.off_focus:
+        parts.append(_part("named in the question, which asks for something else", (), trail.off_focus))
+    if trail.off_head:
+        parts.append(_part("not of the kind asked for", _words(reading, reading.head), trail.off_head))
+    for slot, weight in trail.left:
+        parts.append(_part("left unexplained", reading.slots[slot].words, weight))
+    for slot, weight in trail.owed:
+        parts.append(_part("met on the way, not in its own texts", reading.slots[slot].words, weight))
+    if trail.left_out:
+        parts.append(_part("mentions that it isn't explained by", (), trail.left_out))
     return parts
 
 
-def _ends(graph: KnowledgeGraph, steps: Sequence[int], entity: int) -> list[int]:
-    """The entity after each step of a walk that ends at `entity`."""
-    ends = [entity]
-    for relation in reversed(steps):
-        source, target = int(graph.relations.sources[relation]), int(graph.relations.targets[relation])
-        ends.append(source if ends[-1] == target else target)
-    return ends[-2::-1]
+def _step(graph: KnowledgeGraph, reading: Reading, step: Step) -> Reason:
+    forward = int(graph.relations.targets[step.relation]) == step.entity
+    arrow = "—{}→ {}" if forward else "←{}— {}"
+    what = arrow.format(graph.relations.types[step.relation], graph.entities.names[step.entity])
+    return _part(what, _words(reading, step.filled), step.cost)
 
 
-def _tells(graph: KnowledgeGraph, slot: Slot, relation: int | None, entity: int) -> bool:
-    found = slot.found
-    return (
-        relation in found.relations
-        or entity in found.entities
-        or int(graph.entities.types.codes[entity]) in found.entity_types
-    )
-
-
-def _weight(reading: Reading, mask: int) -> int:
-    return sum(slot.weight for place, slot in enumerate(reading.slots) if mask >> place & 1)
+def _part(what: str, words: Sequence[str], price: int) -> Reason:
+    return Reason(what, tuple(words), price / 1000)
 
 
 def _words(reading: Reading, mask: int) -> tuple[str, ...]:
-    found = [slot.words for place, slot in enumerate(reading.slots) if mask >> place & 1]
-    return tuple(dict.fromkeys(word for words in found for word in words))
+    filled = [slot.words for place, slot in enumerate(reading.slots) if mask >> place & 1]
+    return tuple(dict.fromkeys(word for words in filled for word in words))

@@ -1,4 +1,4 @@
-"""Adjacency as the kernel walks it: an entity's slots grouped by relation type and direction."""
+"""Adjacency as the search walks it: an entity's slots grouped by relation type and direction."""
 
 from __future__ import annotations
 

@@ -1,0 +1,148 @@
+"""The search: readable and compiled alike, its trails add up, and no setting of the work changes a
+ranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.retrieval import search
+from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
+from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked, WeighedMention
+from tiny_graph_rag.retrieval.search_fast import TIE_BITS
+
+
+def walks_of(made: BfsRetriever, *, share: int = 0, fast: bool = False, **limits: int) -> CheapestWalks:
+    return CheapestWalks(
+        made.graph,
+        made.runs,
+        made.filters,
+        [*prices(made.ranking), share],
+        hops=made.settings.hops,
+        depth=made.settings.depth,
+        exclude_seeds=made.settings.exclude_seeds,
+        fast=fast,
+        **limits,
+    )
+
+
+def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
+    triples, text, seeds, flags = case
+    names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
+    graph = graph_of(triples, names=names)
+    return graph, retriever(graph, **flags), ask(text, graph, *seeds)
+
+
+def columns(ranked: Ranked) -> list[Any]:
+    arrays = ranked.entities, ranked.hops, ranked.keys, ranked.masks, ranked.walks
+    return [*(array.tolist() for array in arrays), ranked.cut]
+
+
+SHARES = st.sampled_from([0, 0, 333, 500, 1000])
+
+
+@given(
+    case=cases(),
+    share=SHARES,
+    steps=st.sampled_from([0, 0, 1, 5, 20]),
+    states=st.sampled_from([0, 0, 3, 9, 30]),
+)
+@settings(max_examples=500, deadline=None)
+def test_compiled_and_readable_rank_alike_to_the_last_bit(
+    case: Any, share: int, steps: int, states: int
+) -> None:
+    pytest.importorskip("numba")
+    _, made, question = made_from(case)
+    reading, mentions = made.reader.read(question), mentions_of(question)
+    for asked in (mentions[:1], mentions):
+        readable, compiled = (
+            walks_of(made, share=share, fast=fast, most_steps=steps, most_states=states).rank(asked, reading)
+            for fast in (False, True)
+        )
+        assert columns(readable) == columns(compiled)
+
+
+@given(case=cases(), share=SHARES)
+@settings(max_examples=300, deadline=None)
+def test_the_parts_of_a_trail_add_up_to_the_energy(case: Any, share: int) -> None:
+    """Of each ranked entity, over all mentions; the walk shown is the trail's first, from a seed to the
+    entity."""
+    graph, made, question = made_from(case)
+    reading, mentions = made.reader.read(question), mentions_of(question)
+    walks = walks_of(made, share=share)
+    ranked, trails = walks.rank(mentions, reading), walks.trails(mentions, reading)
+    assert list(trails) == ranked.entities.tolist()
+    for row, (entity, trail) in enumerate(trails.items()):
+        assert trail.energy == int(ranked.keys[row]) >> TIE_BITS
+        assert all(price >= 0 for price in (trail.off_focus, trail.off_head, trail.left_out))
+        shown = [step.relation for step in trail.walks[0]] if trail.walks else []
+        assert shown == ranked.walks[row].tolist()[: len(shown)]
+        for walk in trail.walks:
+            assert walk[-1].entity == entity
+            ends = [
+                {int(graph.relations.sources[s.relation]), int(graph.relations.targets[s.relation])}
+                for s in walk
+            ]
+            assert all(step.entity in both for step, both in zip(walk, ends, strict=True))
+            assert ends[0] & {seed.entity for seed in question.seeds}
+            filled = [step.filled for step in walk]
+            assert sum(filled) == sum(set(filled) - {0})  # no slot is filled twice
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_how_often_settled_answers_are_counted_changes_nothing(depth: int, monkeypatch: Any) -> None:
+    """What a walk may still explain counts for it: nearer things that suffice must not hide better ones."""
+    triples = [*FILMS, ("Dark Star", "release_year", "1974"), ("Bannon", "release_year", "1946")]
+    graph = graph_of(triples)
+    made = retriever(graph, depth=depth)
+    question = ask("when did the films release whose writers also wrote Alien", graph, "Alien")
+    reading, rankings = made.reader.read(question), []
+    for look_again in (1, 7, 100, 10**6):
+        monkeypatch.setattr(search, "LOOK_AGAIN", look_again)
+        rankings.append(columns(walks_of(made).rank(mentions_of(question), reading)))
+    assert graph.entities.names[rankings[0][0][0]] == "1974"
+    assert all(ranking == rankings[0] for ranking in rankings)
+
+
+def test_a_word_met_on_the_way_is_owed_in_part_where_the_end_does_not_hold_it() -> None:
+    """`feud` stands in the text of A's relation to B only: B and C, behind it, owe half of its weight; D,
+    whose own text holds it, owes nothing whatever the share."""
+    triples: list[tuple[Any, ...]] = [
+        ("A", "R", "B", 1.0, "a feud"),
+        ("B", "R", "C", 1.0, ""),
+        ("B", "R", "D", 1.0, ""),
+    ]
+    graph = graph_of(triples, told={"D": "the feud"})
+    made = retriever(graph, hops=2, depth=10, exclude_seeds=True)
+    reading = made.reader.read(ask("what feud of A", graph, "A"))
+    (weight,) = (slot.weight for slot in reading.slots if slot.words == ("feud",))
+    mentions, energies = [WeighedMention((0,), (1.0,))], []
+    for share in (0, 500, 1000):
+        walks = walks_of(made, share=share)
+        ranked, trails = walks.rank(mentions, reading), walks.trails(mentions, reading)
+        names = [graph.entities.names[entity] for entity in ranked.entities]
+        energies.append(dict(zip(names, (ranked.keys >> TIE_BITS).tolist(), strict=True)))
+        owed = weight * share // 1000
+        assert [sum(price for _, price in trails[row].owed) for row in (1, 2, 3)] == [owed, owed, 0]
+    for more, owed in ((energies[1], weight // 2), (energies[2], weight)):
+        assert {name: more[name] - energies[0][name] for name in "BCD"} == {"B": owed, "C": owed, "D": 0}
+
+
+def test_room_for_states_grows_until_everything_fits() -> None:
+    """A clique of 40 with room for 44 states at first."""
+    pytest.importorskip("numba")
+    names = [f"N{place}" for place in range(40)]
+    graph = graph_of([(one, "likes", other) for one in names for other in names if one < other])
+    made = retriever(graph, hops=2)
+    walks = walks_of(made, fast=True)
+    walks._room(44, 1 << 20)
+    question = ask("who also likes N0", graph, "N0")
+    asked = mentions_of(question), made.reader.read(question)
+    assert columns(walks.rank(*asked)) == columns(walks_of(made).rank(*asked))
+    assert len(walks._memory.states) > 44

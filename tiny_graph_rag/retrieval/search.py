@@ -1,0 +1,558 @@
+"""The cheapest explanation of every entity near the seeds: best-first search over what a walk has explained.
+
+A state is (entity, mention, steps, slots filled): where a walk from one of a mention's seeds stands, and
+which slots of the question its steps have explained. A step costs more where nothing in the question speaks
+for it (`step_price`), less where the texts of its relation or end hold words of the question (`told`). An
+answer pays for its walk, for each slot left empty, and where it isn't what the question asks for.
+
+The agenda holds what may be done next by the least energy that any explanation through it can have: leave a
+state; look at the ends of a run (an entity's relations of one type and direction) as answers; go on from
+them. So nothing is looked at that cannot be among the best, hubs least of all, and once the least bound is
+beyond the energies of enough answers, these are final. Energies are whole numbers, masses too, and what has
+equal bounds is done in an order that no file decides: the ranking is the same for any order of entities and
+relations, any number of threads, compiled (search_fast.py) or not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from tiny_graph_rag.retrieval.search_fast import (
+    ANSWER,
+    EITHER,
+    FAR,
+    GO_ON,
+    LEAVE,
+    LOOK_AGAIN,
+    NOT_CROSSED,
+    NOT_RETURNED,
+    ONE_OF_SEEDS,
+    WITH,
+    WITHOUT,
+    Evidence,
+    Mentions,
+    Prices,
+    Query,
+    RunColumns,
+    filled_by,
+    key_of,
+    looked_at_whole,
+    off_seed,
+    step_price,
+    told,
+)  # fmt: skip
+
+NO_KIND = -2  # of a step before the first
+SILENT = -1  # instead of a run: all runs that nothing in the question speaks for
+FIRST, SECOND = 0, 1  # walk into a state
+
+
+class TooMuchError(Exception):
+    """A limit is reached. looked: whether it is that of relations looked at; deepest: steps of the longest
+    walk begun."""
+
+    def __init__(self, *, looked: bool, deepest: int) -> None:
+        self.looked, self.deepest = looked, deepest
+
+
+@dataclass(slots=True, eq=False)
+class Walk:
+    """Into a state, over a relation of this kind (its type and direction). order: of equally cheap walks the
+    first by it is shown. mass: of all that cost as much."""
+
+    cost: int
+    mass: int
+    order: tuple[int, int]
+    relation: int
+    kind: int
+    before: Walk | None
+    state: State
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """walks: the cheapest into it, and the cheapest by another relation, which alone may go straight back
+    over the first one's."""
+
+    entity: int
+    mention: int
+    steps: int
+    mask: int
+    walks: list[Walk]
+
+
+@dataclass(slots=True, eq=False)
+class Answer:
+    """An entity's cheapest explanation from one mention. cost, mask: of its walk, which goes on from `before`
+    over `relation`; lands: whether that is on the question's focus; order: as a Walk's, fewer steps first."""
+
+    energy: int
+    mass: int
+    order: tuple[int, int, int, int, int]
+    cost: int
+    mask: int
+    lands: bool
+    relation: int
+    before: Walk
+
+    @property
+    def steps(self) -> int:
+        return self.before.state.steps + 1
+
+
+class Row(NamedTuple):
+    """A ranked entity. shown: the answer whose walk is shown, None of a seed."""
+
+    key: int
+    hop: int
+    name_rank: int
+    entity: int
+    shown: Answer | None
+
+
+class Step(NamedTuple):
+    """Over `relation` to `entity`, for `cost`; filled: slots that it explains."""
+
+    relation: int
+    entity: int
+    cost: int
+    filled: int
+
+
+class Trail(NamedTuple):
+    """What a ranked entity's energy is made of. walks: one of each mention that explains it, the one shown
+    first. Then what is paid at the end: where the last step isn't on the focus, or the entity not of the kind
+    asked for, for mentions left out, for each slot left empty and each word met on the way that it doesn't
+    hold itself (slot, weight)."""
+
+    walks: tuple[tuple[Step, ...], ...]
+    off_focus: int
+    off_head: int
+    left_out: int
+    left: tuple[tuple[int, int], ...]
+    owed: tuple[tuple[int, int], ...]
+
+    @property
+    def energy(self) -> int:
+        """All parts together."""
+        steps = sum(step.cost for walk in self.walks for step in walk)
+        slots = sum(weight for _, weight in self.left + self.owed)
+        return steps + self.off_focus + self.off_head + self.left_out + slots
+
+
+class Search:
+    """One question's search. most_looked, most_states: limits of relations looked at, and of states or
+    answers."""
+
+    def __init__(
+        self,
+        graph: RunColumns,
+        query: Query,
+        price: Prices,
+        evidence: Evidence,
+        mentions: Mentions,
+        hops: int,
+        depth: int,
+        most_looked: int,
+        most_states: int,
+    ) -> None:
+        self.graph, self.query, self.price, self.evidence = graph, query, price, evidence
+        self.mentions, self.hops, self.depth = mentions, hops, depth
+        self.most_looked, self.most_states = most_looked, most_states
+        self.looked = self.answer_count = self.deepest = 0
+        self.count = len(mentions.pointers) - 1
+        self.seeds = set(mentions.seeds)
+        self.agenda: dict[tuple[int, int, int], list[tuple[State, int, int]]] = {}
+        self.keys: list[tuple[int, int, int]] = []
+        self.states: dict[tuple[int, int, int, int], State] = {}
+        self.states_at: dict[tuple[int, int], list[State]] = defaultdict(list)
+        self.answers: dict[int, dict[int, Answer]] = defaultdict(dict)
+
+    def rank(self) -> list[Row]:
+        """The best `depth` entities. Raises TooMuchError."""
+        pointers, seeds, masses = self.mentions
+        for mention in range(self.count):
+            for place in range(pointers[mention], pointers[mention + 1]):
+                state = self._state(seeds[place], mention, 0, 0)
+                if not state.walks:
+                    state.walks.append(Walk(0, masses[place], (0, -1), -1, NO_KIND, None, state))
+                    if self.hops:
+                        self._put(0, LEAVE, state, FIRST)
+        # Another mention may fill everything that this one leaves empty.
+        slack = self.query.left[0] + self.price.off_focus + self.price.off_head if self.count > 1 else 0
+        next_look, upto = 0, FAR
+        while self.keys:
+            bound, steps, what = heappop(self.keys)
+            if bound - slack > next_look:
+                next_look = bound - slack + LOOK_AGAIN
+                if self.answer_count >= self.depth and len(self._settled(bound - slack)) >= self.depth:
+                    upto = bound - slack
+                    break
+            for state, which, run in reversed(self.agenda.pop((bound, steps, what))):
+                if what == LEAVE:
+                    self._leave(bound, state, which)
+                else:
+                    self._follow(what, state, which, run)
+        return self._rows(upto)
+
+    def _state(self, entity: int, mention: int, steps: int, mask: int) -> State:
+        key = entity, mention, steps, mask
+        state = self.states.get(key)
+        if state is None:
+            if len(self.states) >= self.most_states:
+                raise TooMuchError(looked=False, deepest=max(self.deepest, steps + 1))
+            state = self.states[key] = State(entity, mention, steps, mask, [])
+            self.states_at[entity, mention].append(state)
+        return state
+
+    def _put(self, bound: int, what: int, state: State, which: int, run: int = 0) -> None:
+        key, item = (bound, state.steps, what), (state, which, run)
+        if key in self.agenda:
+            self.agenda[key].append(item)
+        else:
+            self.agenda[key] = [item]
+            heappush(self.keys, key)
+
+    def _bound(self, state: State, walk: Walk) -> int:
+        """The least energy of an explanation that goes on from a state."""
+        left: int = self.query.least[(self.hops - state.steps) * len(self.query.left) + state.mask]
+        return walk.cost + self.price.step + left
+
+    def _leave(self, bound: int, state: State, which: int) -> None:
+        """Put the runs out of a state on the agenda, unless another state there explains as much for no
+        more."""
+        walks = state.walks
+        if state.steps and bound != self._bound(state, walks[which]):
+            return  # a cheaper walk came meanwhile
+        for rival in self.states_at[state.entity, state.mention]:
+            if (
+                rival is not state
+                and rival.steps <= state.steps
+                and rival.mask | state.mask == rival.mask
+                and rival.walks[FIRST].cost <= walks[FIRST].cost
+            ):
+                return
+        self.deepest = max(self.deepest, state.steps + 1)
+        graph = self.graph
+        first, last = graph.run_ptr[state.entity], graph.run_ptr[state.entity + 1]
+        kinds = graph.kind[first:last].tolist()
+        if which == SECOND:
+            back = walks[FIRST].kind ^ 1
+            if back in kinds:
+                self._propose(state, which, first + kinds.index(back), back)
+            return
+        silent = NO_KIND
+        for run, kind in enumerate(kinds, first):
+            if self.evidence.types[kind >> 1]:
+                self._propose(state, which, run, kind)
+            else:
+                silent = kind
+        if silent != NO_KIND:
+            self._propose(state, which, SILENT, silent)
+
+    def _step(self, state: State, walk: Walk, kind: int) -> tuple[int, int, int]:
+        """Of a step of this kind: the slots that its type speaks for, the walk's cost then, and what is
+        filled."""
+        speaks = self.evidence.types[kind >> 1]
+        low = filled_by(kind, speaks, state.mask, walk.kind, self.query.back)
+        return speaks, walk.cost + step_price(kind, speaks, state.mask, low, self.price), state.mask | low
+
+    def _propose(self, state: State, which: int, run: int, kind: int) -> None:
+        """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost
+        at least: apart from each other those whose texts fill slots."""
+        query, price = self.query, self.price
+        speaks, cost, mask = self._step(state, state.walks[which], kind)
+        more, words = self.hops - state.steps - 1, query.words & ~mask
+        for texts in (WITHOUT, WITH) if words else (EITHER,):
+            filled = words if texts == WITH else 0
+            bound = cost - told(filled, speaks, query.weight, price.unexplained)
+            on_focus = not query.focus or query.focus & (speaks | query.words)
+            ends = bound + query.left[mask | filled] + (0 if on_focus else price.off_focus)
+            self._put(ends, ANSWER | texts, state, which, run)
+            if more:
+                goes = bound + price.step + query.least[more * len(query.left) + mask]
+                self._put(goes, GO_ON | texts, state, which, run)
+
+    def _follow(self, what: int, state: State, which: int, run: int) -> None:
+        """Walk to the ends of a run, or of all silent ones."""
+        graph, evidence = self.graph, self.evidence
+        runs: Iterable[int] = (run,)
+        if run == SILENT:
+            runs = range(graph.run_ptr[state.entity], graph.run_ptr[state.entity + 1])
+        came_by = state.walks[FIRST].relation
+        for place in runs:
+            kind = graph.kind[place]
+            if run == SILENT and evidence.types[kind >> 1]:
+                continue
+            first, last = graph.run_start[place], graph.run_start[place + 1]
+            relations = graph.relations[first:last].tolist()
+            if which == SECOND:
+                if came_by not in relations:
+                    continue
+                first += relations.index(came_by)
+                last, relations = first + 1, [came_by]
+            self.looked += last - first
+            if self.looked > self.most_looked:
+                raise TooMuchError(looked=True, deepest=self.deepest)
+            self._ends(what, state, which, kind, first, graph.neighbours[first:last].tolist(), relations)
+
+    def _ends(
+        self,
+        what: int,
+        state: State,
+        which: int,
+        kind: int,
+        first: int,
+        neighbours: list[int],
+        relations: list[int],
+    ) -> None:
+        """Take the ends of a run, whose slots begin at `first`, as answers or as places to go on from."""
+        graph, query, price, evidence = self.graph, self.query, self.price, self.evidence
+        walk, came_by = state.walks[which], state.walks[FIRST].relation
+        speaks, cost, filled = self._step(state, walk, kind)
+        missing, texts = query.words & ~filled, what & (WITHOUT | WITH)
+        forbidden = NOT_RETURNED if what & ANSWER else NOT_CROSSED
+        strength, rank = graph.strength[state.entity], graph.name_rank[state.entity]
+        own = met = 0
+        for slot, (entity, relation) in enumerate(zip(neighbours, relations, strict=True), first):
+            if entity in self.seeds or (relation == came_by and which == FIRST):
+                continue
+            if query.words:
+                own = evidence.entities[entity] | evidence.entity_types[evidence.entity_type[entity]]
+                met = own | evidence.relations[relation]
+                if texts and (texts == WITH) != (met & missing > 0):
+                    continue
+            if graph.flags[entity] & forbidden:
+                continue
+            mask = filled | met
+            pays = cost - told(met & ~filled, speaks, query.weight, price.unexplained)
+            mass = walk.mass * (graph.alike or graph.units[relation]) // strength
+            if what & ANSWER:
+                energy = pays + query.left[mask] + query.owed[mask & ~own]
+                lands = not query.focus or (speaks | met) & query.focus > 0
+                energy += 0 if lands else price.off_focus
+                energy += price.off_head if query.head and not met & query.head else 0
+                order = state.steps, rank, mask, state.mask, slot
+                known = self.answers[entity].get(state.mention)
+                if known is None or energy < known.energy:
+                    self.answer_count += known is None
+                    if self.answer_count > self.most_states:
+                        raise TooMuchError(looked=False, deepest=self.deepest)
+                    self.answers[entity][state.mention] = Answer(
+                        energy, mass, order, pays, mask, lands, relation, walk
+                    )
+                elif energy == known.energy:
+                    known.mass += mass
+                    if order < known.order:
+                        self.answers[entity][state.mention] = Answer(
+                            energy, known.mass, order, pays, mask, lands, relation, walk
+                        )
+            else:
+                reached = self._state(entity, state.mention, state.steps + 1, mask)
+                self._merge(reached, Walk(pays, mass, (rank, slot), relation, kind, walk, reached))
+
+    def _merge(self, state: State, walk: Walk) -> None:
+        """One more walk into a state."""
+        walks, cost = state.walks, walk.cost
+        if not walks:
+            state.walks = [walk]
+            self._put(self._bound(state, walk), LEAVE, state, FIRST)
+            return
+        first, second = walks[FIRST], walks[SECOND] if len(walks) > 1 else None
+        second_cost = FAR if second is None else second.cost
+        if walk.relation == first.relation:
+            if cost < first.cost:
+                walks[FIRST] = walk
+                self._put(self._bound(state, walk), LEAVE, state, FIRST)
+            elif cost == first.cost:
+                first.mass += walk.mass
+            return
+        if cost < first.cost:
+            state.walks = [walk, first]
+            self._put(self._bound(state, walk), LEAVE, state, FIRST)
+        elif cost == first.cost:
+            first.mass = walk.mass = first.mass + walk.mass
+            if walk.order < first.order:
+                state.walks = [walk, first]
+            elif second is None or second.cost > cost or walk.order < second.order:
+                state.walks = [first, walk]
+            else:
+                second.mass = first.mass
+        elif cost < second_cost:
+            state.walks = [first, walk]
+        elif second is not None and cost == second.cost:
+            walk.mass = second.mass = second.mass + walk.mass
+            if walk.order < second.order:
+                walks[SECOND] = walk
+        if state.walks[SECOND].cost < second_cost:
+            self._put(self._bound(state, state.walks[SECOND]), LEAVE, state, SECOND)
+
+    def _settled(self, upto: int) -> list[tuple[int, int, int, Answer]]:
+        """(entity, energy, mass, answer shown) of the entities whose energy is below that: it is final."""
+        settled = []
+        for entity, mine in self.answers.items():
+            energy, mass, answers, _ = self._joined(entity, mine)
+            if energy < upto:
+                settled.append((entity, energy, mass, answers[0]))
+        return settled
+
+    def _joined(self, entity: int, mine: dict[int, Answer]) -> tuple[int, int, list[Answer], int]:
+        """An entity's cheapest explanation over the mentions that reach it: energy, mass, the answers taken
+        together, what is paid for the kind asked for.
+
+        A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its
+        slots.
+        """
+        price = self.price
+        best = min(mine, key=lambda mention: (mine[mention].energy, mention))
+        shown = mine[best]
+        if self.count == 1:
+            return shown.energy, shown.mass, [shown], 0
+        own = self._own_words(entity)
+        cost, mask, lands = shown.cost, shown.mask, shown.lands
+        energy = shown.energy + (self.count - 1) * price.other_seed
+        mass = sum(answer.mass for answer in mine.values() if answer.energy == shown.energy)
+        off_head = shown.energy - cost - self._at_the_end(mask, own, lands)
+        taken, together = {best: shown}, shown.mass
+        while True:
+            pick = None
+            for mention in sorted(mine.keys() - taken.keys()):
+                other = mine[mention]
+                trial = cost + other.cost + off_head + (self.count - len(taken) - 1) * price.other_seed
+                trial += self._at_the_end(mask | other.mask, own, lands or other.lands)
+                if trial < energy:
+                    energy, pick = trial, mention
+            if pick is None:
+                return energy, mass, list(taken.values()), off_head
+            other = taken[pick] = mine[pick]
+            cost, mask, lands = cost + other.cost, mask | other.mask, lands or other.lands
+            mass = together = together + other.mass
+
+    def _at_the_end(self, mask: int, own: int, lands: bool) -> int:
+        """What is paid for slots left empty, words that the end doesn't hold and being off the focus."""
+        paid: int = self.query.left[mask] + self.query.owed[mask & ~own]
+        return paid + (0 if lands else self.price.off_focus)
+
+    def _own_words(self, entity: int) -> int:
+        """The slots that an entity's own texts fill."""
+        evidence = self.evidence
+        own: int = evidence.entities[entity] | evidence.entity_types[evidence.entity_type[entity]]
+        return own
+
+    def _rows(self, upto: int) -> list[Row]:
+        """The best `depth` of what is settled and the seeds."""
+        graph = self.graph
+        rows: list[tuple[int, int, Answer | None]] = [
+            (key_of(energy, mass, graph.strength[entity]), entity, shown)
+            for entity, energy, mass, shown in self._settled(upto)
+        ]
+        if not self.query.exclude_seeds:
+            masses = dict(zip(self.mentions.seeds[::-1], self.mentions.masses[::-1], strict=True))
+            for seed, mass in masses.items():  # of two mentions' seed, the first one's mass
+                if not graph.flags[seed] & NOT_RETURNED:
+                    energy = self._energy_of_seed(seed)
+                    rows.append((key_of(energy, mass, 1 << 16), seed, None))
+        if len(rows) > self.depth:
+            last = sorted(key for key, _, _ in rows)[self.depth - 1]
+            rows = [row for row in rows if row[0] <= last]
+        longest = max((shown.steps for _, _, shown in rows if shown is not None), default=0)
+        near = self._near(longest)
+        ranked = [
+            Row(key, self._hop(entity, shown, near), graph.name_rank[entity], entity, shown)
+            for key, entity, shown in rows
+        ]
+        return sorted(ranked, key=lambda row: row[:3])[: self.depth]
+
+    def _energy_of_seed(self, seed: int) -> int:
+        """A seed is worth what it leaves unexplained."""
+        query, own = self.query, self._own_words(seed)
+        if query.asks == ONE_OF_SEEDS:
+            return 0
+        energy: int = query.left[own] + (self.count - 1) * self.price.other_seed
+        return energy + off_seed(own, query, self.price)
+
+    def _near(self, longest: int) -> list[set[int]]:
+        """The entities 0, 1, … hops from the seeds, as far as `_hop` needs them where no walk is longer."""
+        near, seen = [set(self.seeds)], set(self.seeds)
+        slots = sum(len(self._neighbours(seed)) for seed in self.mentions.seeds) if longest == 2 else 0
+        for hop in range(looked_at_whole(longest, slots, self.graph.symmetric)):
+            around: set[int] = set()
+            for entity in near[-1]:
+                if hop == 0 or not self.graph.flags[entity] & NOT_CROSSED:
+                    neighbours = self._neighbours(entity)
+                    self.looked += len(neighbours)
+                    around.update(neighbours)
+            if self.looked > self.most_looked:
+                raise TooMuchError(looked=True, deepest=longest)
+            near.append(around - seen)
+            seen |= around
+        return near
+
+    def _hop(self, entity: int, shown: Answer | None, near: list[set[int]]) -> int:
+        """Fewest steps from a seed to an entity."""
+        for hop, entities in enumerate(near):
+            if entity in entities:
+                return hop
+        assert shown is not None
+        if shown.steps <= len(near):
+            return shown.steps
+        crossed = (
+            near[-1] if len(near) == 1 else {e for e in near[-1] if not self.graph.flags[e] & NOT_CROSSED}
+        )
+        return len(near) if not crossed.isdisjoint(self._neighbours(entity)) else shown.steps
+
+    def _neighbours(self, entity: int) -> list[int]:
+        graph = self.graph
+        first, last = (graph.run_start[graph.run_ptr[place]] for place in (entity, entity + 1))
+        neighbours: list[int] = graph.neighbours[first:last].tolist()
+        return neighbours
+
+    def trail(self, row: Row) -> Trail:
+        """What a ranked entity's energy is made of."""
+        query, price, own = self.query, self.price, self._own_words(row.entity)
+        if row.shown is None:
+            if query.asks == ONE_OF_SEEDS:
+                return Trail((), 0, 0, 0, (), ())
+            left_out = (self.count - 1) * price.other_seed
+            empty = _by_slot(query.weight, ~own)
+            return Trail((), off_seed(own, query, price), 0, left_out, empty, ())
+        _, _, answers, off_head = self._joined(row.entity, self.answers[row.entity])
+        mask, lands = 0, False
+        for answer in answers:
+            mask, lands = mask | answer.mask, lands or answer.lands
+        if self.count == 1:
+            off_head = answers[0].energy - answers[0].cost - self._at_the_end(mask, own, lands)
+        return Trail(
+            tuple(_steps(row.entity, answer) for answer in answers),
+            0 if lands else price.off_focus,
+            off_head,
+            (self.count - len(answers)) * price.other_seed,
+            _by_slot(query.weight, ~mask),
+            _by_slot(query.owed, mask & ~own),
+        )
+
+    def relations(self, answer: Answer) -> list[int]:
+        """Walked to the answer, from a seed on."""
+        return [step.relation for step in _steps(-1, answer)]
+
+
+def _by_slot(weights: Sequence[int], mask: int) -> tuple[tuple[int, int], ...]:
+    """(slot, weight) of the slots of a mask that weigh something; weights: by mask."""
+    slots = range((len(weights) - 1).bit_length())
+    return tuple((slot, weights[1 << slot]) for slot in slots if mask >> slot & 1 and weights[1 << slot])
+
+
+def _steps(entity: int, answer: Answer) -> tuple[Step, ...]:
+    """The steps of an answer's walk."""
+    steps = []
+    relation, cost, mask, before = answer.relation, answer.cost, answer.mask, answer.before
+    while True:
+        steps.append(Step(relation, entity, cost - before.cost, mask & ~before.state.mask))
+        entity, relation, cost, mask = before.state.entity, before.relation, before.cost, before.state.mask
+        if before.before is None:
+            return tuple(steps[::-1])
+        before = before.before

@@ -1,0 +1,792 @@
+"""The search of search.py, compiled: the same items in the same order, so the same ranking to the last bit.
+
+States, walks and answers are rows of arrays with named fields. A walk's number is twice its state's, plus one
+for the state's second walk. An item of the agenda is a walk's number and the run, its key the bound, steps
+and what to do.
+
+What both searches must agree on, the prices of a step and of an end, stands here once and is called by both:
+numba's cache on disk notices changes in the file of the function that it compiled, and in no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, arg-type"
+
+FAR = 1 << 29  # more than any energy, and still an int32
+MASS = 1 << 40  # one mention's walkers: fine enough for hubs, and 64 sums of it stay below 2^46
+TIE_BITS = 30  # of a key: the part below the energy
+MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
+NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
+OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
+OVERFLOW = -1
+MOST_SLOTS = 8
+FEW_SLOTS = 1 << 12
+LOOK_AGAIN = 100  # thousandths by which the bound grows before settled answers are counted again
+
+LEAVE, ANSWER, GO_ON = 0, 1, 2  # what an item does; of the last two, together with one of:
+EITHER, WITHOUT, WITH = (
+    0,
+    4,
+    8,
+)  # ends whose texts fill further slots: all the same, those that don't, those that do
+WHAT_BITS, STEP_BITS = 4, 10  # of a key
+SILENT = 0  # instead of a run: all runs that nothing in the question speaks for
+
+
+class Prices(NamedTuple):
+    """In thousandths. met_on_the_way: of a word's weight, so many thousandths are owed where not the end's
+    own texts hold it."""
+
+    step: int
+    against: int
+    unexplained: int
+    again: int
+    early: int
+    off_focus: int
+    off_head: int
+    other_seed: int
+    met_on_the_way: int = 0
+
+
+class RunColumns(NamedTuple):
+    """The graph as both searches read it: typed_adjacency.Runs, and flags of entities. alike: the units of
+    all relations, where they are the same, else 0."""
+
+    run_ptr: Any
+    run_start: Any
+    kind: Any
+    neighbours: Any
+    relations: Any
+    strength: Any
+    units: Any
+    name_rank: Any
+    flags: Any
+    symmetric: bool
+    alike: int
+
+
+class Evidence(NamedTuple):
+    """Bits of the slots that each relation type, relation, entity and entity type fills."""
+
+    types: Any
+    relations: Any
+    entities: Any
+    entity_type: Any
+    entity_types: Any
+
+
+class Query(NamedTuple):
+    """What a question asks for, by mask of slots filled. left: what stays unexplained; weight: of the slots;
+    owed: of word slots that the end doesn't hold; least: what must stay unexplained, by (steps to go, mask).
+    focus, head, back, words: bits of slots."""
+
+    left: Any
+    weight: Any
+    owed: Any
+    least: Any
+    focus: int
+    head: int
+    back: int
+    words: int
+    exclude_seeds: bool
+    asks: int
+
+
+class Mentions(NamedTuple):
+    """pointers: of each mention into seeds and their masses."""
+
+    pointers: Any
+    seeds: Any
+    masses: Any
+
+
+MARK = np.dtype([(name, np.int32) for name in ("question", "state", "answer", "level")])
+STATE = np.dtype([(name, np.int32) for name in ("entity", "mention", "steps", "mask", "older")])
+WALK = np.dtype(
+    [("cost", np.int32), ("before", np.int32), ("kind", np.int32), ("rank", np.int32),
+     ("slot", np.int64), ("mass", np.int64)], align=True,
+)  # fmt: skip
+ANSWERED = np.dtype(
+    [("entity", np.int32), ("mention", np.int32), ("energy", np.int32), ("cost", np.int32),
+     ("mask", np.int32), ("lands", np.int32), ("steps", np.int32), ("rank", np.int32),
+     ("before", np.int32), ("older", np.int32), ("slot", np.int64), ("mass", np.int64)], align=True,
+)  # fmt: skip
+ITEM = np.dtype([("walk", np.int32), ("run", np.int32), ("next", np.int64)])
+MOST_BUCKETS = 1 << 13
+CLOCK = np.dtype(
+    [(name, np.int64) for name in
+     ("question", "states", "answers", "items", "buckets", "looked", "most", "deepest", "full")]
+    + [("key", np.int64, MOST_BUCKETS), ("first", np.int64, MOST_BUCKETS)]
+)  # fmt: skip
+
+
+# A Query and Prices as one row, which is handed over by one address. With as many steps to go as there may be
+# slots, or more, nothing need stay unexplained.
+ASKED = np.dtype(
+    [
+        *((name, np.int32, 1 << MOST_SLOTS) for name in ("left", "weight", "owed")),
+        ("least", np.int32, (MOST_SLOTS + 1, 1 << MOST_SLOTS)),
+        *((name, np.int64) for name in ("focus", "head", "back", "words", "exclude_seeds", "asks")),
+        *((name, np.int64) for name in Prices._fields),
+    ]
+)
+
+
+class Memory(NamedTuple):
+    """items: of the agenda. marks: of each entity, what the question of that number found there. clock: one
+    row; looked: relations looked at, of which there may be `most`; deepest: steps of the longest walk begun;
+    full: whether there was no room for something; key, first: of the agenda's buckets, each of the items
+    with one key (bound, steps and what to do), the least key last. keys, shown: of each settled entity its
+    key, its mass and the answer shown, or -1 - a seed."""
+
+    states: Any
+    walks: Any
+    answers: Any
+    items: Any
+    marks: Any
+    queue: Any
+    keys: Any
+    masses: Any
+    shown: Any
+    clock: Any
+
+
+def filled_by(kind: int, speaks: int, mask: int, came: int, back: int) -> int:
+    """The slot that a step of this kind fills: of those it speaks for, the first empty one; 0 where none is.
+
+    came: the kind of the step before; slots of `back` are only filled by its return.
+    """
+    free = speaks & ~mask
+    if came != kind ^ 1:
+        free &= ~back
+    return free & -free
+
+
+def step_price(kind: int, speaks: int, mask: int, low: int, price: Prices) -> int:
+    """What a step costs that fills `low`, before what texts explain of it."""
+    if speaks == 0:
+        return price.step + price.unexplained
+    cost = price.step
+    if kind & 1:
+        cost += price.against
+    if low == 0:
+        cost += price.again
+    elif (mask & (low - 1)) != low - 1:
+        cost += price.early
+    return cost
+
+
+def told(new: int, speaks: int, weight: Sequence[int], unexplained: int) -> int:
+    """What texts that fill `new` take off the price of a step."""
+    if speaks or new == 0:
+        return 0
+    return min(weight[new], unexplained)
+
+
+def damped(mass: int, strength: int) -> int:
+    """Mass by the strength of where it arrives, as a number of TIE_BITS bits that keeps its order."""
+    share = (mass << 16) // max(strength, 1)
+    length = 0
+    for half in (32, 16, 8, 4, 2, 1):
+        if share >> (length + half):
+            length += half
+    if share:
+        length += 1
+    if length > MANTISSA + 1:
+        part = (share >> (length - MANTISSA - 1)) & ((1 << MANTISSA) - 1)
+    elif length > 0:
+        part = (share << (MANTISSA + 1 - length)) & ((1 << MANTISSA) - 1)
+    else:
+        part = 0
+    return (length << MANTISSA) | part
+
+
+def key_of(energy: int, mass: int, strength: int) -> int:
+    """By which answers are ordered: less energy first, then more damped mass."""
+    return (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength))
+
+
+def off_seed(own: int, query: Query, price: Prices) -> int:
+    """What a seed pays as an answer where the question asks for something else. own: slots that its texts
+    fill."""
+    if query.asks == OTHERS and (own == 0 or (query.head and not own & query.head)):
+        return price.off_focus
+    return 0
+
+
+def looked_at_whole(longest: int, slots: int, symmetric: bool) -> int:
+    """How many hops around the seeds, which have so many slots, are looked at whole to know the hops of the
+    ends of walks, the longest of so many steps. A last hop is known by a walk, the one before by a look
+    around the end, for which relations must lead both ways; where seeds have few slots, theirs are quicker
+    to look at."""
+    if symmetric and longest == 2:
+        return 1 if slots <= FEW_SLOTS else 0
+    return max(0, longest - (2 if symmetric else 1))
+
+
+# --- compiled only --------------------------------------------------------------------------------------
+
+
+def rank(graph, queries, evidence, mentions, memory, hops, depth):
+    """-> how many rows are written to memory.keys and .shown, `depth` or more where there are so many; or
+    OVERFLOW: something needs more room than there is, or more relations would be looked at than may be."""
+    (states, walks, answers, items, marks, _, keys, masses, shown, clocks) = memory
+    clock, query = clocks[0], queries[0]
+    clock.states, clock.answers, clock.items, clock.buckets = 0, 0, 0, 0
+    clock.looked, clock.deepest, clock.full = 0, 0, 0
+    count = len(mentions.pointers) - 1
+    for mention in range(count):
+        for place in range(mentions.pointers[mention], mentions.pointers[mention + 1]):
+            seed = mentions.seeds[place]
+            mark(seed, clock.question, marks).level = 0
+            z = state_of(seed, mention, 0, 0, states, walks, marks, clock)
+            if z == OVERFLOW:
+                return OVERFLOW
+            if walks[2 * z].cost == FAR:
+                set_walk(walks[2 * z], 0, -1, -2, 0, -1, mentions.masses[place])
+                if hops:
+                    put(0, 0, LEAVE, 2 * z, 0, items, clock)
+    slack = query.left[0] + query.off_focus + query.off_head if count > 1 else 0
+    next_look = 0
+    upto = FAR
+    while clock.buckets:
+        clock.buckets -= 1
+        key, place = clock.key[clock.buckets], clock.first[clock.buckets]
+        bound = key >> (WHAT_BITS + STEP_BITS)
+        if bound - slack > next_look:
+            next_look = bound - slack + LOOK_AGAIN
+            if (
+                clock.answers >= depth
+                and settled(bound - slack, query, evidence, count, answers, marks, keys, masses, shown, clock)
+                >= depth
+            ):
+                upto = bound - slack
+                break
+        what = key & ((1 << WHAT_BITS) - 1)
+        while place >= 0:
+            number, run = items[place].walk, items[place].run
+            place = items[place].next
+            if what == LEAVE:
+                leave(
+                    bound, number, graph.run_ptr, graph.kind, evidence.types, query, states, walks, items,
+                    marks, clock, hops,
+                )  # fmt: skip
+            elif (
+                follow(
+                    what,
+                    number,
+                    run,
+                    graph,
+                    query,
+                    evidence,
+                    states,
+                    walks,
+                    answers,
+                    items,
+                    marks,
+                    clock,
+                    hops,
+                )
+                == OVERFLOW
+            ):
+                return OVERFLOW
+            if clock.full:
+                return OVERFLOW
+    rows = settled(upto, query, evidence, count, answers, marks, keys, masses, shown, clock)
+    for row in range(rows):
+        keys[row] = key_of(keys[row], masses[row], graph.strength[answers[shown[row]].entity])
+    if not query.exclude_seeds:
+        for place in range(len(mentions.seeds)):
+            seed = mentions.seeds[place]
+            row = marks[seed]
+            if graph.flags[seed] & NOT_RETURNED or row.answer >= 0:
+                continue
+            row.answer = 0  # a seed that two mentions name stands once
+            own = own_words(seed, evidence)
+            energy = np.int64(0)
+            if query.asks != ONE_OF_SEEDS:
+                energy = query.left[own] + (count - 1) * query.other_seed + off_seed(own, query, query)
+            keys[rows] = key_of(energy, mentions.masses[place], np.int64(1 << 16))
+            shown[rows] = -1 - seed
+            rows += 1
+    return rows
+
+
+def put(bound, steps, what, walk, run, items, clock):
+    """Put an item on the agenda, first in its bucket."""
+    key = (((np.int64(bound) << STEP_BITS) + steps) << WHAT_BITS) | what
+    low, high = 0, clock.buckets
+    while low < high:
+        middle = (low + high) >> 1
+        if clock.key[middle] > key:
+            low = middle + 1
+        else:
+            high = middle
+    if clock.items >= len(items) or clock.buckets >= MOST_BUCKETS:
+        clock.full = 1
+        return
+    if low == clock.buckets or clock.key[low] != key:
+        for place in range(clock.buckets, low, -1):
+            clock.key[place], clock.first[place] = clock.key[place - 1], clock.first[place - 1]
+        clock.key[low], clock.first[low] = key, -1
+        clock.buckets += 1
+    new = items[clock.items]
+    new.walk, new.run, new.next = walk, run, clock.first[low]
+    clock.first[low] = clock.items
+    clock.items += 1
+
+
+def mark(entity, question, marks):
+    """The entity's mark, wiped if it is of an earlier question."""
+    row = marks[entity]
+    if row.question != question:
+        row.question = question
+        row.state, row.answer, row.level = -1, -1, -1
+    return row
+
+
+def own_words(entity, evidence):
+    """The slots that an entity's own texts fill."""
+    return evidence.entities[entity] | evidence.entity_types[evidence.entity_type[entity]]
+
+
+def set_walk(walk, cost, before, kind, rank, slot, mass):
+    walk.cost, walk.before, walk.kind, walk.rank, walk.slot, walk.mass = cost, before, kind, rank, slot, mass
+
+
+def copy_walk(walk, other):
+    set_walk(walk, other.cost, other.before, other.kind, other.rank, other.slot, other.mass)
+
+
+def state_of(entity, mention, steps, mask, states, walks, marks, clock):
+    """The row of a state, a new one where there is none yet; or OVERFLOW."""
+    row = mark(entity, clock.question, marks)
+    z = row.state
+    while z >= 0:
+        other = states[z]
+        if other.steps == steps and other.mask == mask and other.mention == mention:
+            return z
+        z = other.older
+    z = clock.states
+    if z >= len(states):
+        return OVERFLOW
+    clock.states += 1
+    new = states[z]
+    new.entity, new.mention, new.steps, new.mask, new.older = entity, mention, steps, mask, row.state
+    row.state = z
+    walks[2 * z].cost = FAR
+    walks[2 * z + 1].cost = FAR
+    return z
+
+
+def leave(bound, number, run_ptr, kinds, types, query, states, walks, items, marks, clock, hops):
+    """Put what may be done from a state on the agenda, unless another state there explains as much for no
+    more."""
+    z = number >> 1
+    state = states[z]
+    walk = walks[number]
+    if (
+        state.steps
+        and bound != walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
+    ):
+        return  # a cheaper walk came meanwhile
+    other = marks[state.entity].state
+    while other >= 0:
+        rival = states[other]
+        if (
+            other != z
+            and rival.mention == state.mention
+            and rival.steps <= state.steps
+            and rival.mask | state.mask == rival.mask
+            and walks[2 * other].cost <= walks[2 * z].cost
+        ):
+            return
+        other = rival.older
+    clock.deepest = max(clock.deepest, state.steps + 1)
+    first = run_ptr[state.entity]
+    last = run_ptr[state.entity + 1]
+    back = walks[2 * z].kind ^ 1
+    is_silent = False
+    for run in range(first, last):
+        kind = kinds[run]
+        speaks = types[kind >> 1]
+        if number & 1:
+            if kind == back:
+                propose(number, run - first + 1, kind, speaks, query, state, walk, items, clock, hops)
+        elif speaks:
+            propose(number, run - first + 1, kind, speaks, query, state, walk, items, clock, hops)
+        else:
+            is_silent = True
+    if is_silent:
+        propose(number, SILENT, 0, 0, query, state, walk, items, clock, hops)
+
+
+def propose(number, run, kind, speaks, query, state, walk, items, clock, hops):
+    """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost at
+    least."""
+    low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
+    cost = walk.cost + step_price(kind, speaks, state.mask, low, query)
+    mask = state.mask | low
+    more = hops - state.steps - 1
+    words = query.words & ~mask
+    for texts in (WITHOUT, WITH):
+        bound = cost
+        most = mask
+        lands = speaks
+        kinds = texts if words else EITHER
+        if texts == WITH:
+            if words == 0:
+                break
+            bound -= told(words, speaks, query.weight, query.unexplained)
+            most |= words
+        if query.words:
+            lands |= query.words
+        ends = bound + query.left[most]
+        if query.focus and not lands & query.focus:
+            ends += query.off_focus
+        put(ends, state.steps, ANSWER | kinds, number, run, items, clock)
+        if more:
+            goes = bound + query.step + query.least[min(more, MOST_SLOTS), mask]
+            put(goes, state.steps, GO_ON | kinds, number, run, items, clock)
+
+
+def follow(
+    what, number, run, graph, query, evidence, states, walks, answers, items, marks, clock, hops,
+):  # fmt: skip
+    """Walk to the ends of a run, or of all silent ones. -> 0 or OVERFLOW."""
+    z = number >> 1
+    state = states[z]
+    walk = walks[number]
+    came_by = graph.relations[walks[2 * z].slot] if walks[2 * z].slot >= 0 else -1
+    first = graph.run_ptr[state.entity]
+    last = graph.run_ptr[state.entity + 1]
+    if run != SILENT:
+        first = first + run - 1
+        last = first + 1
+    texts = what & (WITHOUT | WITH)
+    answering = what & ANSWER
+    strength = graph.strength[state.entity]
+    rank_here = graph.name_rank[state.entity]
+    for place in range(first, last):
+        kind = graph.kind[place]
+        speaks = evidence.types[kind >> 1]
+        if run == SILENT and speaks:
+            continue
+        low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
+        cost = walk.cost + step_price(kind, speaks, state.mask, low, query)
+        mask = state.mask | low
+        low_slot = graph.run_start[place]
+        high_slot = graph.run_start[place + 1]
+        if number & 1:  # straight back: to one neighbour only
+            came_from = states[walks[2 * z].before >> 1].entity
+            low_slot += np.searchsorted(graph.neighbours[low_slot:high_slot], came_from)
+        clock.looked += high_slot - low_slot if number & 1 == 0 else 1
+        if clock.looked > clock.most:
+            return OVERFLOW
+        for slot in range(low_slot, high_slot):
+            entity = graph.neighbours[slot]
+            relation = graph.relations[slot]
+            if number & 1:
+                if entity != came_from:
+                    break
+                if relation != came_by:
+                    continue
+            elif relation == came_by:
+                continue
+            if marks[entity].question == clock.question and marks[entity].level == 0:
+                continue
+            own = 0
+            met = 0
+            if query.words:
+                own = own_words(entity, evidence)
+                met = own | evidence.relations[relation]
+                if texts and (met & query.words & ~mask != 0) != (texts == WITH):
+                    continue
+            new = met & ~mask
+            pays = cost - told(new, speaks, query.weight, query.unexplained)
+            mass = walk.mass * (graph.alike or graph.units[relation]) // strength
+            if answering:
+                if graph.flags[entity] & NOT_RETURNED:
+                    continue
+                energy = pays + query.left[mask | new] + query.owed[(mask | new) & ~own]
+                lands = query.focus == 0 or ((speaks | met) & query.focus) != 0
+                if not lands:
+                    energy += query.off_focus
+                if query.head and not met & query.head:
+                    energy += query.off_head
+                y = answer_of(entity, state.mention, answers, marks, clock)
+                if y == OVERFLOW:
+                    return OVERFLOW
+                best = answers[y]
+                if energy > best.energy:
+                    continue
+                if energy == best.energy:
+                    best.mass += mass
+                    if not comes_first(state, mask | new, rank_here, slot, best, states):
+                        continue
+                else:
+                    best.mass = mass
+                best.energy, best.cost, best.mask, best.lands = energy, pays, mask | new, lands
+                best.steps, best.rank, best.before, best.slot = state.steps, rank_here, number, slot
+            elif not graph.flags[entity] & NOT_CROSSED:
+                y = state_of(entity, state.mention, state.steps + 1, mask | new, states, walks, marks, clock)
+                if y == OVERFLOW:
+                    clock.deepest = max(clock.deepest, state.steps + 2)
+                    return OVERFLOW
+                merge(
+                    y, pays, number, kind, rank_here, slot, mass, graph.relations, query, states, walks,
+                    items, clock, hops,
+                )  # fmt: skip
+    return 0
+
+
+def answer_of(entity, mention, answers, marks, clock):
+    """The row of an entity's answer from a mention, a new one where there is none yet; or OVERFLOW."""
+    row = mark(entity, clock.question, marks)
+    y = row.answer
+    while y >= 0:
+        if answers[y].mention == mention:
+            return y
+        y = answers[y].older
+    y = clock.answers
+    if y >= len(answers):
+        return OVERFLOW
+    clock.answers += 1
+    new = answers[y]
+    new.entity, new.mention, new.energy, new.older = entity, mention, FAR, row.answer
+    row.answer = y
+    return y
+
+
+def comes_first(state, mask, rank_here, slot, best, states):
+    """Whether of two equally cheap answers this one is shown: by fewer steps, the entity first in the house
+    order, fewer slots filled."""
+    if state.steps != best.steps:
+        return state.steps < best.steps
+    if rank_here != best.rank:
+        return rank_here < best.rank
+    if mask != best.mask:
+        return mask < best.mask
+    mask_before = states[best.before >> 1].mask
+    if state.mask != mask_before:
+        return state.mask < mask_before
+    return slot < best.slot
+
+
+def merge(
+    z, cost, before, kind, rank_here, slot, mass, relations, query, states, walks, items, clock,
+    hops,
+):  # fmt: skip
+    """One more walk into a state, which keeps the cheapest, and the cheapest by another relation than
+    that."""
+    one = walks[2 * z]
+    two = walks[2 * z + 1]
+    relation = relations[slot]
+    if one.cost == FAR or (relation == relations[one.slot] and cost < one.cost):
+        set_walk(one, cost, before, kind, rank_here, slot, mass)
+        turn(2 * z, one, query, states[z], items, clock, hops)
+    elif relation == relations[one.slot]:
+        if cost == one.cost:
+            one.mass += mass
+    elif cost < one.cost:
+        is_new = one.cost < two.cost
+        copy_walk(two, one)
+        set_walk(one, cost, before, kind, rank_here, slot, mass)
+        turn(2 * z, one, query, states[z], items, clock, hops)
+        if is_new:
+            turn(2 * z + 1, two, query, states[z], items, clock, hops)
+    elif cost == one.cost:
+        one.mass += mass
+        is_new = two.cost > cost
+        if (rank_here, slot) < (one.rank, one.slot):
+            copy_walk(two, one)
+            set_walk(one, cost, before, kind, rank_here, slot, one.mass)
+        elif is_new or (rank_here, slot) < (two.rank, two.slot):
+            set_walk(two, cost, before, kind, rank_here, slot, one.mass)
+        two.mass = one.mass
+        if is_new:
+            turn(2 * z + 1, two, query, states[z], items, clock, hops)
+    elif cost < two.cost:
+        set_walk(two, cost, before, kind, rank_here, slot, mass)
+        turn(2 * z + 1, two, query, states[z], items, clock, hops)
+    elif cost == two.cost:
+        two.mass += mass
+        if (rank_here, slot) < (two.rank, two.slot):
+            set_walk(two, cost, before, kind, rank_here, slot, two.mass)
+
+
+def turn(number, walk, query, state, items, clock, hops):
+    """Put on the agenda that a state is to be left by this walk."""
+    bound = walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
+    put(bound, state.steps, LEAVE, number, 0, items, clock)
+
+
+def settled(bound, query, evidence, mentions, answers, marks, energies, masses, shown, clock):
+    """Write the entities with an energy below the bound, which nothing changes any more: energy, mass, the
+    answer shown. -> how many."""
+    count = 0
+    for y in range(clock.answers):
+        if mentions == 1:
+            energies[count], masses[count], shown[count] = answers[y].energy, answers[y].mass, y
+        elif marks[answers[y].entity].answer != y:
+            continue  # of an entity that a later mention reached too
+        else:
+            energies[count], masses[count], shown[count] = joined(y, mentions, query, evidence, answers)
+        count += energies[count] < bound
+    return count
+
+
+def joined(y, mentions, query, evidence, answers):
+    """An entity's cheapest explanation over the mentions that reach it: -> energy, mass, the answer shown.
+
+    A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its slots.
+    """
+    shown = y
+    other = answers[y].older
+    while other >= 0:
+        if (answers[other].energy, answers[other].mention) < (answers[shown].energy, answers[shown].mention):
+            shown = other
+        other = answers[other].older
+    best = answers[shown]
+    mass = 0
+    other = y
+    while other >= 0:
+        if answers[other].energy == best.energy:
+            mass += answers[other].mass
+        other = answers[other].older
+    energy = best.energy + (mentions - 1) * query.other_seed
+    own = own_words(best.entity, evidence)
+    cost, mask, lands = best.cost, best.mask, best.lands
+    head = best.energy - cost - query.left[mask] - query.owed[mask & ~own]
+    if not lands:
+        head -= query.off_focus
+    taken = 1 << best.mention
+    count = 1
+    joint_mass = best.mass
+    while True:
+        pick = -1
+        other = y
+        while other >= 0:
+            row = answers[other]
+            if not taken & (1 << row.mention):
+                joint = mask | row.mask
+                trial = cost + row.cost + query.left[joint] + query.owed[joint & ~own] + head
+                trial += (mentions - count - 1) * query.other_seed
+                if not (lands or row.lands):
+                    trial += query.off_focus
+                if trial < energy or (trial == energy and pick >= 0 and row.mention < answers[pick].mention):
+                    pick = other
+                    energy = trial
+            other = row.older
+        if pick < 0:
+            return energy, mass, shown
+        row = answers[pick]
+        cost += row.cost
+        mask |= row.mask
+        lands |= row.lands
+        taken |= 1 << row.mention
+        count += 1
+        joint_mass += row.mass
+        mass = joint_mass
+
+
+def describe(graph, mentions, memory, shown, columns, walked):
+    """Write entities, hops, masks and walks of ranked entities, `shown` as memory.shown has them. -> 0 or
+    OVERFLOW."""
+    entities, hops, masks = columns
+    walks, answers, marks, queue, clocks = (
+        memory.walks,
+        memory.answers,
+        memory.marks,
+        memory.queue,
+        memory.clock,
+    )
+    clock = clocks[0]
+    longest = 0
+    for row in range(len(shown)):
+        if shown[row] >= 0:
+            longest = max(longest, answers[shown[row]].steps + 1)
+    slots = 0
+    for place in range(len(mentions.seeds)):
+        seed = mentions.seeds[place]
+        slots += graph.run_start[graph.run_ptr[seed + 1]] - graph.run_start[graph.run_ptr[seed]]
+    near = looked_at_whole(longest, slots, graph.symmetric)
+    if levels(graph, mentions.seeds, near, marks, queue, clock) == OVERFLOW:
+        clock.deepest = longest
+        return OVERFLOW
+    for row in range(len(shown)):
+        if shown[row] < 0:
+            entities[row] = -1 - shown[row]
+            continue
+        answer = answers[shown[row]]
+        entities[row], masks[row] = answer.entity, answer.mask
+        hops[row] = hop_of(graph, answer.entity, answer.steps + 1, near, marks, clock)
+        walked[row, answer.steps] = graph.relations[answer.slot]
+        number = answer.before
+        for step in range(answer.steps - 1, -1, -1):
+            walked[row, step] = graph.relations[walks[number].slot]
+            number = walks[number].before
+    return 0
+
+
+def levels(graph, seeds, near, marks, queue, clock):
+    """Mark the entities up to that hop; -> 0, or OVERFLOW where that takes too many steps."""
+    count = 0
+    for place in range(len(seeds)):
+        if marks[seeds[place]].level == 0:
+            queue[count] = seeds[place]
+            count += 1
+            marks[seeds[place]].level = -1
+    for place in range(count):
+        marks[queue[place]].level = 0
+    done = 0
+    while done < count:
+        entity = queue[done]
+        done += 1
+        level = marks[entity].level
+        if level >= near:
+            break
+        if level > 0 and graph.flags[entity] & NOT_CROSSED:
+            continue
+        first = graph.run_start[graph.run_ptr[entity]]
+        last = graph.run_start[graph.run_ptr[entity + 1]]
+        clock.looked += last - first
+        if clock.looked > clock.most:
+            return OVERFLOW
+        for slot in range(first, last):
+            row = mark(graph.neighbours[slot], clock.question, marks)
+            if row.level < 0:
+                row.level = level + 1
+                queue[count] = graph.neighbours[slot]
+                count += 1
+    return 0
+
+
+def hop_of(graph, entity, length, near, marks, clock):
+    """Fewest steps from a seed to an entity, which a walk of `length` steps reaches."""
+    if marks[entity].level >= 0:
+        return marks[entity].level
+    if length <= near + 1:
+        return length
+    for slot in range(graph.run_start[graph.run_ptr[entity]], graph.run_start[graph.run_ptr[entity + 1]]):
+        neighbour = graph.neighbours[slot]
+        row = marks[neighbour]
+        if (
+            row.question == clock.question
+            and row.level >= 0
+            and (row.level == 0 or not graph.flags[neighbour] & NOT_CROSSED)
+        ):
+            return near + 1
+    return length
+
+
+CALLED = (
+    filled_by, step_price, told, damped, key_of, off_seed, looked_at_whole, put, mark, own_words, set_walk,
+    copy_walk, state_of, propose, leave, answer_of, comes_first, turn, merge, follow, joined, settled,
+    levels, hop_of,
+)  # fmt: skip
