@@ -27,6 +27,8 @@ from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 class PlainBfsRetriever(Retriever):
     """Hop, then name. The score is 1 / (1 + hop), in (0, 1]."""
 
+    from_named: ClassVar[bool] = True
+
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
 
@@ -105,6 +107,7 @@ class HybridRetriever(Retriever):
     def __init__(self, task: Task, parts: Sequence[Retriever], weights: Sequence[float]) -> None:
         self.candidates, self.parts, self.weights = Candidates(task), parts, weights
         self.walks = any(each.walks for each in parts)  # type: ignore[misc]
+        self.from_named = all(part.from_named for part in parts if part.walks)  # type: ignore[misc]
 
     @classmethod
     def walks_as(cls, argument: str) -> bool:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from os import cpu_count
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,8 @@ class PageRankRetriever(Retriever):
     Sources: Haveliwala, Topic-sensitive PageRank (2002); Andersen, Chung & Lang, Local graph partitioning
     using PageRank vectors (2006).
     """
+
+    from_named: ClassVar[bool] = True
 
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
