@@ -22,6 +22,7 @@ from tiny_graph_rag.shown import short_repr
 DEFAULT_WEIGHT = 1.0
 SLOTS_AT_ONCE = 1 << 24  # of an adjacency that are sorted at a time: under 1 GB
 DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
+UNDIRECTED = "undirected: every relation is walked both ways, whatever --direction says"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +143,11 @@ class Origin:
     writer: str = ""
     columns: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
+
+    @property
+    def is_undirected(self) -> bool:
+        """Whether the file says that its relations have no direction."""
+        return any(role == UNDIRECTED for _, _, role in self.columns)
 
 
 KG_JSON = Origin("KG JSON")  # its columns are the graph's own

@@ -17,23 +17,30 @@ from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.formats.graphs.listed import Columns
     from tiny_graph_rag.graph.large import Triples
 
 STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
+COLUMNS_ENDING = "-columns.yaml"
 MOST_LOOKED_AT = 50  # folders, for a hint
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
 def read_graph(
-    path: Path, cache: Path | None = None, say: Callable[[str], None] = lambda text: None
+    path: Path,
+    cache: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    columns: Columns | None = None,
 ) -> KnowledgeGraph:
     """Load a knowledge graph of any known writer from its file or its folder.
 
     Raises GraphError with everything that is wrong with it. cache: the folder that keeps loaded graphs
-    (graph/cache.py); None always reads the files. say: told what is done where that takes minutes.
+    (graph/cache.py); None always reads the files. say: told what is done where that takes minutes. columns:
+    what the user calls the columns, else what `NAME-columns.yaml` beside the graph says.
     """
-    format, paths = found_at(path)
+    columns = columns or columns_beside(path)
+    format, paths = found_at(path) if columns is None else found_with(path, columns)
 
     def load() -> KnowledgeGraph:
         before = [_stamp(each) for each in paths]
@@ -41,7 +48,7 @@ def read_graph(
         collecting = gc.isenabled()
         gc.disable()  # records hold no cycles; looking for some doubles the time
         try:
-            graph = format.read(paths)
+            graph = format.read(paths) if columns is None else format.read(paths, columns)
         finally:
             if collecting:
                 gc.enable()
@@ -49,10 +56,12 @@ def read_graph(
         read = [each() for each in sums] if unchanged else [sha256_of(each) for each in paths]
         # A reader that says nothing of the writer leaves the format's name to `stats`.
         origin = graph.origin if graph.origin.writer else replace(graph.origin, writer=format.name)
+        if columns is not None:  # another graph, though of the same files
+            read.append(columns.sha256)
         return replace(graph, sha256=combined_sha256(read), origin=origin)
 
     name = graph_name(path)
-    if cache is None:
+    if cache is None or columns is not None:  # the cache knows files alone
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
@@ -99,6 +108,33 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
             "{path}: no known graph format; wanted one of: {names}", path=path, names=", ".join(GRAPH_FORMATS)
         )
     )
+
+
+def columns_beside(path: Path) -> Columns | None:
+    """What `NAME-columns.yaml` beside a graph calls its columns; None where there is none."""
+    home = path if path.is_dir() else path.parent
+    beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
+    if not beside.is_file():
+        return None
+    from tiny_graph_rag.formats.graphs.listed import Columns
+
+    return Columns.read(beside)
+
+
+def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, ...]]:
+    """The format of a file whose columns the user names. Raises GraphError."""
+    from tiny_graph_rag.formats.graphs.table_files import form_of_file
+
+    if path.is_file():
+        format = GRAPH_FORMATS[form_of_file(path, columns)]
+        paths = format.beside(path)
+    else:
+        format, paths = found_at(path)
+    if not format.takes_columns:
+        raise GraphError(
+            said("{path}: {name} has columns of its own; leave out --columns", path=path, name=format.name)
+        )
+    return format, paths
 
 
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
@@ -155,10 +191,10 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
 def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
     """What known writers left there. A pattern for any file of a suffix counts where nothing else does."""
     found: dict[tuple[Path, ...], GraphFormat] = {}
-    for any_name in (False, True):
+    for wanted in range(3):
         for format in _formats():
-            is_any = any(isinstance(each, str) and each.startswith("*.") for each in format.within)
-            if is_any is any_name:
+            any_name = any(isinstance(pattern, str) and pattern.startswith("*.") for pattern in format.within)
+            if wanted == (2 if format.tables is not None else int(any_name)):
                 for paths in format.files(folder):
                     found.setdefault(paths, format)
         if found:
