@@ -86,7 +86,8 @@ class GraphFormat:
     suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
     leaves beside the graph, which is no graph. takes_columns: whether `read` takes what the user calls columns
     (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a file, for those
-    whose names no pattern holds.
+    whose names no pattern holds. elsewhere: where else below the named folder its files may lie, as that folder
+    itself says; asked before `folders`.
     """
 
     name: str
@@ -99,6 +100,7 @@ class GraphFormat:
     besides: tuple[str, ...] = ()
     takes_columns: bool = False
     tables: Callable[[Path], list[tuple[Path, ...]]] | None = None
+    elsewhere: Callable[[Path], list[str]] | None = None
 
     @property
     def graph_file(self) -> str:
@@ -110,7 +112,8 @@ class GraphFormat:
         """What of this format lies in a folder: one item a graph."""
         if self.tables is not None:
             return self.tables(folder)
-        for each in self.folders:
+        folders = (*(self.elsewhere(folder) if self.elsewhere is not None else ()), *self.folders)
+        for each in folders:
             for inner in sorted(folder.glob(each), reverse=True) if each else [folder]:
                 if found := self._in(inner):  # of dated folders the last
                     return found
@@ -139,7 +142,7 @@ class GraphFormat:
 
 # Of a file that several formats would take, the first of these counts.
 GRAPH_FORMATS: Registry[GraphFormat] = Registry(
-    "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag")
+    "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag", "pairs")
 )
 
 
@@ -156,6 +159,7 @@ def graph_format(
     general: bool = False,
     takes_columns: bool = False,
     tables: Callable[[Path], list[tuple[Path, ...]]] | None = None,
+    elsewhere: Callable[[Path], list[str]] | None = None,
 ) -> Callable[[GraphReader], GraphReader]:
     """Register the reader below under its format's name. line: what such a file is, for the docs.
 
@@ -175,6 +179,7 @@ def graph_format(
             besides,
             takes_columns,
             tables,
+            elsewhere,
         )
         GRAPH_FORMATS.add(name, made, reader)
         return reader

@@ -71,7 +71,7 @@ def read_lists(paths: Sequence[Path], columns: Columns | None = None) -> Knowled
 def of_document(path: Path, writer: str, columns: Columns | None = None) -> KnowledgeGraph:
     """The graph of a JSON file's lists, whoever wrote it."""
     rows = Rows(path, writer)
-    document = _lines(path, rows) if _is_lines(Head((path,))) else json_of(path)
+    document = _document(path, rows)
     if not isinstance(document, dict | list):
         raise GraphError(f"{path}: {WANTED}, got {json_kind(document)}")
     lists = lists_of(document)
@@ -83,6 +83,21 @@ def of_document(path: Path, writer: str, columns: Columns | None = None) -> Know
         raise GraphError(f"{path}: {WANTED}; its lists are {', '.join(names[:8]) or 'none'}")
     fill(rows, lists, columns)
     return rows.graph()
+
+
+def json_records(path: Path) -> list[Any]:
+    """The values of a JSON list, or one a line. Raises GraphError."""
+    rows = Rows(path, "")
+    values = _document(path, rows)
+    if rows.problems:
+        raise GraphError(*rows.problems)
+    if not isinstance(values, list):
+        raise GraphError(f"{path}: wanted a list of objects, got {json_kind(values)}")
+    return values
+
+
+def _document(path: Path, rows: Rows) -> Any:
+    return _lines(path, rows) if _is_lines(Head((path,))) else json_of(path)
 
 
 def _lines(path: Path, rows: Rows) -> list[Any]:

@@ -42,7 +42,7 @@ NODE_KEYS: dict[str, tuple[str, ...]] = {
     ),
     NAME: (
         "name", "entityname", "nodename", "conceptname", "displayname", "preferredname", "preflabel", "fullname",
-        "title", "entity", "node", "vertex", "concept", "term", "이름", "명칭", "개체", "개체명", "엔티티", "노드",
+        "title", "entity", "names", "node", "vertex", "concept", "term", "이름", "명칭", "개체", "개체명", "엔티티", "노드",
         "名称", "名字", "名稱", "实体", "实体名", "實體", "名前",
     ),
     TYPE: (
@@ -70,7 +70,7 @@ EDGE_KEYS: dict[str, tuple[str, ...]] = {
         "설명", "관계설명", "描述", "说明", "説明",
     ),
     WEIGHT: (
-        "weight", "edgeweight", "relationshipweight", "strength", "relationshipstrength", "score", "가중치", "권重",
+        "weight", "edgeweight", "relationshipweight", "strength", "relationshipstrength", "score", "weights", "value", "가중치", "권重",
         "权重", "權重",
     ),
 }  # fmt: skip
@@ -123,6 +123,7 @@ COMMON_TYPES = frozenset(
         "사람", "장소", "도시", "조직", "회사", "사건", "개념", "동물", "제품", "人物", "地点", "组织", "公司", "事件",
     }
 )  # fmt: skip
+LONGEST_NAME = 120
 SAMPLE = 10_000  # values of a column that are looked at
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -192,7 +193,7 @@ def end_of(column: str) -> list[End]:
                 place = words.index(word)
                 stem, rest = words[:place], words[place + 1 :]
                 kind = _kind((*stem, *rest))
-                if stem and kind is not None and (stem[-1] in COUNTED_STEMS or rest):
+                if stem and kind is not None:
                     found.append(End((*pair, " ".join((*stem, "", *rest))), bool(is_target), kind))
     return found
 
@@ -238,7 +239,9 @@ def edge_roles(
     _add_ends(roles, left, values, strict=strict)
     left = [column for column in left if column not in roles]
     for column in left:
-        if _is_directedness(column, values):
+        if not column or column.startswith("Unnamed: "):  # pandas' row numbers
+            roles[column] = UNUSED
+        elif _is_directedness(column, values):
             roles[column] = DIRECTED
         elif key_of(column) == "key" or _is_embedding(column):
             roles[column] = UNUSED
@@ -272,6 +275,8 @@ def node_roles(
             roles[column] = TYPE
         elif key_of(column) == "label":
             _add_label(roles, column, values)
+    if NAME not in roles.values() and ID in roles.values():
+        _add_name(roles, left, values)
     _put_last(roles, TYPE, NO_TYPES, values, given)
     return roles
 
@@ -279,8 +284,12 @@ def node_roles(
 def _add_label(roles: dict[str, str], column: str, values: Values | None) -> None:
     """A column `label` among entities: a name, a type or a detail."""
     typed = [other for other, role in roles.items() if role == TYPE]
+    id = next((other for other, role in roles.items() if role == ID), None)
+    labels: Iterable[Any] = values(column) if values is not None else ()
+    if values is not None and id is not None:  # an id may stand in several rows
+        labels = {text_of(key): label for key, label in zip(values(id), labels, strict=True)}.values()
     named = [other for other, role in roles.items() if role == NAME]
-    if not typed and values is not None and are_types(values(column)):
+    if not typed and are_types(labels):
         roles[column] = TYPE
     elif any(key_of(other) != "title" for other in named):
         roles[column] = DETAIL
@@ -288,6 +297,28 @@ def _add_label(roles: dict[str, str], column: str, values: Values | None) -> Non
         for other in named:
             roles[other] = DETAIL
         roles[column] = NAME
+
+
+def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | None) -> None:
+    """A name by its looks: `username`, `name_en`, `entity_text`; where ids are numbers, the first short texts
+    of which few are alike."""
+    left = [column for column in columns if column not in roles or roles[column] == DETAIL]
+    for column in left:
+        words = words_of(column)
+        if words[:1] == ("name",) or words[-1:] in (("name",), ("names",)) or (words and words[-1].endswith("name")):
+            roles[column] = NAME
+            return
+        if len(words) == 2 and words[0] in ("entity", "node") and words[1] in ("text", "value", "word"):
+            roles[column] = NAME
+            return
+    id = next(column for column, role in roles.items() if role == ID)
+    if values is None or _are_words(id, values):
+        return
+    for column in left:
+        texts = [text_of(value).strip() for value in islice(values(column), SAMPLE) if value not in (None, "")]
+        if texts and max(map(len, texts)) <= LONGEST_NAME and not are_types(texts) and _are_words(column, values):
+            roles[column] = NAME
+            return
 
 
 def are_types(values: Iterable[Any]) -> bool:
@@ -313,9 +344,13 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
         if sources and targets
     ]
     order = [*PAIRS, *LETTERS, *COUNTED]
+    third = {words_of(column) for column in columns if {"3", "c"} & set(words_of(column))}
+    if third:  # one of many columns that are numbered
+        complete = [found for found in complete if found[0][:2] not in COUNTED]
     complete.sort(key=lambda found: (found[0][2] not in NAME_WORDS | ID_WORDS, order.index((found[0][0], found[0][1]))))
     if strict and not any(key_of(column) in EDGE_KEYS[TYPE] for column in columns):
-        complete = [found for found in complete if set(found[0][2].split()) <= COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS]
+        known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
+        complete = [found for found in complete if found[0][:2] in COUNTED or set(found[0][2].split()) <= known]
     given = {role for role in roles.values() if role in (SOURCE, TARGET)}
     base: tuple[str, ...] | None = None
     for kinds in ((ID, NAME), ("label",)):
@@ -349,12 +384,21 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
 
 
 def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
-    """Ends whose words are of two pairs: `source` and `object`."""
+    """Ends whose words are of two pairs, `source` and `object`, or that say more of one end; or columns that
+    pandas numbered."""
+    plain = [column for column in columns if column and not column.startswith("Unnamed: ")]
+    if plain == ["0", "1", "2"]:
+        roles.update(zip(plain, (SOURCE, TYPE, TARGET), strict=True))
+        return
     ends: list[str | None] = [None, None]
     for is_target in (False, True):
         words = [pair[is_target] for pair in (*PAIRS, *LETTERS[:-1])]
         candidates = [column for column in columns if key_of(column) in words]
         ends[is_target] = min(candidates, key=lambda column: words.index(key_of(column)), default=None)
+    for is_target in (False, True):
+        if ends[is_target] is None and ends[not is_target] is not None:
+            fits = [(end, column) for column in columns for end in end_of(column) if end.is_target == is_target]
+            ends[is_target] = next((column for end, column in fits if end.kind in (ID, NAME)), None)
     source, target = ends
     if source is not None and target is not None and source != target:
         roles[source], roles[target] = SOURCE, TARGET
@@ -402,6 +446,11 @@ def _are_words(column: str, values: Values | None) -> bool:
     return values is None or not all(
         _is_number(value) for value in islice(values(column), SAMPLE) if value not in (None, "")
     )
+
+
+def are_numbers(values: Sequence[str]) -> bool:
+    """Whether all of some cells are numbers."""
+    return bool(values) and all(map(_is_number, values))
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A table of entities and one of relations, side by side: nodes.csv and edges.csv, in CSV, TSV or Parquet.
+"""A table of entities and one of relations, side by side: nodes.csv and edges.csv, or as TSV, Parquet, JSON lines.
 
 The names say which is which (`nodes`, `entities`, `vertices`; `edges`, `relationships`, `links`), or the headers
 of neo4j-admin's import do (`:ID`, `:START_ID`), for as many tables as there are labels and types. What columns
@@ -14,15 +14,17 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.files import read_start
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.keys import admin_column, words_of
-from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations
-from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, graph_format
+from tiny_graph_rag.formats.graphs.json_lists import json_records
+from tiny_graph_rag.formats.graphs.keys import admin_column, edge_roles, node_roles, words_of
+from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations, flat
+from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
 from tiny_graph_rag.formats.tables import PARQUET_MAGIC, delimiter_of, unguarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-ENDINGS = (".csv", ".tsv", ".parquet")
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+JSON_ENDINGS = ENDINGS[3:]
 NODE_WORDS = frozenset(
     {
         "node", "nodes", "entity", "entities", "vertex", "vertices", "concepts", "노드", "개체", "엔티티", "实体", "节点",
@@ -32,7 +34,7 @@ NODE_WORDS = frozenset(
 EDGE_WORDS = frozenset(
     {
         "edge", "edges", "relation", "relations", "relationship", "relationships", "link", "links", "rel", "rels",
-        "triples", "triplets", "arcs", "관계", "엣지", "关系", "边", "edgelist",
+        "arcs", "관계", "엣지", "关系", "边", "edgelist",
     }
 )  # fmt: skip
 HEADER_BYTES = 1 << 16
@@ -44,7 +46,7 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
     if path.is_file() and _ending(path) not in ENDINGS:
         return []
     try:
-        files = sorted(file for file in folder.iterdir() if _ending(file) in ENDINGS and file.is_file())
+        files = sorted(file for file in folder.iterdir() if file.is_file() and _is_table(file))
     except OSError:
         return []
     groups = _groups(files)
@@ -67,11 +69,31 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
         for node, is_edges, rest in named
         for edge, other_is_edges, other_rest in named
         if is_edges is False and other_is_edges and rest == other_rest and _ending(node) == _ending(edge)
+        if _holds_entities(node)
     ]
     if pairs:
         return pairs
     both = [[file for file, is_edges, _ in named if is_edges is wanted] for wanted in (False, True)]
     return [tuple(file for group in both for file in group)] if all(both) else []
+
+
+def _holds_entities(file: Path) -> bool:
+    """Whether a table's header, where it has one, names entities."""
+    header = _header(file)
+    return not header or bool({ID, NAME} & set(node_roles(header).values()))
+
+
+def _is_table(file: Path) -> bool:
+    """By its ending; of JSON and other tables only one whose name says what it holds."""
+    if _ending(file) not in JSON_ENDINGS:
+        return _ending(file) in ENDINGS
+    if _named(file)[0] is None:
+        return False
+    try:
+        start = read_start(file, 64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+    except InputError:
+        return False
+    return start == (b"[" if _ending(file) == ".json" else b"{")
 
 
 def _named(file: Path) -> tuple[bool | None, tuple[str, ...]]:
@@ -107,7 +129,7 @@ def _stem(file: Path) -> str:
 
 
 def _header(file: Path) -> list[str]:
-    if _ending(file) == ".parquet":
+    if _ending(file) not in (".csv", ".tsv"):
         return []
     try:
         line = read_start(file, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0].strip()
@@ -118,7 +140,7 @@ def _header(file: Path) -> list[str]:
 
 @graph_format(
     "tables",
-    "a table of entities and a table of relations: nodes and edges in CSV, TSV or Parquet",
+    "a table of entities and a table of relations: nodes and edges in CSV, TSV, Parquet, JSON",
     lambda head: len(head.paths) > 1 and all(_ending(path) in ENDINGS for path in head.paths),
     general=True,
     takes_columns=True,
@@ -158,6 +180,8 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         fill_entities(rows, table.records, given, place=f"{table.name}[{{}}]")
     for table in edges:
         _fill_labels(table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation"))
+        if len(table.columns) == 2 and not {SOURCE, TARGET} <= set(edge_roles(table.columns).values()):
+            table = Table(table.name, ["source", "target"], [dict(zip(("source", "target"), record.values(), strict=False)) for record in table.records])
         lists = Lists([] if not nodes else [True], table.records, places=("", f"{table.name}[{{}}]"))
         fill_relations(rows, lists, given)
     return rows.graph()
@@ -189,6 +213,12 @@ def _table(path: Path) -> Table:
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
         parquet = ParquetTable(path)
         return Table(path.name, parquet.names, list(parquet.records()), is_edges, " ".join(rest))
+    if _ending(path) in JSON_ENDINGS:
+        values = flat(json_records(path))
+        records = [value for value in values if isinstance(value, dict)]
+        if len(records) < len(values):
+            raise GraphError(f"{path}: wanted a list of objects, one an entity or relation")
+        return Table(path.name, list(dict.fromkeys(key for record in records for key in record)), records, is_edges, " ".join(rest))
     header = _header(path)
     lines = csv_rows(path, delimiter_of(",".join(header)) if len(header) < 2 else _delimiter(path))
     names, records, broken = _records(lines)

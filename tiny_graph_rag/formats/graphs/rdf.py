@@ -98,6 +98,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             kept = details.setdefault(subject, {})
             key = last_part(predicate)
             kept[key] = value if key not in kept else [*_list(kept[key]), value]
+    edges = _without_lists(edges, resources)
     used = {end for source, _, target in edges for end in (source, target)}
     named = {iri: _best(found) for iri, found in names.items()}
     predicates = {predicate for _, predicate, _ in edges}
@@ -119,6 +120,37 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         rows.relation(source, target, _label(predicate, named))
     rows.took("file", ROLES)
     return rows.graph()
+
+
+def _without_lists(edges: list[tuple[str, str, str]], resources: dict[str, None]) -> list[tuple[str, str, str]]:
+    """Relations with the members of a list in its place: `first`, `rest` and `nil` only hold it together."""
+    firsts = {source: target for source, predicate, target in edges if predicate == f"{RDF}first"}
+    rests = {source: target for source, predicate, target in edges if predicate == f"{RDF}rest"}
+    if not rests:
+        return edges
+
+    def members(head: str) -> list[str]:
+        found, seen = [], set()
+        while head in rests and head not in seen:
+            seen.add(head)
+            found += [firsts[head]] if head in firsts else []  # a literal is no member that is walked to
+            head = rests[head]
+        return found
+
+    flat = []
+    for source, predicate, target in edges:
+        if source in rests and predicate in (f"{RDF}first", f"{RDF}rest"):
+            continue
+        if target in rests or target == f"{RDF}nil":
+            flat += [(source, predicate, member) for member in members(target)]
+        else:
+            flat.append((source, predicate, target))
+    used = {end for source, _, target in flat for end in (source, target)}
+    for node in (*rests, f"{RDF}nil"):
+        if node not in used:
+            resources.pop(node, None)
+    # A list within a list is one of its members.
+    return _without_lists(flat, resources) if any(target in rests for _, _, target in flat) else flat
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:

@@ -31,6 +31,7 @@ UNUSED = "not used"
 TWICE = "entities that stand in the file more than once (taken as one)"
 NAMELESS = "entities without a name (named by their id)"
 BAD_WEIGHTS = f"relations whose weight is no number (taken as {DEFAULT_WEIGHT})"
+NUMBERED = "relations whose ends are taken as numbers of rows, for as ids some are not there"
 SOME_UNDIRECTED = "undirected relations among directed ones (--direction takes them as they are written)"
 SHOWN_PROBLEMS = 1000
 
@@ -194,19 +195,32 @@ class Rows:
         return self.finished(columns)
 
     def _end_rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Rows of the entities at both ends: by id, else by name, else by number where no end is either."""
-        rows: Mapping[str, int] = self.known
-        ends = [rows.get(end, -1) for pair in self.ends for end in pair]
-        if -1 in ends:
+        """Rows of the entities at both ends: by id, else by name, whatever its case, else by number."""
+        written = [end for pair in self.ends for end in pair]
+        ends = [self.known.get(end, -1) for end in written]
+        for fold in (str, str.casefold):
+            if -1 not in ends:
+                break
             named: dict[str, int] = {}
             for row, name in enumerate(self.names):
-                named.setdefault(name, row)
-            written = [end for pair in self.ends for end in pair]
-            ends = [named.get(end, -1) if row < 0 else row for end, row in zip(written, ends, strict=True)]
-            if max(ends) < 0 and all(end.isdecimal() and int(end) < len(self.names) for end in written):
-                ends = list(map(int, written))
+                named.setdefault(fold(name), row)
+            ends = [named.get(fold(end), -1) if row < 0 else row for end, row in zip(written, ends, strict=True)]
+        if -1 in ends:
+            ends = self._numbers(written) or ends
         both = np.array(ends, dtype=np.int32).reshape(-1, 2)
         return both[:, 0].copy(), both[:, 1].copy()
+
+    def _numbers(self, ends: Sequence[str]) -> list[int]:
+        """Ends that number the list of entities, from 0 or from 1; empty where they don't."""
+        if not all(end.isdecimal() and len(end) < 10 for end in ends):
+            return []
+        numbers = list(map(int, ends))
+        first = 0 if min(numbers) == 0 else 1
+        if max(numbers) - first >= len(self.names) or (first and max(numbers) < len(self.names)):
+            return []
+        if any(id.isdecimal() for id in self.known):
+            self.flaw(NUMBERED, repr(ends[0]), len(self.ends))
+        return [number - first for number in numbers]
 
     def finished(self, columns: GraphColumns) -> KnowledgeGraph:
         """The graph of columns that are filled already, with this account of the file."""

@@ -20,7 +20,7 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, Head, graph_format
-from tiny_graph_rag.formats.graphs.keys import edge_roles, words_of
+from tiny_graph_rag.formats.graphs.keys import EDGE_KEYS, NODE_KEYS, are_numbers, edge_roles, key_of, words_of
 from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns
 from tiny_graph_rag.formats.graphs.rows import (
     BAD_WEIGHTS,
@@ -118,13 +118,20 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
             f"{len(first)}: {', '.join(first)[:80]}. Say which columns they are: --columns "
             "source=COLUMN,target=COLUMN,relation=COLUMN"
         )
-    known = [bool(HEADER_WORDS & set(words_of(field))) and len(words_of(field)) < 4 for field in first]
-    again = any(field in column[1:] for field, column in zip(first, cells, strict=True))
-    if sum(known) > 1 and not again and len(cells[0]) > 1:
+    again = any(field in column[1:] for field in first for column in cells)
+    numbers = any(are_numbers(column[1:]) and not are_numbers(column[:1]) for column in cells)
+    if not again and len(cells[0]) > 1 and (numbers or sum(map(_says_column, first)) > 1):
         raise GraphError(
             f"{path}: the first line looks like a header, but its columns are not known: {', '.join(first)}. Say "
             f"which they are: --columns source={first[0]},relation={first[1]},target={first[2]}"
         )
+
+
+def _says_column(field: str) -> bool:
+    """Whether a field is what columns are called."""
+    words = words_of(field)
+    keys = {key for keys in (*NODE_KEYS.values(), *EDGE_KEYS.values()) for key in keys}
+    return len(words) < 4 and (bool(HEADER_WORDS & set(words)) or key_of(field) in keys)
 
 
 class Cells(ABC):
@@ -341,7 +348,7 @@ def _quick(path: Path, rows: Rows, given: Columns | None = None) -> GraphColumns
     names = _fields(first, delimiter)
     header = is_header(names, given)
     if not header or len(set(names)) < len(names):
-        if header or len(names) != 3 or sum(bool(HEADER_WORDS & set(words_of(name))) for name in names) > 1:
+        if header or len(names) != 3:
             return None
     labels = list(map(str, range(len(names))))
     try:
@@ -359,6 +366,8 @@ def _quick(path: Path, rows: Rows, given: Columns | None = None) -> GraphColumns
     if delimiter != "\t" and _GUARDED.search(data):
         clean = _plain
     cells = ArrowCells(path, table.columns, clean)
+    if not header:
+        _check_headless(path, names, [list(cells.values(place)[:SAMPLED]) for place in range(3)])
     return graph_columns(path, rows, cells, names if header else [], given)
 
 
