@@ -129,7 +129,7 @@ class Graph:
         str | None,
         typer.Option(
             "--query",
-            help="What to take from a database (Cypher for neo4j://, SPARQL for https://).",
+            help="What to take from a database that -g names, in Cypher.",
             show_default="everything",
             rich_help_panel=INPUT + DETAIL,
         ),

@@ -268,7 +268,11 @@ class GraphColumns:
             self.notes.add(ID_NAMES, [self.entities] * len(names), names)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [*self.flaws, *self.notes.done((TWICE, KEYS, SHARED, ID_NAMES)), *self.notes.done(RELATION_NOTES)]
+        notes = [
+            *self.flaws,
+            *self.notes.done((TWICE, KEYS, SHARED, ID_NAMES)),
+            *self.notes.done(RELATION_NOTES),
+        ]
         return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 

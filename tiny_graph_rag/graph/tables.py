@@ -155,7 +155,11 @@ KG_JSON = Origin("KG JSON")  # its columns are the graph's own
 
 def _singular(kind: str) -> str:
     """`relations left out …` → `relation left out …`."""
-    return re.sub("^(entit|relation|key|name|triple|line)(ies|s)\\b", lambda of: {"entit": "entity"}.get(of[1], of[1]), kind)
+    return re.sub(
+        "^(entit|relation|key|name|triple|line)(ies|s)\\b",
+        lambda of: {"entit": "entity"}.get(of[1], of[1]),
+        kind,
+    )
 
 
 def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> tuple[NDArray[np.int32], list[list[int]]]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
+DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
 COLUMNS_ENDING = "-columns.yaml"
 MOST_LOOKED_AT = 50  # folders, for a hint
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
@@ -83,6 +88,8 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     """The format of what lies there, and the files to read. Raises GraphError."""
     if path.is_dir():
         return _in_folder(path)
+    if _is_several(path):
+        return GRAPH_FORMATS["tables"], _parts(path)
     for format in _formats():  # the first alone is loaded where it is its file
         paths = format.beside(path)
         if format.recognises(Head(paths)):
@@ -110,6 +117,45 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     )
 
 
+def stated_columns(text: str | None) -> Columns | None:
+    """What `--columns` says. Raises UsageError."""
+    if text is None:
+        return None
+    from tiny_graph_rag.formats.graphs.listed import Columns
+
+    return Columns.of(text)
+
+
+def located(
+    name: str | PathLike[str], existing: Callable[[Path], Path], cache: Path, query: str | None = None
+) -> Path:
+    """Where to read what `-g` names: a file, a folder, two tables (`nodes.csv,edges.csv`), or a database, of
+    which a snapshot is taken into the cache. existing: finds a file, and raises where there is none.
+    """
+    address = DATABASE.match(str(name))
+    if address is not None:
+        return _snapshot(str(name), query, cache)
+    if query is not None:
+        raise UsageError(said("--query is for a database; {name} is none", name=name))
+    path = Path(name)
+    if not _is_several(path):
+        return existing(path)
+    first, *others = (existing(Path(part)) for part in str(path).split(","))
+    return Path(",".join([str(first), *(str(other.resolve()) for other in others)]))
+
+
+@cache
+def _snapshot(url: str, query: str | None, cache: Path) -> Path:
+    """Once a process: a command that asks twice must get one content."""
+    from tiny_graph_rag.formats.graphs.neo4j_database import database_url, snapshot
+
+    address = database_url(url)
+    if address is None:
+        raise UsageError(said("{url}: no address of a database; write neo4j://host/database", url=url))
+    kept = sha256(f"{address}\n{query or ''}".encode()).hexdigest()[:16]
+    return snapshot(address, query, cache / "snapshots" / kept)
+
+
 def columns_beside(path: Path) -> Columns | None:
     """What `NAME-columns.yaml` beside a graph calls its columns; None where there is none."""
     home = path if path.is_dir() else path.parent
@@ -123,18 +169,26 @@ def columns_beside(path: Path) -> Columns | None:
 
 def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, ...]]:
     """The format of a file whose columns the user names. Raises GraphError."""
-    from tiny_graph_rag.formats.graphs.table_files import form_of_file
-
-    if path.is_file():
-        format = GRAPH_FORMATS[form_of_file(path, columns)]
-        paths = format.beside(path)
-    else:
+    try:
         format, paths = found_at(path)
+    except GraphError:
+        if not path.is_file():
+            raise
+        format, paths = GRAPH_FORMATS["triples"], (path,)
     if not format.takes_columns:
         raise GraphError(
             said("{path}: {name} has columns of its own; leave out --columns", path=path, name=format.name)
         )
     return format, paths
+
+
+def _is_several(path: Path) -> bool:
+    return "," in str(path) and not path.exists()
+
+
+def _parts(path: Path) -> tuple[Path, ...]:
+    """The tables that are named together."""
+    return tuple(map(Path, str(path).split(",")))
 
 
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
@@ -232,6 +286,8 @@ def _folders_below(folder: Path) -> list[Path]:
 def graph_name(path: Path) -> str:
     """The file's name without its suffix and `-KG`; a folder's, or that of the project it lies in."""
     path = path.resolve() if path.name in ("", ".", "..") else path
+    if _is_several(path):
+        path = _parts(path)[0]
     if path.is_dir():
         named = path if path.name not in PLAIN_FOLDER_NAMES else path.resolve().parent
         return nfc(named.name) or "graph"

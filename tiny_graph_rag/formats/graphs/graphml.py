@@ -57,7 +57,9 @@ def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     """Gephi's format: a node's label is its name, an edge's `kind` or `label` its type."""
     graph = read_gexf(paths[0])
     nodes, edges = _roles(graph)
-    first_nodes = {column: role for column, role in GEXF_NODES.items() if column in nodes or column == "label"}
+    first_nodes = {
+        column: role for column, role in GEXF_NODES.items() if column in nodes or column == "label"
+    }
     return from_xml(
         paths[0],
         "GEXF",
@@ -77,12 +79,16 @@ def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
     edges = [record for _, _, _, record in graph.edges]
     node_columns = _columns(graph, "node", nodes)
     found = node_roles(node_columns, values_of(nodes))
-    roles = {column: DETAIL if role == ID else role for column, role in found.items()}  # a node's id is its own
+    roles = {
+        column: DETAIL if role == ID else role for column, role in found.items()
+    }  # a node's id is its own
     # The ends are XML's own: whatever a column is called, it is none.
     own = edge_roles(["source", "target", *_columns(graph, "edge", edges)], values_of(edges))
     taken = (SOURCE, TARGET, SOURCE_NAME, TARGET_NAME, SOURCE_TYPE, TARGET_TYPE, ID)
     return roles, {
-        column: DETAIL if role in taken else role for column, role in own.items() if column not in ("source", "target")
+        column: DETAIL if role in taken else role
+        for column, role in own.items()
+        if column not in ("source", "target")
     }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 LINES = (".jsonl", ".ndjson")
+_INNER = re.compile(rf'"(?:{"|".join(RELATION_LISTS)})"\s*:\s*\[')
 WRAPPERS = ("elements", "graph", "graphdict")
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
@@ -36,8 +38,10 @@ def _is_lists(head: Head) -> bool:
     signs = {key_of(key): sign for key, sign in head.keys.items() if sign in "[{"}
     if signs.get("nodes") == "[":
         return False  # node-link JSON
-    listed = any(signs.get(key) == "[" for key in ENTITY_LISTS) or bool(signs.keys() & {*RELATION_LISTS, *WRAPPERS})
-    return text[:1] == "{" and (listed or _is_lines(head))
+    listed = any(signs.get(key) == "[" for key in ENTITY_LISTS) or bool(
+        signs.keys() & {*RELATION_LISTS, *WRAPPERS}
+    )
+    return text[:1] == "{" and (listed or _is_lines(head) or _INNER.search(head.text) is not None)
 
 
 def _is_lines(head: Head) -> bool:

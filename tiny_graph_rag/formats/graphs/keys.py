@@ -87,9 +87,16 @@ PAIRS = (
     ("主語", "賓語"), ("主語", "目的語"), ("主体", "客体"), ("头", "尾"), ("頭", "尾"), ("源", "目标"),
     ("源", "目標"), ("起点", "终点"), ("始点", "終点"),
 )  # fmt: skip
-LETTERS = (("s", "o"), ("h", "t"), ("u", "v"), ("x", "y"))  # these alone say too little, but for the first three
+LETTERS = (
+    ("s", "o"),
+    ("h", "t"),
+    ("u", "v"),
+    ("x", "y"),
+)  # these alone say too little, but for the first three
 COUNTED = (("1", "2"), ("a", "b"), ("i", "j"), ("一", "二"))  # entity_1 and entity_2, node_a and node_b
-ID_WORDS = frozenset({"id", "ids", "key", "uid", "uuid", "guid", "index", "idx", "iri", "uri", "code", "no", "编号"})
+ID_WORDS = frozenset(
+    {"id", "ids", "key", "uid", "uuid", "guid", "index", "idx", "iri", "uri", "code", "no", "编号"}
+)
 NAME_WORDS = frozenset(
     {
         "", "name", "entity", "ent", "node", "vertex", "concept", "term", "title", "text", "value", "이름", "명",
@@ -97,7 +104,9 @@ NAME_WORDS = frozenset(
     }
 )  # fmt: skip
 LABEL_WORDS = frozenset({"label", "labels"})
-TYPE_WORDS = frozenset({"type", "types", "kind", "category", "class", "group", "유형", "종류", "类型", "類型"})
+TYPE_WORDS = frozenset(
+    {"type", "types", "kind", "category", "class", "group", "유형", "종류", "类型", "類型"}
+)
 # What a pair of columns may be about that is no end: `start_date` and `end_date`.
 OTHER_WORDS = frozenset(
     {
@@ -113,7 +122,9 @@ COUNTED_STEMS = ID_WORDS | NAME_WORDS | {
     "word", "element", "member", "object", "subject", "entities", "nodes",
 }  # fmt: skip
 DIRECTEDNESS = frozenset({"directed", "undirected", "mixed", "mutual"})
-NO_TYPES = frozenset({"node", "nodes", "entity", "vertex", "edge", "link", "relationship", "relation", "default", "custom"})
+NO_TYPES = frozenset(
+    {"node", "nodes", "entity", "vertex", "edge", "link", "relationship", "relation", "default", "custom"}
+)
 # What a label says where a graph is too small for counting.
 COMMON_TYPES = frozenset(
     {
@@ -184,7 +195,12 @@ def end_of(column: str) -> list[End]:
             kind = None if rest is None else _kind(rest)
             if rest is None or kind is None or (pair == LETTERS[-1] and not rest):
                 continue
-            if len(word) == 1 and word.isascii() and rest and rest[-1] not in ID_WORDS | NAME_WORDS | TYPE_WORDS:
+            if (
+                len(word) == 1
+                and word.isascii()
+                and rest
+                and rest[-1] not in ID_WORDS | NAME_WORDS | TYPE_WORDS
+            ):
                 continue
             found.append(End((*pair, " ".join(rest)), bool(is_target), kind))
     for pair in COUNTED:
@@ -207,7 +223,9 @@ def _rest(words: tuple[str, ...], word: str) -> tuple[str, ...] | None:
     if len(words) == 1 and words[0].startswith(word):  # sourceid, 头实体
         rest = words[0][len(word) :]
         known = ID_WORDS | NAME_WORDS | LABEL_WORDS | TYPE_WORDS
-        if rest in known or any(rest == f"{name}{tail}" for name in ("node", "entity") for tail in known if tail):
+        if rest in known or any(
+            rest == f"{name}{tail}" for name in ("node", "entity") for tail in known if tail
+        ):
             return (rest,)
     return None
 
@@ -217,7 +235,9 @@ def _kind(rest: tuple[str, ...]) -> str | None:
     if last in OTHER_WORDS:
         return None
     for kind, words in ((ID, ID_WORDS), (TYPE, TYPE_WORDS), ("label", LABEL_WORDS)):
-        if last in words or (len(rest) == 1 and last.endswith(tuple(words)) and last not in NAME_WORDS and len(last) > 4):
+        if last in words or (
+            len(rest) == 1 and last.endswith(tuple(words)) and last not in NAME_WORDS and len(last) > 4
+        ):
             return kind
     return NAME
 
@@ -246,7 +266,9 @@ def edge_roles(
         elif key_of(column) == "key" or _is_embedding(column):
             roles[column] = UNUSED
     for role, keys in {**EDGE_KEYS, CHUNKS: CHUNK_KEYS}.items():
-        for column in sorted((each for each in left if key_of(each) in keys), key=lambda each: keys.index(key_of(each))):
+        for column in sorted(
+            (each for each in left if key_of(each) in keys), key=lambda each: keys.index(key_of(each))
+        ):
             if column not in roles and not (role == WEIGHT and not _is_weight(column, values)):
                 roles[column] = role
     _put_last(roles, TYPE, NO_TYPES, values, given)
@@ -266,7 +288,9 @@ def node_roles(
         if _is_embedding(column):
             roles[column] = UNUSED
     for role, keys in {**NODE_KEYS, CHUNKS: CHUNK_KEYS}.items():
-        for column in sorted((each for each in left if key_of(each) in keys), key=lambda each: keys.index(key_of(each))):
+        for column in sorted(
+            (each for each in left if key_of(each) in keys), key=lambda each: keys.index(key_of(each))
+        ):
             if column not in roles and not (key_of(column) == "group" and not _are_words(column, values)):
                 roles[column] = role
     for column in left:
@@ -305,7 +329,11 @@ def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | No
     left = [column for column in columns if column not in roles or roles[column] == DETAIL]
     for column in left:
         words = words_of(column)
-        if words[:1] == ("name",) or words[-1:] in (("name",), ("names",)) or (words and words[-1].endswith("name")):
+        if (
+            words[:1] == ("name",)
+            or words[-1:] in (("name",), ("names",))
+            or (words and words[-1].endswith("name"))
+        ):
             roles[column] = NAME
             return
         if len(words) == 2 and words[0] in ("entity", "node") and words[1] in ("text", "value", "word"):
@@ -315,8 +343,15 @@ def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | No
     if values is None or _are_words(id, values):
         return
     for column in left:
-        texts = [text_of(value).strip() for value in islice(values(column), SAMPLE) if value not in (None, "")]
-        if texts and max(map(len, texts)) <= LONGEST_NAME and not are_types(texts) and _are_words(column, values):
+        texts = [
+            text_of(value).strip() for value in islice(values(column), SAMPLE) if value not in (None, "")
+        ]
+        if (
+            texts
+            and max(map(len, texts)) <= LONGEST_NAME
+            and not are_types(texts)
+            and _are_words(column, values)
+        ):
             roles[column] = NAME
             return
 
@@ -347,10 +382,14 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
     third = {words_of(column) for column in columns if {"3", "c"} & set(words_of(column))}
     if third:  # one of many columns that are numbered
         complete = [found for found in complete if found[0][:2] not in COUNTED]
-    complete.sort(key=lambda found: (found[0][2] not in NAME_WORDS | ID_WORDS, order.index((found[0][0], found[0][1]))))
+    complete.sort(
+        key=lambda found: (found[0][2] not in NAME_WORDS | ID_WORDS, order.index((found[0][0], found[0][1])))
+    )
     if strict and not any(key_of(column) in EDGE_KEYS[TYPE] for column in columns):
         known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
-        complete = [found for found in complete if found[0][:2] in COUNTED or set(found[0][2].split()) <= known]
+        complete = [
+            found for found in complete if found[0][:2] in COUNTED or set(found[0][2].split()) <= known
+        ]
     given = {role for role in roles.values() if role in (SOURCE, TARGET)}
     base: tuple[str, ...] | None = None
     for kinds in ((ID, NAME), ("label",)):
@@ -397,7 +436,9 @@ def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
         ends[is_target] = min(candidates, key=lambda column: words.index(key_of(column)), default=None)
     for is_target in (False, True):
         if ends[is_target] is None and ends[not is_target] is not None:
-            fits = [(end, column) for column in columns for end in end_of(column) if end.is_target == is_target]
+            fits = [
+                (end, column) for column in columns for end in end_of(column) if end.is_target == is_target
+            ]
             ends[is_target] = next((column for end, column in fits if end.kind in (ID, NAME)), None)
     source, target = ends
     if source is not None and target is not None and source != target:
@@ -424,7 +465,9 @@ def _is_directedness(column: str, values: Values | None) -> bool:
     if key_of(column) not in ("type", "directed") or values is None:
         return False
     texts = {text_of(value).strip().casefold() for value in islice(values(column), SAMPLE)} - {""}
-    return bool(texts) and texts <= (DIRECTEDNESS if key_of(column) == "type" else {"true", "false", "1", "0"})
+    return bool(texts) and texts <= (
+        DIRECTEDNESS if key_of(column) == "type" else {"true", "false", "1", "0"}
+    )
 
 
 def _is_embedding(column: str) -> bool:

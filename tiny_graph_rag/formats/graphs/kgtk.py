@@ -14,7 +14,17 @@ from typing import Any
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, ID, NAME, SOURCE, TARGET, TYPE, Rows
+from tiny_graph_rag.formats.graphs.rows import (
+    ALIASES,
+    DESCRIPTION,
+    DETAIL,
+    ID,
+    NAME,
+    SOURCE,
+    TARGET,
+    TYPE,
+    Rows,
+)
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 COLUMNS = {
@@ -54,7 +64,9 @@ def read_kgtk(paths: Sequence[Path]) -> KnowledgeGraph:
     for column, spellings in COLUMNS.items():
         place = next((header.index(name) for name in spellings if name in header), None)
         if place is None:
-            raise GraphError(f"{path}:1: wanted the columns node1, label and node2, got {', '.join(header)[:80]}")
+            raise GraphError(
+                f"{path}:1: wanted the columns node1, label and node2, got {', '.join(header)[:80]}"
+            )
         places[column] = place
     id_place = header.index("id") if "id" in header else None
     names: dict[str, str] = {}
@@ -93,7 +105,9 @@ def _note(rows: Rows, node: str, label: str, value: str) -> None:
     english = value.endswith("@en") or not rows.names[row]
     if label in NAMES:
         if rows.names[row]:
-            rows.aliases[row] = list(dict.fromkeys([*rows.aliases[row], rows.names[row] if english else text]))
+            rows.aliases[row] = list(
+                dict.fromkeys([*rows.aliases[row], rows.names[row] if english else text])
+            )
         rows.names[row] = text if english else rows.names[row]
     elif label in ALTERNATIVES:
         rows.aliases[row] = list(dict.fromkeys([*rows.aliases[row], text]))

@@ -22,9 +22,15 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 
 MAGICS = {b"KUZU": ("kuzu", "Kùzu"), b"LBUG": ("ladybug", "Ladybug")}
 OLD_FILES = ("catalog.kz", "data.kz")  # a database was a folder before 0.11
-_CREATE = re.compile(r"CREATE\s+(?P<kind>NODE|REL)\s+TABLE\s+(?:IF NOT EXISTS\s+)?`?(?P<name>[^`(\s]+)`?\s*\((?P<body>.*?)\)\s*(?:WITH.*?)?;", re.I | re.S)
+_CREATE = re.compile(
+    r"CREATE\s+(?P<kind>NODE|REL)\s+TABLE\s+(?:IF NOT EXISTS\s+)?`?(?P<name>[^`(\s]+)`?\s*\((?P<body>.*?)\)\s*(?:WITH.*?)?;",
+    re.I | re.S,
+)
 _KEY = re.compile(r"PRIMARY\s+KEY\s*\(\s*`?([^`)]+)`?\s*\)", re.I)
-_COPY = re.compile(r"COPY\s+`?(?P<table>[^`(\s]+)`?\s*(?:\((?P<columns>[^)]*)\))?\s*FROM\s+\"(?P<file>[^\"]+)\"\s*(?:\((?P<options>[^)]*)\))?", re.I)
+_COPY = re.compile(
+    r"COPY\s+`?(?P<table>[^`(\s]+)`?\s*(?:\((?P<columns>[^)]*)\))?\s*FROM\s+\"(?P<file>[^\"]+)\"\s*(?:\((?P<options>[^)]*)\))?",
+    re.I,
+)
 _OPTION = re.compile(r"(\w+)\s*=\s*'([^']*)'")
 
 
@@ -53,7 +59,9 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
         finally:
             database.close()
     except RuntimeError as error:
-        raise GraphError(f"{path}: can't be opened by {package} {library.__version__}: {str(error).splitlines()[0]}") from error
+        raise GraphError(
+            f"{path}: can't be opened by {package} {library.__version__}: {str(error).splitlines()[0]}"
+        ) from error
     return of_tables(Rows(path, writer), tables, columns)
 
 
@@ -71,11 +79,11 @@ def _tables(connection: Any) -> Iterator[Table]:
     for name, kind in listed:
         if kind != "REL":
             continue
-        wanted = f"MATCH (a)-[r:{_quoted(name)}]->(b) RETURN a, r, b"
+        wanted = f"MATCH (a)-[r:{_quoted(name)}]->(b) RETURN label(a) AS source, label(b) AS target, a, r, b"
         records = []
         for row in _rows(connection, wanted):
             ends = (row["a"], row["b"])
-            labels = [end["_label"] for end in ends]
+            labels = [row["source"], row["target"]]
             if not all(label in keys for label in labels):
                 continue
             values = [end[keys[label]] for end, label in zip(ends, labels, strict=True)]
@@ -100,12 +108,16 @@ def _nodes(label: str, key: str, properties: Sequence[str], nodes: Sequence[dict
     return Table(label, names, records, is_edges=False)
 
 
-def _edge(own: dict[str, Any], type: str, source_label: str, target_label: str, source: Any, target: Any) -> dict[str, Any]:
+def _edge(
+    own: dict[str, Any], type: str, source_label: str, target_label: str, source: Any, target: Any
+) -> dict[str, Any]:
     return {f":START_ID({source_label})": source, f":END_ID({target_label})": target, ":TYPE": type, **own}
 
 
 def _edges(name: str, records: list[dict[str, Any]]) -> Table:
-    return Table(name, list(dict.fromkeys(key for record in records for key in record)), records, is_edges=True)
+    return Table(
+        name, list(dict.fromkeys(key for record in records for key in record)), records, is_edges=True
+    )
 
 
 def _is_export(head: Head) -> bool:
@@ -165,7 +177,12 @@ def _files(
     for command in commands:
         names = [name.strip().strip("`") for name in (command["columns"] or "").split(",") if name.strip()]
         if command["table"] in keys or command["table"] in ends:
-            yield command["table"], Path(command["file"]).name, names, dict(_OPTION.findall(command["options"] or ""))
+            yield (
+                command["table"],
+                Path(command["file"]).name,
+                names,
+                dict(_OPTION.findall(command["options"] or "")),
+            )
     if not commands:
         for prefix, tables in (("nodes_", keys), ("rels_", ends)):
             for table in tables:
@@ -178,7 +195,11 @@ def _read(path: Path, names: list[str]) -> list[dict[str, Any]]:
     if path.suffix == ".parquet":
         table = ParquetTable(path)
         plain = [re.sub(r"^[abr]\.", "", name) for name in table.names]
-        own = [name if name else f"end {place}" for place, name in enumerate(names)] if len(names) == len(plain) else plain
+        own = (
+            [name if name else f"end {place}" for place, name in enumerate(names)]
+            if len(names) == len(plain)
+            else plain
+        )
         columns = [table.values(name) for name in table.names]
         return [dict(zip(_distinct(own), row, strict=True)) for row in zip(*columns, strict=True)]
     named = [name or f"end {place}" for place, name in enumerate(names)]

@@ -66,7 +66,14 @@ TEXTS = ("page_content", "text")  # what a node of a text has, and no entity
 UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
 
 # What `--columns ROLE=COLUMN` may name.
-NODE_NAMES = {"id": ID, "name": NAME, "type": TYPE, "description": DESCRIPTION, "aliases": ALIASES, "chunks": CHUNKS}
+NODE_NAMES = {
+    "id": ID,
+    "name": NAME,
+    "type": TYPE,
+    "description": DESCRIPTION,
+    "aliases": ALIASES,
+    "chunks": CHUNKS,
+}
 EDGE_NAMES = {
     "source": SOURCE, "target": TARGET, "relation": TYPE, "weight": WEIGHT, "relation_description": DESCRIPTION,
     "source_name": SOURCE_NAME, "target_name": TARGET_NAME, "source_type": SOURCE_TYPE, "target_type": TARGET_TYPE,
@@ -87,7 +94,9 @@ class Columns:
         for part in text.split(","):
             role, equals, column = part.partition("=")
             if not equals or not column.strip():
-                raise UsageError(f"--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part.strip()!r}")
+                raise UsageError(
+                    f"--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part.strip()!r}"
+                )
             named[role.strip().replace("-", "_")] = column.strip()
         return cls.checked(named, "--columns")
 
@@ -120,7 +129,9 @@ class Columns:
 
     def _among(self, columns: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
         there = set(columns)
-        return {column: names[role] for role, column in self.named.items() if role in names and column in there}
+        return {
+            column: names[role] for role, column in self.named.items() if role in names and column in there
+        }
 
     def check(self, columns: Iterable[str], place: object) -> None:
         """Raises GraphError for a column that no table of the file has."""
@@ -216,14 +227,20 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
         found, rest = split_roles(record, roles) if isinstance(record, dict) else ({}, None)
         ends = [_end(found.get(end)) for end in (SOURCE, TARGET)]
         if not all(ends) and not _has_ends(record, roles):
-            got = f"the keys {_listed(record)}" if isinstance(record, dict) else f"{json_kind(record)} {record!r:.60}"
+            got = (
+                f"the keys {_listed(record)}"
+                if isinstance(record, dict)
+                else f"{json_kind(record)} {record!r:.60}"
+            )
             rows.problem(place.format(number), f"wanted a source and a target, got {got}")
             continue
         if rows.texts and not rows.texts.isdisjoint(ends):
             rows.dropped("relations of texts", f"{ends[0]} → {ends[1]}")
             continue
         if alone and all(ends):
-            for end, name, type in zip(ends, (SOURCE_NAME, TARGET_NAME), (SOURCE_TYPE, TARGET_TYPE), strict=True):
+            for end, name, type in zip(
+                ends, (SOURCE_NAME, TARGET_NAME), (SOURCE_TYPE, TARGET_TYPE), strict=True
+            ):
                 rows.end(end, text_of(found.get(name)), _type(found.get(type), split=False)[0])
         if DIRECTED in found:
             directed[text_of(found[DIRECTED]).strip().casefold() not in UNDIRECTED_WORDS] += 1
@@ -260,20 +277,43 @@ def lists_of(document: Any) -> Lists | None:
         return None
     graph = document.get("graph_dict")  # LlamaIndex's older store: subject → [relation, object] …
     if isinstance(graph, dict):
-        pairs = [(end, more) for end, several in graph.items() if isinstance(several, list) for more in several]
+        pairs = [
+            (end, more) for end, several in graph.items() if isinstance(several, list) for more in several
+        ]
         return Lists(None, [[end, *more] if isinstance(more, list) else more for end, more in pairs])
     is_directed = document.get("directed") is not False
     by_key = {key_of(key): key for key in reversed(document)}
-    entities = next((document[by_key[key]] for key in ENTITY_LISTS if _is_lists(document.get(by_key.get(key, "")))), None)
-    relations = [document[by_key[key]] for key in RELATION_LISTS if key in by_key and _are_relations(document[by_key[key]])]
-    places = ("{}[{{}}]".format(next((by_key[key] for key in ENTITY_LISTS if key in by_key), "entities")), "{}[{{}}]".format(
-        next((by_key[key] for key in RELATION_LISTS if key in by_key and _are_relations(document[by_key[key]])), "relations")))
+    entities = next(
+        (document[by_key[key]] for key in ENTITY_LISTS if _is_lists(document.get(by_key.get(key, "")))), None
+    )
+    relations = [
+        document[by_key[key]]
+        for key in RELATION_LISTS
+        if key in by_key and _are_relations(document[by_key[key]])
+    ]
+    places = (
+        "{}[{{}}]".format(next((by_key[key] for key in ENTITY_LISTS if key in by_key), "entities")),
+        "{}[{{}}]".format(
+            next(
+                (
+                    by_key[key]
+                    for key in RELATION_LISTS
+                    if key in by_key and _are_relations(document[by_key[key]])
+                ),
+                "relations",
+            )
+        ),
+    )
     if relations:
         listed = next((several for several in relations if several), relations[0])
         records = list(listed.values()) if isinstance(listed, dict) else listed
         return Lists(None if entities is None else _entities(entities), records, is_directed, places)
     for value in document.values():  # {"elements": …}, {"graph": …}
-        inner = lists_of(value) if isinstance(value, dict) or _are_documents(value) or value is document.get("elements") else None
+        inner = (
+            lists_of(value)
+            if isinstance(value, dict) or _are_documents(value) or value is document.get("elements")
+            else None
+        )
         if inner is not None and (inner.relations or inner.entities):
             return inner
     return None
@@ -281,7 +321,6 @@ def lists_of(document: Any) -> Lists | None:
 
 def _of_list(values: list[Any]) -> Lists:
     """Of a list of relations, of both, or of documents with lists of their own."""
-    values = [_unwrapped(value) for value in values]
     if _are_documents(values):
         entities: list[Any] = []
         relations: list[Any] = []
@@ -303,7 +342,9 @@ def _of_list(values: list[Any]) -> Lists:
 
 
 def _is_node(record: Any) -> bool:
-    return isinstance(record, dict) and any(key_of(key) in (*NODE_KEYS[ID], *NODE_KEYS[NAME]) for key in record)
+    return isinstance(record, dict) and any(
+        key_of(key) in (*NODE_KEYS[ID], *NODE_KEYS[NAME]) for key in record
+    )
 
 
 def _has_ends(record: Any, roles: Roles) -> bool:
@@ -323,21 +364,22 @@ def _once(entities: list[Any]) -> list[Any]:
 
 
 def _unwrapped(value: Any) -> Any:
-    """Of an object as LangChain serialises it, its fields."""
-    if isinstance(value, dict) and "kwargs" in value and "lc" in value:
-        value = value["kwargs"]
-    if isinstance(value, dict) and any(isinstance(inner, dict) and "lc" in inner for inner in value.values()):
-        return {key: _unwrapped(inner) for key, inner in value.items()}
-    if isinstance(value, list) and value and isinstance(value[0], dict) and "lc" in value[0]:
-        return [_unwrapped(inner) for inner in value]
-    return value
+    """Of objects as LangChain serialises them, their fields."""
+    if isinstance(value, list):
+        return [_unwrapped(inner) for inner in value] if any(map(_is_wrapped, value)) else value
+    if not _is_wrapped(value):
+        return value
+    return {key: _unwrapped(inner) for key, inner in value["kwargs"].items()}
+
+
+def _is_wrapped(value: Any) -> bool:
+    return isinstance(value, dict) and "lc" in value and isinstance(value.get("kwargs"), dict)
 
 
 def _are_documents(values: Any) -> bool:
     if not isinstance(values, list) or not values or not isinstance(values[0], dict):
         return False
-    first = _unwrapped(values[0])
-    keys = {key_of(key) for key, value in first.items() if isinstance(value, list)}
+    keys = {key_of(key) for key, value in values[0].items() if isinstance(value, list)}
     return bool(keys & set(RELATION_LISTS))
 
 
@@ -355,10 +397,13 @@ def _are_relations(values: Any) -> bool:
 def _entities(values: Any) -> list[Any]:
     """Entities as a list: of a dictionary by id, by name → type, or by type → names."""
     if isinstance(values, list):
-        return [_unwrapped(value) for value in values]
+        return values
     if all(isinstance(value, list) for value in values.values()):
         typed = [(type, value) for type, several in values.items() for value in several]
-        return [{"type": type, **value} if isinstance(value, dict) else {"name": value, "type": type} for type, value in typed]
+        return [
+            {"type": type, **value} if isinstance(value, dict) else {"name": value, "type": type}
+            for type, value in typed
+        ]
     if all(isinstance(value, str) for value in values.values()):
         key = "type" if are_types(values.values()) else "name"
         return [{"id": id, key: value} for id, value in values.items()]
@@ -372,10 +417,15 @@ def _of_lists(relations: list[Any], known: set[str] | None) -> list[Any]:
         return relations
     keys = ["source", "relation", "target"]
     if known:
-        at = [sum(len(value) > place and text_of(value[place]) in known for value in several) for place in range(TRIPLE)]
+        at = [
+            sum(len(value) > place and text_of(value[place]) in known for value in several)
+            for place in range(TRIPLE)
+        ]
         if at[1] > at[2]:
             keys = ["source", "target", "relation"]
-    pairs = all(len(value) == 2 for value in several) and all(isinstance(end, str | int) for value in several for end in value)
+    pairs = all(len(value) == 2 for value in several) and all(
+        isinstance(end, str | int) for value in several for end in value
+    )
 
     def named(value: list[Any]) -> Any:
         if len(value) == 2 and pairs and known:
@@ -389,16 +439,28 @@ def _of_lists(relations: list[Any], known: set[str] | None) -> list[Any]:
 
 def flat(records: list[Any]) -> list[Any]:
     """Records with what stands under `properties`, `data` and the like beside their other keys."""
-    inner = [key for key in INNER_KEYS if any(isinstance(value, dict) and isinstance(value.get(key), dict) for value in records)]
+    inner = [
+        key
+        for key in INNER_KEYS
+        if any(isinstance(value, dict) and isinstance(value.get(key), dict) for value in records)
+    ]
     if not inner:
         return records
     return [_flattened(record, inner) if isinstance(record, dict) else record for record in records]
 
 
 def _flattened(record: dict[str, Any], inner: list[str]) -> dict[str, Any]:
-    below = {key: value for name in inner if isinstance(record.get(name), dict) for key, value in record[name].items()}
+    below = {
+        key: value
+        for name in inner
+        if isinstance(record.get(name), dict)
+        for key, value in record[name].items()
+    }
     own = {key: value for key, value in record.items() if not (key in inner and isinstance(value, dict))}
-    return {**below, **{key: value for key, value in own.items() if value not in (None, "") or key not in below}}
+    return {
+        **below,
+        **{key: value for key, value in own.items() if value not in (None, "") or key not in below},
+    }
 
 
 def _columns(records: Iterable[Any]) -> list[str]:
@@ -438,7 +500,7 @@ def _lines(value: Any) -> str:
 def _end(value: Any) -> str:
     """An end's id or name, of an object its `id` or `name`."""
     if isinstance(value, dict):
-        value = flat([_unwrapped(value)])[0]
+        value = flat([value])[0]
         by_key = {key_of(key): key for key in reversed(value)}
         keys = (by_key[key] for key in (*NODE_KEYS[ID], *NODE_KEYS[NAME], "label") if key in by_key)
         value = next((value[key] for key in keys if value[key] not in (None, "")), None)

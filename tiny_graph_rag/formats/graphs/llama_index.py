@@ -20,14 +20,23 @@ WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 
 
 
 def _is_llama_index(head: Head) -> bool:
-    return head.keys.get("nodes") == "{" and head.keys.get("relations") in ("{", None) or "graph_dict" in head.keys
+    return (
+        head.keys.get("nodes") == "{"
+        and head.keys.get("relations") in ("{", None)
+        or "graph_dict" in head.keys
+    )
 
 
 @graph_format(
     "LlamaIndex",
     "LlamaIndex's property_graph_store.json",
     _is_llama_index,
-    within=("property_graph_store.json", "*/property_graph_store.json", "graph_store.json", "*/graph_store.json"),
+    within=(
+        "property_graph_store.json",
+        "*/property_graph_store.json",
+        "graph_store.json",
+        "*/graph_store.json",
+    ),
     besides=("docstore.json", "index_store.json", "*vector_store.json"),
 )
 def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:

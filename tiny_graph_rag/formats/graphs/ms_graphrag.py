@@ -93,9 +93,13 @@ def _base_dirs(folder: Path) -> list[str]:
                 settings = read_yaml(folder / name, GraphError)
             except InputError:
                 return []
-            sections = [settings.get(key) for key in ("output", "storage")] if isinstance(settings, dict) else []
+            sections = (
+                [settings.get(key) for key in ("output", "storage")] if isinstance(settings, dict) else []
+            )
             dirs = [section.get("base_dir") for section in sections if isinstance(section, dict)]
-            patterns = [re.sub(r"\$\{[^}]*\}", "*", name).strip("/") for name in dirs if isinstance(name, str)]
+            patterns = [
+                re.sub(r"\$\{[^}]*\}", "*", name).strip("/") for name in dirs if isinstance(name, str)
+            ]
             return [pattern for pattern in patterns if pattern and ".." not in pattern.split("/")]
     return []
 
@@ -113,7 +117,8 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     entities, relations = sorted(paths)
     rows = Rows(entities.parent, "MS GraphRAG")
     table = read_columns(entities)
-    if not {"title", "name"} & set(table.names) or not {"source", "target"} <= set(read_columns(relations).names):
+    is_own = bool({"title", "human_readable_id", "text_unit_ids"} & set(table.names))
+    if not is_own or not {"source", "target"} <= set(read_columns(relations).names):
         return read_tables(paths)  # of somebody who calls tables as GraphRAG does
     name = next((each for each in ("title", "name") if each in table.names), None)
     if name is None:

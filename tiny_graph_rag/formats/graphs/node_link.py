@@ -73,7 +73,9 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     document = json_of(paths[0])
     nodes, links = (_records(document, keys, paths[0]) for keys in (("nodes",), ("links", "edges")))
     borne = Counter(text_of(node.get("label")) for node in nodes if isinstance(node, dict))
-    is_kept = any(isinstance(link, dict) and "_src" in link for link in links)  # the direction, beside the ends
+    is_kept = any(
+        isinstance(link, dict) and "_src" in link for link in links
+    )  # the direction, beside the ends
     if is_kept:
         links = [_without_ends(link) for link in links]
     is_directed = is_kept or document.get("directed") is not False
@@ -122,7 +124,9 @@ def count_hyperedges(rows: Rows, document: Any) -> None:
     )
     if isinstance(hyperedges, list) and hyperedges:
         first = hyperedges[0]
-        example = text_of(first.get("label") or first.get("id")) if isinstance(first, dict) else text_of(first)
+        example = (
+            text_of(first.get("label") or first.get("id")) if isinstance(first, dict) else text_of(first)
+        )
         rows.dropped("hyperedges (they join more than two nodes)", example, len(hyperedges))
 
 

@@ -109,11 +109,18 @@ def _named(file: Path) -> tuple[bool | None, tuple[str, ...]]:
 
 def _data_of(header: Path, files: Sequence[Path]) -> list[Path]:
     """The tables whose header stands in a file of its own: persons.csv of persons-header.csv."""
-    stem = _stem(header)
-    base = stem.removesuffix("header").rstrip("-_.")
-    if base == stem:
+    base = _base(header)
+    if not base:
         return []
-    return [file for file in files if file != header and _stem(file).startswith(base) and not _admin_kinds(file)]
+    return [
+        file for file in files if file != header and _stem(file).startswith(base) and not _admin_kinds(file)
+    ]
+
+
+def _base(file: Path) -> str:
+    """What stands before `header` in the name of a file that holds a header alone; "" of any other."""
+    stem = _stem(file)
+    return stem.removesuffix("header").rstrip("-_.") if stem.endswith("header") else ""
 
 
 def _admin_kinds(file: Path) -> set[str]:
@@ -132,7 +139,9 @@ def _header(file: Path) -> list[str]:
     if _ending(file) not in (".csv", ".tsv"):
         return []
     try:
-        line = read_start(file, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0].strip()
+        line = (
+            read_start(file, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0].strip()
+        )
     except InputError:
         return []
     return [field.strip().strip('"') for field in line.split(delimiter_of(line))]
@@ -147,8 +156,14 @@ def _header(file: Path) -> list[str]:
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
-    tables = [_table(path) for path in paths]
-    tables = [table for table in _with_headers(tables) if table.columns]
+    heads = [path for path in paths if _base(path) and len(csv_rows(path, _delimiter(path))) == 1]
+    tables = []
+    for path in paths:
+        head = next(
+            (head for head in heads if _stem(path).startswith(_base(head)) and not _admin_kinds(path)), None
+        )
+        if path not in heads:
+            tables.append(_table(path, head))
     rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
     return of_tables(rows, tables, columns)
 
@@ -172,6 +187,9 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         admin = {column.kind for name in table.columns if (column := admin_column(name))}
         if "START_ID" in admin or ("ID" in admin and table.is_edges is None):
             table.is_edges = "START_ID" in admin
+        elif table.is_edges is None:
+            own = given.of_edges(table.columns)
+            table.is_edges = {SOURCE, TARGET} <= set(edge_roles(table.columns, given=own).values())
     nodes = [table for table in tables if table.is_edges is False]
     edges = [table for table in tables if table.is_edges]
     _apart(nodes, edges)
@@ -179,9 +197,15 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         _fill_labels(table.records, table.columns, table.label if len(nodes) > 1 else "", ("type",))
         fill_entities(rows, table.records, given, place=f"{table.name}[{{}}]")
     for table in edges:
-        _fill_labels(table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation"))
+        _fill_labels(
+            table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation")
+        )
         if len(table.columns) == 2 and not {SOURCE, TARGET} <= set(edge_roles(table.columns).values()):
-            table = Table(table.name, ["source", "target"], [dict(zip(("source", "target"), record.values(), strict=False)) for record in table.records])
+            table = Table(
+                table.name,
+                ["source", "target"],
+                [dict(zip(("source", "target"), record.values(), strict=False)) for record in table.records],
+            )
         lists = Lists([] if not nodes else [True], table.records, places=("", f"{table.name}[{{}}]"))
         fill_relations(rows, lists, given)
     return rows.graph()
@@ -189,14 +213,22 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
 
 def _fill_labels(records: list[dict[str, Any]], columns: list[str], label: str, keys: Sequence[str]) -> None:
     """Of several tables each says by its name what its rows are, where no column does."""
-    if label and not any(words_of(column)[-1:] in (("type",), ("label",), ("kind",)) or words_of(column) == ("relation",) for column in columns):
+    if label and not any(
+        words_of(column)[-1:] in (("type",), ("label",), ("kind",)) or words_of(column) == ("relation",)
+        for column in columns
+    ):
         for record in records:
             record[keys[-1]] = label
 
 
 def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
     """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be alike, with their space before them."""
-    spaces = {admin.space for table in nodes for column in table.columns if (admin := admin_column(column)) and admin.kind == "ID"}
+    spaces = {
+        admin.space
+        for table in nodes
+        for column in table.columns
+        if (admin := admin_column(column)) and admin.kind == "ID"
+    }
     if len(spaces) < 2:
         return
     for table in (*nodes, *edges):
@@ -208,7 +240,8 @@ def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
                         record[column] = f"{admin.space}:{record[column]}"
 
 
-def _table(path: Path) -> Table:
+def _table(path: Path, head: Path | None = None) -> Table:
+    """head: the file of its header, where that is another."""
     is_edges, rest = _named(path)
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
         parquet = ParquetTable(path)
@@ -218,17 +251,28 @@ def _table(path: Path) -> Table:
         records = [value for value in values if isinstance(value, dict)]
         if len(records) < len(values):
             raise GraphError(f"{path}: wanted a list of objects, one an entity or relation")
-        return Table(path.name, list(dict.fromkeys(key for record in records for key in record)), records, is_edges, " ".join(rest))
-    header = _header(path)
-    lines = csv_rows(path, delimiter_of(",".join(header)) if len(header) < 2 else _delimiter(path))
+        return Table(
+            path.name,
+            list(dict.fromkeys(key for record in records for key in record)),
+            records,
+            is_edges,
+            " ".join(rest),
+        )
+    lines = csv_rows(path, _delimiter(path))
+    if head is not None:
+        lines = [*csv_rows(head, _delimiter(head)), *lines]
     names, records, broken = _records(lines)
     if broken and 2 * broken > len(lines):
-        raise GraphError(f"{path}: {broken:,} of {len(lines):,} rows have another number of fields than the header")
+        raise GraphError(
+            f"{path}: {broken:,} of {len(lines):,} rows have another number of fields than the header"
+        )
     return Table(path.name, names, records, is_edges, " ".join(rest))
 
 
 def _delimiter(path: Path) -> str:
-    return delimiter_of(read_start(path, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0])
+    return delimiter_of(
+        read_start(path, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
+    )
 
 
 def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], int]:
@@ -254,18 +298,3 @@ def _name(field: str) -> str:
     if admin is not None and not admin.kind.isupper():
         return admin.name
     return "" if field.startswith("Unnamed: ") or (admin is not None and admin.kind == "IGNORE") else field
-
-
-def _with_headers(tables: list[Table]) -> list[Table]:
-    """Tables with the header that stands in a file of its own."""
-    heads = {_stem(Path(table.name)).removesuffix("header").rstrip("-_."): table for table in tables if not table.records}
-    merged = []
-    for table in tables:
-        head = next((head for base, head in heads.items() if head is not table and base and table.name.startswith(base)), None)
-        if head is not None:
-            rows = [table.columns, *([record.get(name, "") for name in table.columns] for record in table.records)]
-            records = [dict(zip(head.columns, map(str, row), strict=False)) for row in rows]
-            merged.append(Table(table.name, head.columns, records, head.is_edges, head.label))
-        else:
-            merged.append(table)
-    return merged

@@ -53,7 +53,11 @@ def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
             targets = fields[1:] if section.endswith("list") else fields[1:2]
             if not targets:
                 rows.problem(number, f"wanted the numbers of two vertices, got {line.strip()[:60]!r}")
-            weight = fields[2] if len(fields) > 2 and not section.endswith("list") and _is_number(fields[2]) else None
+            weight = (
+                fields[2]
+                if len(fields) > 2 and not section.endswith("list") and _is_number(fields[2])
+                else None
+            )
             own = fields[fields.index("l") + 1] if "l" in fields[2:-1] else type
             for target in targets:
                 rows.relation(fields[0], target, own, weight=weight, id=f"line {number}")

@@ -122,35 +122,38 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     return rows.graph()
 
 
-def _without_lists(edges: list[tuple[str, str, str]], resources: dict[str, None]) -> list[tuple[str, str, str]]:
+def _without_lists(
+    edges: list[tuple[str, str, str]], resources: dict[str, None]
+) -> list[tuple[str, str, str]]:
     """Relations with the members of a list in its place: `first`, `rest` and `nil` only hold it together."""
     firsts = {source: target for source, predicate, target in edges if predicate == f"{RDF}first"}
     rests = {source: target for source, predicate, target in edges if predicate == f"{RDF}rest"}
     if not rests:
         return edges
 
-    def members(head: str) -> list[str]:
-        found, seen = [], set()
+    def members(head: str, seen: set[str]) -> list[str]:
+        """Of a list within a list its members."""
+        found: list[str] = []
         while head in rests and head not in seen:
             seen.add(head)
-            found += [firsts[head]] if head in firsts else []  # a literal is no member that is walked to
+            first = firsts.get(head)  # none where it is a literal
+            found += members(first, seen) if first in rests else [first] if first is not None else []
             head = rests[head]
-        return found
+        return [member for member in found if member != f"{RDF}nil"]
 
     flat = []
     for source, predicate, target in edges:
         if source in rests and predicate in (f"{RDF}first", f"{RDF}rest"):
             continue
         if target in rests or target == f"{RDF}nil":
-            flat += [(source, predicate, member) for member in members(target)]
+            flat += [(source, predicate, member) for member in members(target, set())]
         else:
             flat.append((source, predicate, target))
     used = {end for source, _, target in flat for end in (source, target)}
     for node in (*rests, f"{RDF}nil"):
         if node not in used:
             resources.pop(node, None)
-    # A list within a list is one of its members.
-    return _without_lists(flat, resources) if any(target in rests for _, _, target in flat) else flat
+    return flat
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:

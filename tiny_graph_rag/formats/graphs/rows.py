@@ -204,7 +204,9 @@ class Rows:
             named: dict[str, int] = {}
             for row, name in enumerate(self.names):
                 named.setdefault(fold(name), row)
-            ends = [named.get(fold(end), -1) if row < 0 else row for end, row in zip(written, ends, strict=True)]
+            ends = [
+                named.get(fold(end), -1) if row < 0 else row for end, row in zip(written, ends, strict=True)
+            ]
         if -1 in ends:
             ends = self._numbers(written) or ends
         both = np.array(ends, dtype=np.int32).reshape(-1, 2)

@@ -47,9 +47,12 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
                     "ORDER BY rowid"
                 )
             ]
-            headers = {name: _header(connection.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0")) for name in names}
+            headers = {
+                name: _header(connection.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0")) for name in names
+            }
             pointed = {
-                name: [row[2] for row in connection.execute(f"PRAGMA foreign_key_list({_quoted(name)})")] for name in names
+                name: [row[2] for row in connection.execute(f"PRAGMA foreign_key_list({_quoted(name)})")]
+                for name in names
             }
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             return _graph(path, "SQLite", headers, pointed, lambda name: _fetched(connection, name), columns)
@@ -71,7 +74,9 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     except ImportError as error:
         raise MissingExtraError("reading DuckDB files", "duckdb", "duckdb") from error
     try:
-        with duckdb.connect(str(path), read_only=True, config={"enable_external_access": False}) as connection:
+        with duckdb.connect(
+            str(path), read_only=True, config={"enable_external_access": False}
+        ) as connection:
             found = connection.execute(
                 "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'main' "
                 "ORDER BY table_name, ordinal_position"
@@ -158,7 +163,8 @@ def _fetched(connection: Any, table: str) -> list[dict[str, Any]]:
     records = []
     while rows := cursor.fetchmany(10_000):
         records += [
-            {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)} for row in rows
+            {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
+            for row in rows
         ]
     return records
 
@@ -168,6 +174,7 @@ def _quoted(name: str) -> str:
 
 
 def _listed(headers: dict[str, list[str]]) -> str:
-    return ", ".join(f"{name} ({', '.join(columns[:8])})" for name, columns in list(headers.items())[:8]) or "no tables"
-
-
+    return (
+        ", ".join(f"{name} ({', '.join(columns[:8])})" for name, columns in list(headers.items())[:8])
+        or "no tables"
+    )

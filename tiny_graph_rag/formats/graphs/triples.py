@@ -107,7 +107,9 @@ def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> Knowl
     if not has_header:
         _check_headless(path, names, cells)
     table = ListedCells([column[has_header:] for column in cells])
-    return rows.finished(graph_columns(path, rows, table, names if has_header else [], columns) or GraphColumns())
+    return rows.finished(
+        graph_columns(path, rows, table, names if has_header else [], columns) or GraphColumns()
+    )
 
 
 def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> None:
@@ -232,7 +234,12 @@ class ArrowCells(Cells):
 
 
 def graph_columns(
-    path: Path, rows: Rows, cells: Cells, names: list[str], given: Columns | None = None, numbered: str = "line "
+    path: Path,
+    rows: Rows,
+    cells: Cells,
+    names: list[str],
+    given: Columns | None = None,
+    numbered: str = "line ",
 ) -> GraphColumns | None:
     """The graph of a table of relations; None where it has no entities.
 
@@ -279,11 +286,16 @@ def graph_columns(
         codes, kinds = cells.coded(places[TYPE])
         relations = Categories(codes, tuple(kind or UNKNOWN_RELATION for kind in kinds))
     unused = {name for name, role in roles.items() if role == UNUSED}
-    rest = {name: place for place, name in enumerate(names) if place not in places.values() and name not in unused}
+    rest = {
+        name: place for place, name in enumerate(names) if place not in places.values() and name not in unused
+    }
     details: Sequence[str] = Strings.blank(count)
     if rest:
         lines = zip(*(cells.values(place) for place in rest.values()), strict=True)
-        held = ({name: cell for name, cell in zip(rest, line, strict=True) if cell not in (None, "")} for line in lines)
+        held = (
+            {name: cell for name, cell in zip(rest, line, strict=True) if cell not in (None, "")}
+            for line in lines
+        )
         details = [detail_text(unfolded(line)) for line in held]
     chunks = StringLists.blank(count)
     if CHUNKS in places:
@@ -316,13 +328,17 @@ def _note_direction(rows: Rows, cells: Cells, place: int, name: str) -> None:
         rows.flaw(SOME_UNDIRECTED, f"row {np.flatnonzero(~is_directed)[0] + 1}", int((~is_directed).sum()))
 
 
-def _took(rows: Rows, places: dict[str, int], names: Sequence[str], rest: Iterable[str], unused: Iterable[str]) -> None:
+def _took(
+    rows: Rows, places: dict[str, int], names: Sequence[str], rest: Iterable[str], unused: Iterable[str]
+) -> None:
     """Note what became of each column."""
     roles = {SOURCE: f"{NAME} of an entity", TARGET: f"{NAME} of an entity"}
     if SOURCE_NAME in places:
         roles = {SOURCE: f"{ID} of an entity", TARGET: f"{ID} of an entity"}
     by_place = {place: roles.get(role, role) for role, place in places.items()}
-    rows.took("file", {names[place] if names else f"field {place + 1}": role for place, role in by_place.items()})
+    rows.took(
+        "file", {names[place] if names else f"field {place + 1}": role for place, role in by_place.items()}
+    )
     rows.took("file", dict.fromkeys(rest, DETAIL))
     rows.took("file", dict.fromkeys(unused, UNUSED))
 
