@@ -103,7 +103,8 @@ def test_a_server_that_is_not_there(run_cli: Callable[..., Result]) -> None:
 
 SCHEMA = """\
 CREATE TABLE person (pid INTEGER PRIMARY KEY, name TEXT, kind TEXT, face BLOB);
-CREATE TABLE knows (source_id INTEGER REFERENCES person(pid), target_id INTEGER REFERENCES person(pid), relation TEXT);
+CREATE TABLE knows (source_id INTEGER REFERENCES person(pid), target_id INTEGER REFERENCES person(pid),
+relation TEXT);
 CREATE TABLE log (id INTEGER, line TEXT);
 INSERT INTO person VALUES (1, '점순', 'GIRL', x'00ff'), (2, '나', 'BOY', NULL);
 INSERT INTO knows VALUES (1, 2, '놀린다');

@@ -1,4 +1,6 @@
-"""Graphs as people and other programs leave them: two tables in a folder, documents in a list, older stores."""
+"""Graphs as people and other programs leave them: two tables in a folder, documents in a list, older
+stores.
+"""
 
 from __future__ import annotations
 
@@ -58,12 +60,13 @@ def test_two_tables_that_are_named(own_folder: Path) -> None:
 def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> None:
     write(own_folder, "csv", [{"id": 1, "text": "Once"}], "documents")
     write(own_folder, "csv", [{"query": "who?", "answer": "Ann"}], "questions")
-    with pytest.raises(GraphError, match="questions.csv: wanted three fields a line"):
+    with pytest.raises(GraphError, match=r"questions\.csv: wanted three fields a line"):
         read_graph(own_folder)
 
 
 ADMIN = {
-    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person;Actor\n2,Keanu,1964,Person\n',
+    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person;Actor\n'
+    "2,Keanu,1964,Person\n",
     "films.csv": "filmId:ID(Film),title,:LABEL\n1,The Matrix,Film\n",
     "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\n1,Trinity,1,ACTED_IN\n2,Neo,1,ACTED_IN\n",
 }
@@ -137,7 +140,8 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
     "document",
     [
         [DOCUMENT],
-        [{**DOCUMENT, "relationships": DOCUMENT["relationships"][:2]}, {**DOCUMENT, "relationships": DOCUMENT["relationships"][2:]}],
+        [{**DOCUMENT, "relationships": DOCUMENT["relationships"][:2]},
+         {**DOCUMENT, "relationships": DOCUMENT["relationships"][2:]}],
         {"graph_documents": [DOCUMENT]},
         [
             serialised(
@@ -145,15 +149,18 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
                 {
                     "nodes": [serialised("Node", each) for each in ENTITY],
                     "relationships": [
-                        serialised("Relationship", {"source": serialised("Node", {"id": a}), "target": serialised("Node", {"id": c}), "type": b})
+                        serialised("Relationship", {"source": serialised("Node", {"id": a}), "target":
+                        serialised("Node", {"id": c}), "type": b})
                         for a, b, c in FACTS
                     ],
                 },
             )
         ],
         {"nodes": ENTITY, "edges": [{"from": a, "to": c, "label": b} for a, b, c in FACTS]},
-        {"elements": {"nodes": [{"data": each} for each in ENTITY], "edges": [{"data": each} for each in LINKS]}},
-        {"elements": [{"group": "nodes", "data": each} for each in ENTITY] + [{"data": each} for each in LINKS]},
+        {"elements": {"nodes": [{"data": each} for each in ENTITY],
+                      "edges": [{"data": each} for each in LINKS]}},
+        {"elements": [*({"group": "nodes", "data": each} for each in ENTITY),
+                      *({"data": each} for each in LINKS)]},
         {"nodes": [{"data": each} for each in ENTITY], "edges": [{"data": each} for each in LINKS]},
         [{"data": each} for each in (*ENTITY, *LINKS)],
         {"nodes": [{"key": each["id"], "attributes": {"type": "Person"}} for each in ENTITY],
@@ -161,7 +168,8 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
         {"graph": {"nodes": {each["id"]: {"type": "Person"} for each in ENTITY}, "edges": LINKS}},
         {"entities": {each["id"]: {"type": "Person"} for each in ENTITY}, "relations": LINKS},
         {"entities": {each["id"]: {"type": "Person"} for each in ENTITY}, "relationships": LINKS},
-        {"entities": {"Person": [each["id"] for each in ENTITY]}, "relations": [list(fact) for fact in FACTS]},
+        {"entities": {"Person": [each["id"] for each in ENTITY]},
+         "relations": [list(fact) for fact in FACTS]},
         {"nodes": [each["id"] for each in ENTITY], "edges": [[a, c, b] for a, b, c in FACTS]},
         {"result": {"entities": [{"entity_name": each["id"], "entity_type": "Person"} for each in ENTITY],
                     "relationships": [{"src_id": a, "tgt_id": c, "rel": b} for a, b, c in FACTS]}},

@@ -62,6 +62,7 @@ class BoltServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)  # wakes the thread that waits for one more
         self._listener.close()
 
     def _serve(self) -> None:
@@ -256,7 +257,8 @@ class _Reader:
             return self.several(small, mark & 0x0F)
         sized = {
             0xD0: (str, ">B"), 0xD1: (str, ">H"), 0xD2: (str, ">I"), 0xD4: (list, ">B"), 0xD5: (list, ">H"),
-            0xD6: (list, ">I"), 0xD8: (dict, ">B"), 0xD9: (dict, ">H"), 0xDA: (dict, ">I"), 0xCC: (bytes, ">B"),
+            0xD6: (list, ">I"), 0xD8: (dict, ">B"), 0xD9: (dict, ">H"), 0xDA: (dict, ">I"),
+            0xCC: (bytes, ">B"),
         }  # fmt: skip
         if mark in sized:
             kind, form = sized[mark]

@@ -112,8 +112,8 @@ class GraphColumns:
             examples = self.missing[:SHOWN_EXAMPLES] or self.notes.examples[DANGLING]
             raise GraphError(
                 said(
-                    "{path}: {lost} of {written} relations have an end that is neither the id nor the name of an "
-                    "entity (such as {examples}); the list of entities may belong to another file",
+                    "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
+                    "of an entity (such as {examples}); the list of entities may belong to another file",
                     path=path,
                     lost=f"{lost:,}",
                     written=f"{self.written:,}",

@@ -9,7 +9,7 @@ write it in a module of this folder, or in another package with an entry point i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,9 +84,10 @@ class GraphFormat:
 
     folders: where below the named folder to look. together: all files of all patterns are read as one.
     suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
-    leaves beside the graph, which is no graph. takes_columns: whether `read` takes what the user calls columns
-    (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a file, for those
-    whose names no pattern holds. elsewhere: where else below the named folder its files may lie, as that folder
+    leaves beside the graph, which is no graph. takes_columns: whether `read` takes what the user calls
+    columns (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a
+    file, for those whose names no pattern holds. elsewhere: where else below the named folder its files may
+    lie, as that folder
     itself says; asked before `folders`.
     """
 

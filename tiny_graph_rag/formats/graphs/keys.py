@@ -37,53 +37,66 @@ from tiny_graph_rag.formats.graphs.rows import (
 # Of two columns of one role, the one that is named first here counts.
 NODE_KEYS: dict[str, tuple[str, ...]] = {
     ID: (
-        "id", "entityid", "nodeid", "vertexid", "conceptid", "uid", "uuid", "guid", "identifier", "key", "iri",
+        "id", "entityid", "nodeid", "vertexid", "conceptid", "uid", "uuid", "guid", "identifier", "key",
+        "iri",
         "uri", "nid", "eid", "식별자", "아이디", "编号", "標識",
     ),
     NAME: (
-        "name", "entityname", "nodename", "conceptname", "displayname", "preferredname", "preflabel", "fullname",
-        "title", "entity", "names", "node", "vertex", "concept", "term", "이름", "명칭", "개체", "개체명", "엔티티", "노드",
+        "name", "entityname", "nodename", "conceptname", "displayname", "preferredname", "preflabel",
+        "fullname",
+        "title", "entity", "names", "node", "vertex", "concept", "term", "이름", "명칭", "개체", "개체명",
+        "엔티티", "노드",
         "名称", "名字", "名稱", "实体", "实体名", "實體", "名前",
     ),
     TYPE: (
-        "entitytype", "nodetype", "type", "types", "labels", "nodelabel", "nodelabels", "entitylabel", "category",
-        "categories", "kind", "class", "entityclass", "semantictype", "group", "유형", "개체유형", "종류", "타입",
+        "entitytype", "nodetype", "type", "types", "labels", "nodelabel", "nodelabels", "entitylabel",
+        "category",
+        "categories", "kind", "class", "entityclass", "semantictype", "group", "유형", "개체유형", "종류",
+        "타입",
         "분류", "类型", "类别", "實體類型", "類型", "种类", "タイプ",
     ),
     DESCRIPTION: (
-        "description", "desc", "entitydescription", "summary", "definition", "observations", "설명", "정의", "描述",
+        "description", "desc", "entitydescription", "summary", "definition", "observations", "설명",
+        "정의", "描述",
         "说明", "简介", "描述", "説明",
     ),
-    ALIASES: ("aliases", "alias", "altlabels", "altlabel", "synonyms", "alsoknownas", "별칭", "이명", "别名", "別名"),
+    ALIASES: ("aliases", "alias", "altlabels", "altlabel", "synonyms", "alsoknownas", "별칭", "이명", "别名",
+    "別名"),
 }  # fmt: skip
 EDGE_KEYS: dict[str, tuple[str, ...]] = {
     ID: ("id", "edgeid", "relationid", "relationshipid", "relid", "linkid", "tripleid"),
     TYPE: (
         "relationshiptype", "relationtype", "reltype", "edgetype", "linktype", "relation", "relationship",
-        "relations", "rel", "predicate", "pred", "edgelabel", "relationlabel", "relationshiplabel", "relationname",
+        "relations", "rel", "predicate", "pred", "edgelabel", "relationlabel", "relationshiplabel",
+        "relationname",
         "relationshipname", "relname", "predicatelabel", "interaction", "interactiontype", "metaedge", "edge",
         "type", "label", "labels", "property", "verb", "kind", "name", "title", "p", "r", "관계", "관계유형",
-        "관계명", "술어", "서술어", "유형", "关系", "关系类型", "关系名", "關係", "谓语", "谓词", "謂語", "関係", "述語",
+        "관계명", "술어", "서술어", "유형", "关系", "关系类型", "关系名", "關係", "谓语", "谓词", "謂語",
+        "関係", "述語",
     ),
     DESCRIPTION: (
-        "description", "desc", "relationshipdescription", "relationdescription", "edgedescription", "explanation",
+        "description", "desc", "relationshipdescription", "relationdescription", "edgedescription",
+        "explanation",
         "설명", "관계설명", "描述", "说明", "説明",
     ),
     WEIGHT: (
-        "weight", "edgeweight", "relationshipweight", "strength", "relationshipstrength", "score", "weights", "value", "가중치", "권重",
+        "weight", "edgeweight", "relationshipweight", "strength", "relationshipstrength", "score",
+        "weights", "value", "가중치", "权重",
         "权重", "權重",
     ),
 }  # fmt: skip
 CHUNK_KEYS = (
     "sourceid", "sourceids", "sourcechunks", "sourcechunk", "sourcechunkid", "chunks", "chunkid", "chunkids",
-    "textunitids", "tripletsourceid", "sourcefile", "sourcedoc", "sourcedocument", "docid", "documentid", "source",
+    "textunitids", "tripletsourceid", "sourcefile", "sourcedoc", "sourcedocument", "docid", "documentid",
+    "source",
 )  # fmt: skip
 # Words for both ends. Pairs are tried in this order, so a `source` beside `subject` and `object` is no end.
 PAIRS = (
     ("subject", "object"), ("subj", "obj"), ("head", "tail"), ("source", "target"), ("src", "dst"),
     ("src", "tgt"), ("source", "destination"), ("source", "dest"), ("src", "dest"), ("src", "target"),
     ("from", "to"), ("start", "end"), ("origin", "destination"), ("주어", "목적어"), ("주체", "객체"),
-    ("출발점", "도착점"), ("출발", "도착"), ("시작", "끝"), ("머리", "꼬리"), ("원본", "대상"), ("主语", "宾语"),
+    ("출발점", "도착점"), ("출발", "도착"), ("시작", "끝"), ("머리", "꼬리"), ("원본", "대상"),
+    ("主语", "宾语"),
     ("主語", "賓語"), ("主語", "目的語"), ("主体", "客体"), ("头", "尾"), ("頭", "尾"), ("源", "目标"),
     ("源", "目標"), ("起点", "终点"), ("始点", "終点"),
 )  # fmt: skip
@@ -99,7 +112,8 @@ ID_WORDS = frozenset(
 )
 NAME_WORDS = frozenset(
     {
-        "", "name", "entity", "ent", "node", "vertex", "concept", "term", "title", "text", "value", "이름", "명",
+        "", "name", "entity", "ent", "node", "vertex", "concept", "term", "title", "text", "value", "이름",
+        "명",
         "노드", "개체", "엔티티", "实体", "實體", "节点", "名称", "名",
     }
 )  # fmt: skip
@@ -110,15 +124,20 @@ TYPE_WORDS = frozenset(
 # What a pair of columns may be about that is no end: `start_date` and `end_date`.
 OTHER_WORDS = frozenset(
     {
-        "date", "time", "datetime", "timestamp", "ts", "year", "month", "day", "at", "hour", "age", "page", "line",
-        "char", "offset", "pos", "position", "span", "token", "column", "row", "lat", "lon", "lng", "latitude",
-        "longitude", "degree", "weight", "score", "count", "description", "desc", "embedding", "embeddings", "chunk",
-        "chunks", "doc", "document", "file", "port", "handle", "arrow", "color", "url", "properties", "날짜", "일",
+        "date", "time", "datetime", "timestamp", "ts", "year", "month", "day", "at", "hour", "age", "page",
+        "line",
+        "char", "offset", "pos", "position", "span", "token", "column", "row", "lat", "lon", "lng",
+        "latitude",
+        "longitude", "degree", "weight", "score", "count", "description", "desc", "embedding",
+        "embeddings", "chunk",
+        "chunks", "doc", "document", "file", "port", "handle", "arrow", "color", "url", "properties",
+        "날짜", "일",
         "sentence", "length", "size", "x", "y", "amount", "price",
     }
 )  # fmt: skip
 COUNTED_STEMS = ID_WORDS | NAME_WORDS | {
-    "e", "n", "v", "item", "person", "gene", "protein", "drug", "interactor", "user", "character", "actor", "author",
+    "e", "n", "v", "item", "person", "gene", "protein", "drug", "interactor", "user", "character", "actor",
+    "author",
     "word", "element", "member", "object", "subject", "entities", "nodes",
 }  # fmt: skip
 DIRECTEDNESS = frozenset({"directed", "undirected", "mixed", "mutual"})
@@ -128,10 +147,14 @@ NO_TYPES = frozenset(
 # What a label says where a graph is too small for counting.
 COMMON_TYPES = frozenset(
     {
-        "person", "people", "character", "location", "place", "city", "country", "organization", "organisation", "org",
-        "company", "event", "product", "concept", "topic", "category", "date", "animal", "object", "movie", "film",
-        "book", "author", "disease", "drug", "gene", "protein", "symptom", "technology", "skill", "group", "인물",
-        "사람", "장소", "도시", "조직", "회사", "사건", "개념", "동물", "제품", "人物", "地点", "组织", "公司", "事件",
+        "person", "people", "character", "location", "place", "city", "country", "organization",
+        "organisation", "org",
+        "company", "event", "product", "concept", "topic", "category", "date", "animal", "object", "movie",
+        "film",
+        "book", "author", "disease", "drug", "gene", "protein", "symptom", "technology", "skill", "group",
+        "인물",
+        "사람", "장소", "도시", "조직", "회사", "사건", "개념", "동물", "제품", "人物", "地点", "组织",
+        "公司", "事件",
     }
 )  # fmt: skip
 LONGEST_NAME = 120
@@ -393,7 +416,7 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
     given = {role for role in roles.values() if role in (SOURCE, TARGET)}
     base: tuple[str, ...] | None = None
     for kinds in ((ID, NAME), ("label",)):
-        for pair, (source, end), (target, _) in complete:
+        for pair, (_, end), _ in complete:
             if end.kind in kinds and base is None and not given:
                 base = pair[:2]
         if base is not None:
@@ -452,9 +475,13 @@ def _put_last(
     values: Values | None,
     given: Mapping[str, str] | None,
 ) -> None:
-    """Of several columns of a role, put those last whose every value says nothing: a `type` that is `node`."""
+    """Of several columns of a role, put those last whose every value says nothing: a `type` that is
+    `node`.
+    """
     several = [column for column, other in roles.items() if other == role]
-    for column in several if values is not None and len(several) > 1 else ():
+    if values is None or len(several) < 2:
+        return
+    for column in several:
         texts = {text_of(value).strip().casefold() for value in islice(values(column), SAMPLE)} - {""}
         if texts and texts <= words and column not in (given or {}):
             roles[column] = roles.pop(column)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 from tiny_graph_rag.messages import said
@@ -68,7 +68,6 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
 
 def _is_of_others(path: Path) -> bool:
     """Whether entities stand beside relations whose ends are called otherwise than here."""
-    from tiny_graph_rag.formats.graphs.json_lists import json_of
     from tiny_graph_rag.formats.graphs.listed import lists_of
 
     try:

@@ -1,6 +1,7 @@
 """Kùzu and Ladybug, its successor: database files, and the folders that `EXPORT DATABASE` writes.
 
-Node tables are entity types, relation tables relation types. A primary key is the entity's id; where there are
+Node tables are entity types, relation tables relation types. A primary key is the entity's id; where there
+are
 several node tables, the table stands before it.
 """
 
@@ -23,7 +24,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 MAGICS = {b"KUZU": ("kuzu", "Kùzu"), b"LBUG": ("ladybug", "Ladybug")}
 OLD_FILES = ("catalog.kz", "data.kz")  # a database was a folder before 0.11
 _CREATE = re.compile(
-    r"CREATE\s+(?P<kind>NODE|REL)\s+TABLE\s+(?:IF NOT EXISTS\s+)?`?(?P<name>[^`(\s]+)`?\s*\((?P<body>.*?)\)\s*(?:WITH.*?)?;",
+    r"CREATE\s+(?P<kind>NODE|REL)\s+TABLE\s+(?:IF NOT EXISTS\s+)?`?(?P<name>[^`(\s]+)`?\s*"
+    r"\((?P<body>.*?)\)\s*(?:WITH.*?)?;",
     re.I | re.S,
 )
 _KEY = re.compile(r"PRIMARY\s+KEY\s*\(\s*`?([^`)]+)`?\s*\)", re.I)

@@ -15,8 +15,6 @@ from typing import Any
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, UsageError, json_kind, unknown
 from tiny_graph_rag.formats.graphs.keys import (
-    CHUNK_KEYS,
-    EDGE_KEYS,
     NODE_KEYS,
     Values,
     admin_column,
@@ -30,7 +28,6 @@ from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     CHUNKS,
     DESCRIPTION,
-    DETAIL,
     DIRECTED,
     ID,
     NAME,
@@ -51,12 +48,14 @@ from tiny_graph_rag.formats.graphs.rows import (
     text_of,
     unfolded,
 )
+from tiny_graph_rag.messages import said
 
 ENTITY_LISTS = (
     "entities", "nodes", "vertices", "concepts", "개체", "엔티티", "노드", "实体", "节点",
 )  # fmt: skip
 RELATION_LISTS = (
-    "relationships", "relations", "triples", "edges", "links", "rels", "triplets", "arcs", "관계", "엣지", "关系",
+    "relationships", "relations", "triples", "edges", "links", "rels", "triplets", "arcs", "관계", "엣지",
+    "关系",
     "三元组", "边",
 )  # fmt: skip
 INNER_KEYS = ("properties", "attributes", "data", "attrs", "props")
@@ -75,8 +74,10 @@ NODE_NAMES = {
     "chunks": CHUNKS,
 }
 EDGE_NAMES = {
-    "source": SOURCE, "target": TARGET, "relation": TYPE, "weight": WEIGHT, "relation_description": DESCRIPTION,
-    "source_name": SOURCE_NAME, "target_name": TARGET_NAME, "source_type": SOURCE_TYPE, "target_type": TARGET_TYPE,
+    "source": SOURCE, "target": TARGET, "relation": TYPE, "weight": WEIGHT, "relation_description":
+    DESCRIPTION,
+    "source_name": SOURCE_NAME, "target_name": TARGET_NAME, "source_type": SOURCE_TYPE, "target_type":
+    TARGET_TYPE,
 }  # fmt: skip
 TABLE_NAMES = ("nodes", "edges")
 
@@ -138,7 +139,15 @@ class Columns:
         there = dict.fromkeys(columns)
         for role, column in self.named.items():
             if column not in there and role not in TABLE_NAMES:
-                raise GraphError(f"{place}: no column {column!r} for {role}; the file has: {_listed(there)}")
+                raise GraphError(
+                    said(
+                        "{place}: no column {column} for {role}; the file has: {columns}",
+                        place=place,
+                        column=repr(column),
+                        role=role,
+                        columns=_listed(there),
+                    )
+                )
 
 
 @dataclass(slots=True)
@@ -262,9 +271,11 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
 
 
 def no_ends(path: object, columns: Iterable[str]) -> str:
-    return (
-        f"{path}: no columns that name a relation's source and target; it has: {_listed(columns)}. Say which they "
-        "are: --columns source=COLUMN,target=COLUMN,relation=COLUMN"
+    return said(
+        "{path}: no columns that name a relation's source and target; it has: {columns}. Say which they are: "
+        "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
+        path=path,
+        columns=_listed(columns),
     )
 
 

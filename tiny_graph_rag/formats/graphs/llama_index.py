@@ -21,10 +21,8 @@ WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 
 
 def _is_llama_index(head: Head) -> bool:
     return (
-        head.keys.get("nodes") == "{"
-        and head.keys.get("relations") in ("{", None)
-        or "graph_dict" in head.keys
-    )
+        head.keys.get("nodes") == "{" and head.keys.get("relations") in ("{", None)
+    ) or "graph_dict" in head.keys
 
 
 @graph_format(

@@ -18,6 +18,7 @@ from tiny_graph_rag.errors import GraphError, MissingExtraError, ServiceError, U
 from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, Edge, Node, from_property_graph
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 _URL = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?:/+(?P<rest>[^/].*)", re.I)
 NODES = "MATCH (n) RETURN n"
@@ -36,7 +37,8 @@ def database_url(name: object) -> str | None:
 
 
 def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
-    """What a database holds, or what a Cypher query returns of it: nodes, relationships, paths, lists of these,
+    """What a database holds, or what a Cypher query returns of it: nodes, relationships, paths, lists of
+    these,
     or three texts a row (source, relation, target).
 
     Raises GraphError for what is no graph, ServiceError where the server can't be asked.
@@ -49,7 +51,12 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
     parts = urlsplit(url)
     if parts.username or parts.password:
         raise UsageError(
-            f"{_plain(url)}: an address is written down; put the user into {USERS[0]}, the password into {PASSWORD}"
+            said(
+                "{url}: addresses end up in logs; put the user into {user} and the password into {password}",
+                url=_plain(url),
+                user=USERS[0],
+                password=PASSWORD,
+            )
         )
     database = unquote(parts.path.strip("/")) or None
     user = next((os.environ[name] for name in USERS if os.environ.get(name)), "neo4j")
@@ -149,7 +156,11 @@ class _Collected:
         edges = [self.edges[id] for id in sorted(self.edges, key=_in_order)]
         if self.edges and not self.nodes:
             raise GraphError(
-                f"{path}: the query returns relationships without their nodes; return both, such as a, r, b"
+                said(
+                    "{path}: the query returns relationships without their nodes; return both, such as "
+                    "a, r, b",
+                    path=path,
+                )
             )
         return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
 
@@ -178,7 +189,9 @@ def _value(value: Any) -> Any:
 
 
 def snapshot(url: str, query: str | None, folder: Path) -> Path:
-    """Write what lies there into a KG JSON file of a folder, whole or not at all. Raises as `read_database`."""
+    """Write what lies there into a KG JSON file of a folder, whole or not at all. Raises as
+    `read_database`.
+    """
     from tiny_graph_rag.formats.graphs.writing import write_graph
 
     graph = read_database(url, query)

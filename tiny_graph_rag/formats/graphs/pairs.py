@@ -1,7 +1,10 @@
-"""A table of entities and one of relations, side by side: nodes.csv and edges.csv, or as TSV, Parquet, JSON lines.
+"""A table of entities and one of relations, side by side: nodes.csv and edges.csv, or as TSV, Parquet,
+JSON lines.
 
-The names say which is which (`nodes`, `entities`, `vertices`; `edges`, `relationships`, `links`), or the headers
-of neo4j-admin's import do (`:ID`, `:START_ID`), for as many tables as there are labels and types. What columns
+The names say which is which (`nodes`, `entities`, `vertices`; `edges`, `relationships`, `links`), or the
+headers
+of neo4j-admin's import do (`:ID`, `:START_ID`), for as many tables as there are labels and types. What
+columns
 are called: keys.py.
 """
 
@@ -27,13 +30,15 @@ ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
 NODE_WORDS = frozenset(
     {
-        "node", "nodes", "entity", "entities", "vertex", "vertices", "concepts", "노드", "개체", "엔티티", "实体", "节点",
+        "node", "nodes", "entity", "entities", "vertex", "vertices", "concepts", "노드", "개체", "엔티티",
+        "实体", "节点",
         "nodelist",
     }
 )  # fmt: skip
 EDGE_WORDS = frozenset(
     {
-        "edge", "edges", "relation", "relations", "relationship", "relationships", "link", "links", "rel", "rels",
+        "edge", "edges", "relation", "relations", "relationship", "relationships", "link", "links", "rel",
+        "rels",
         "arcs", "관계", "엣지", "关系", "边", "edgelist",
     }
 )  # fmt: skip
@@ -64,7 +69,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     if nodes and edges:
         data = [file for header in (*nodes, *edges) for file in _data_of(header, files)]
         return [(*nodes, *edges, *data)]
-    pairs = [
+    pairs: list[tuple[Path, ...]] = [
         (node, edge)
         for node, is_edges, rest in named
         for edge, other_is_edges, other_rest in named
@@ -97,7 +102,8 @@ def _is_table(file: Path) -> bool:
 
 
 def _named(file: Path) -> tuple[bool | None, tuple[str, ...]]:
-    """Whether the name says that the table holds relations, entities (False) or nothing of it, and the rest of
+    """Whether the name says that the table holds relations, entities (False) or nothing of it, and the
+    rest of
     the name."""
     words = words_of(_stem(file))
     for is_edges, wanted in ((True, EDGE_WORDS), (False, NODE_WORDS)):
@@ -222,7 +228,9 @@ def _fill_labels(records: list[dict[str, Any]], columns: list[str], label: str, 
 
 
 def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
-    """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be alike, with their space before them."""
+    """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be alike, with their space before
+    them.
+    """
     spaces = {
         admin.space
         for table in nodes
@@ -276,7 +284,9 @@ def _delimiter(path: Path) -> str:
 
 
 def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], int]:
-    """Header, records and how many rows have more fields than the header; types after a colon are left out."""
+    """Header, records and how many rows have more fields than the header; types after a colon are left
+    out.
+    """
     if not lines:
         return [], [], 0
     names = [_name(field.strip()) for field in lines[0]]

@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.graphs.listed import Columns
 from tiny_graph_rag.formats.graphs.pairs import EDGE_WORDS, NODE_WORDS, Table, of_tables
 from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
@@ -43,8 +44,8 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             names = [
                 name
                 for (name,) in connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' "
-                    "ORDER BY rowid"
+                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
+                    "AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
                 )
             ]
             headers = {
@@ -85,7 +86,8 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             for table, column in found:
                 headers.setdefault(table, []).append(column)
             keys = connection.execute(
-                "SELECT table_name, referenced_table FROM duckdb_constraints() WHERE constraint_type = 'FOREIGN KEY'"
+                "SELECT table_name, referenced_table FROM duckdb_constraints() "
+                "WHERE constraint_type = 'FOREIGN KEY'"
             ).fetchall()
             pointed = {name: [to for source, to in keys if source == name] for name in headers}
             return _graph(path, "DuckDB", headers, pointed, lambda name: _fetched(connection, name), columns)
@@ -131,8 +133,12 @@ def _chosen(
     edges = named.get("edges") or [name for name in ends if says(name, EDGE_TABLES)] or ends
     if not edges:
         raise GraphError(
-            f"{path}: no table of relations among {_listed(headers)}. Say which it is: --columns "
-            "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE"
+            said(
+                "{path}: no table of relations among {tables}. Say which it is: --columns "
+                "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
+                path=path,
+                tables=_listed(headers),
+            )
         )
     others = [name for name in headers if name not in edges and _has_names(headers[name], given)]
     nodes = (

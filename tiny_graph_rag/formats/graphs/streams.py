@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
-from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.keys import edge_roles
 from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
+from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
+from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples

@@ -57,14 +57,17 @@ from tiny_graph_rag.formats.tables import delimiter_of, unguarded
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
 
 HEADER_WORDS = frozenset(
     {
-        "entity", "node", "subject", "object", "head", "tail", "source", "target", "from", "to", "start", "end",
-        "relation", "relationship", "predicate", "rel", "type", "label", "edge", "src", "dst", "tgt", "subj", "obj",
+        "entity", "node", "subject", "object", "head", "tail", "source", "target", "from", "to", "start",
+        "end",
+        "relation", "relationship", "predicate", "rel", "type", "label", "edge", "src", "dst", "tgt",
+        "subj", "obj",
     }
 )  # fmt: skip
 QUICK_BLOCK = 1 << 24  # bytes that are parsed at once
@@ -116,16 +119,28 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     """Raises GraphError where the first line is a header that nobody knows, or no triple."""
     if len(first) != 3:
         raise GraphError(
-            f"{path}: wanted three fields a line (source, relation, target) or a header that names them, got "
-            f"{len(first)}: {', '.join(first)[:80]}. Say which columns they are: --columns "
-            "source=COLUMN,target=COLUMN,relation=COLUMN"
+            said(
+                "{path}: wanted three fields a line (source, relation, target) or a header that names them, "
+                "got {got}: {names}. Say which columns they are: --columns "
+                "source=COLUMN,target=COLUMN,relation=COLUMN",
+                path=path,
+                got=len(first),
+                names=", ".join(first)[:80],
+            )
         )
     again = any(field in column[1:] for field in first for column in cells)
     numbers = any(are_numbers(column[1:]) and not are_numbers(column[:1]) for column in cells)
     if not again and len(cells[0]) > 1 and (numbers or sum(map(_says_column, first)) > 1):
         raise GraphError(
-            f"{path}: the first line looks like a header, but its columns are not known: {', '.join(first)}. Say "
-            f"which they are: --columns source={first[0]},relation={first[1]},target={first[2]}"
+            said(
+                "{path}: the first line looks like a header, but its columns are not known: {names}. Say "
+                "which they are: --columns source={source},relation={relation},target={target}",
+                path=path,
+                names=", ".join(first),
+                source=first[0],
+                relation=first[1],
+                target=first[2],
+            )
         )
 
 
@@ -363,9 +378,8 @@ def _quick(path: Path, rows: Rows, given: Columns | None = None) -> GraphColumns
         return None
     names = _fields(first, delimiter)
     header = is_header(names, given)
-    if not header or len(set(names)) < len(names):
-        if header or len(names) != 3:
-            return None
+    if len(set(names)) < len(names) if header else len(names) != 3:
+        return None
     labels = list(map(str, range(len(names))))
     try:
         table = arrow_csv.read_csv(
