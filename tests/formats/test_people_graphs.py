@@ -175,6 +175,7 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
                     "relationships": [{"src_id": a, "tgt_id": c, "rel": b} for a, b, c in FACTS]}},
         {"edges": LINKS},
         {"links": LINKS},
+        [{"subject": {"value": a}, "property": {"value": b}, "object": {"value": c}} for a, b, c in FACTS],
         LINKS,
         [*ENTITY, *LINKS],
         {"graph_dict": {"Ann": [["keeps", "hen"]], "Ben": [["keeps", "Ann"]], "hen": [["pecks", "Ben"]]}},

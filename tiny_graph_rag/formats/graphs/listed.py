@@ -203,7 +203,7 @@ def fill_entities(
             rows.problem(place.format(number), f"wanted 'id' or 'name', got the keys {_listed(record)}")
             continue
         type, more = _type(found.get(TYPE), split=typed)
-        if bare(type) in LEXICAL and any(record.get(key) for key in TEXTS):
+        if len(type) < 16 and bare(type) in LEXICAL and any(record.get(key) for key in TEXTS):
             rows.dropped(f"{type} nodes (texts, no entities)", id)
             rows.texts.add(id)
             continue
@@ -224,18 +224,18 @@ def fill_entities(
 def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None = None) -> None:
     """Put relations into `rows`, and what stands at their ends where no entities are listed."""
     place = lists.places[1]
-    known = set(rows.known).union(rows.names)
-    relations = flat(_of_lists(lists.relations, known if lists.entities else None))
+    relations = flat(_of_lists(lists.relations, rows if lists.entities else None))
     columns = _columns(relations)
     roles = own or edge_roles(columns, _values(relations), given.of_edges(columns))
     if columns and not {SOURCE, TARGET} <= set(roles.values()):
         raise GraphError(no_ends(rows.path, columns))
     alone = not lists.entities
     directed: dict[bool, int] = {True: 0, False: 0}
+    texts = rows.texts
     for number, record in enumerate(relations):
         found, rest = split_roles(record, roles) if isinstance(record, dict) else ({}, None)
-        ends = [_end(found.get(end)) for end in (SOURCE, TARGET)]
-        if not all(ends) and not _has_ends(record, roles):
+        ends = (_end(found.get(SOURCE)), _end(found.get(TARGET)))
+        if not (ends[0] and ends[1]) and not _has_ends(record, roles):
             got = (
                 f"the keys {_listed(record)}"
                 if isinstance(record, dict)
@@ -243,10 +243,10 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
             )
             rows.problem(place.format(number), f"wanted a source and a target, got {got}")
             continue
-        if rows.texts and not rows.texts.isdisjoint(ends):
+        if texts and not texts.isdisjoint(ends):
             rows.dropped("relations of texts", f"{ends[0]} → {ends[1]}")
             continue
-        if alone and all(ends):
+        if alone and ends[0] and ends[1]:
             for end, name, type in zip(
                 ends, (SOURCE_NAME, TARGET_NAME), (SOURCE_TYPE, TARGET_TYPE), strict=True
             ):
@@ -421,12 +421,13 @@ def _entities(values: Any) -> list[Any]:
     return [{**(value if isinstance(value, dict) else {}), "id": id} for id, value in values.items()]
 
 
-def _of_lists(relations: list[Any], known: set[str] | None) -> list[Any]:
+def _of_lists(relations: list[Any], listed: Rows | None) -> list[Any]:
     """Relations that are lists, as objects: [source, relation, target], or as the known entities have it."""
     several = [value for value in relations if isinstance(value, list)]
     if not several:
         return relations
     keys = ["source", "relation", "target"]
+    known = set(listed.known).union(listed.names) if listed is not None else set()
     if known:
         at = [
             sum(len(value) > place and text_of(value[place]) in known for value in several)
@@ -450,10 +451,12 @@ def _of_lists(relations: list[Any], known: set[str] | None) -> list[Any]:
 
 def flat(records: list[Any]) -> list[Any]:
     """Records with what stands under `properties`, `data` and the like beside their other keys."""
+    there = set(_columns(records))
     inner = [
         key
         for key in INNER_KEYS
-        if any(isinstance(value, dict) and isinstance(value.get(key), dict) for value in records)
+        if key in there
+        and any(isinstance(value, dict) and isinstance(value.get(key), dict) for value in records)
     ]
     if not inner:
         return records
@@ -475,7 +478,13 @@ def _flattened(record: dict[str, Any], inner: list[str]) -> dict[str, Any]:
 
 
 def _columns(records: Iterable[Any]) -> list[str]:
-    return list(dict.fromkeys(key for record in records if isinstance(record, dict) for key in record))
+    seen: dict[str, None] = {}
+    keys: Any = None
+    for record in records:  # most have the keys of the one before
+        if isinstance(record, dict) and record.keys() != keys:
+            keys = record.keys()
+            seen.update(dict.fromkeys(keys))
+    return list(seen)
 
 
 def _values(records: Sequence[Any]) -> Values:
@@ -489,10 +498,14 @@ def _admin_labels(columns: Iterable[str]) -> bool:
 
 def _type(value: Any, *, split: bool) -> tuple[str, list[str]]:
     """A type, and all labels where there are several."""
+    if isinstance(value, str) and value[:1] != ":" and not split and value not in INNER:
+        return value.strip(), []
     if isinstance(value, str):
         labels = value.split(";") if split else labels_of(value) if value[:1] == ":" else (value,)
     elif isinstance(value, list | tuple):
         labels = tuple(map(text_of, value))
+    elif isinstance(value, dict):  # a query's result, or a type with a name of its own
+        labels = (_end(value),)
     else:
         labels = (text_of(value),)
     own = [label for label in labels if label and label not in INNER] or [label for label in labels if label]
@@ -510,10 +523,12 @@ def _lines(value: Any) -> str:
 
 def _end(value: Any) -> str:
     """An end's id or name, of an object its `id` or `name`."""
+    if isinstance(value, str):
+        return value.strip()
     if isinstance(value, dict):
         value = flat([value])[0]
         by_key = {key_of(key): key for key in reversed(value)}
-        keys = (by_key[key] for key in (*NODE_KEYS[ID], *NODE_KEYS[NAME], "label") if key in by_key)
+        keys = (by_key[key] for key in (*NODE_KEYS[ID], *NODE_KEYS[NAME], "label", "value") if key in by_key)
         value = next((value[key] for key in keys if value[key] not in (None, "")), None)
     return "" if isinstance(value, list | dict) else text_of(value).strip()
 

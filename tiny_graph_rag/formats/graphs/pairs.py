@@ -42,6 +42,7 @@ EDGE_WORDS = frozenset(
         "arcs", "관계", "엣지", "关系", "边", "edgelist",
     }
 )  # fmt: skip
+LONGER = "rows with more fields than the header (the last column takes the rest)"
 HEADER_BYTES = 1 << 16
 
 
@@ -176,13 +177,15 @@ def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
 
 @dataclass(slots=True)
 class Table:
-    """is_edges: whether it holds relations; None where only its columns tell. label: what its rows are."""
+    """is_edges: whether it holds relations; None where only its columns tell. label: what its rows are.
+    longer: how many rows had more fields than the header."""
 
     name: str
     columns: list[str]
     records: list[dict[str, Any]]
     is_edges: bool | None = None
     label: str = ""
+    longer: int = 0
 
 
 def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None) -> KnowledgeGraph:
@@ -196,6 +199,8 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         elif table.is_edges is None:
             own = given.of_edges(table.columns)
             table.is_edges = {SOURCE, TARGET} <= set(edge_roles(table.columns, given=own).values())
+        if table.longer:
+            rows.flaw(LONGER, table.name, table.longer)
     nodes = [table for table in tables if table.is_edges is False]
     edges = [table for table in tables if table.is_edges]
     _apart(nodes, edges)
@@ -269,12 +274,8 @@ def _table(path: Path, head: Path | None = None) -> Table:
     lines = csv_rows(path, _delimiter(path))
     if head is not None:
         lines = [*csv_rows(head, _delimiter(head)), *lines]
-    names, records, broken = _records(lines)
-    if broken and 2 * broken > len(lines):
-        raise GraphError(
-            f"{path}: {broken:,} of {len(lines):,} rows have another number of fields than the header"
-        )
-    return Table(path.name, names, records, is_edges, " ".join(rest))
+    names, records, longer = _records(lines)
+    return Table(path.name, names, records, is_edges, " ".join(rest), longer)
 
 
 def _delimiter(path: Path) -> str:
@@ -290,16 +291,15 @@ def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], i
     if not lines:
         return [], [], 0
     names = [_name(field.strip()) for field in lines[0]]
-    records = []
-    broken = 0
+    width, records, longer = len(names), [], 0
     for line in lines[1:]:
-        if len(line) > len(names) and any(cell.strip() for cell in line[len(names) :]):
-            broken += 1
-            continue
+        if len(line) > width and any(cell.strip() for cell in line[width:]):
+            line = [*line[: width - 1], ",".join(line[width - 1 :])]  # a text whose commas nobody quoted
+            longer += 1
         record = {name: unguarded(cell.strip()) for name, cell in zip(names, line, strict=False) if name}
         if any(record.values()):
             records.append(record)
-    return [name for name in names if name], records, broken
+    return [name for name in names if name], records, longer
 
 
 def _name(field: str) -> str:
