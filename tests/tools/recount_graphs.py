@@ -3,7 +3,8 @@
     uv run python tests/tools/recount_graphs.py FOLDER …
 
 Of every file below the folders that looks like a graph it prints a row: file, what read it, entities and
-relations by the reader and by the recount, right or not. The recount knows nothing of the package: it uses the
+relations by the reader and by the recount, right or not. The recount knows nothing of the package: it uses
+the
 standard library (and networkx for GraphML and GEXF), and a short list of the spellings that files have.
 It ends with 1 where a file is read otherwise than it is counted.
 """
@@ -22,11 +23,14 @@ from pathlib import Path
 from typing import Any
 
 ENDS = [
-    ("subject", "object"), ("head", "tail"), ("source", "target"), ("from", "to"), ("src", "dst"), ("start", "end"),
+    ("subject", "object"), ("head", "tail"), ("source", "target"), ("from", "to"), ("src", "dst"),
+    ("start", "end"),
     ("source_id", "target_id"), ("sourceid", "targetid"), ("src_id", "tgt_id"), ("start_id", "end_id"),
     ("source_node_id", "target_node_id"), ("node1", "node2"), ("a", "b"), ("subject", "object_property"),
-    ("src:start_id", "dst:end_id"), (":start_id", ":end_id"), ("compounda", "compoundb"), ("h", "t"), ("s", "o"),
-    ("subject_id", "object_id"), ("source_entity", "target_entity"), ("head_entity", "tail_entity"), ("x", "y"),
+    ("src:start_id", "dst:end_id"), (":start_id", ":end_id"), ("compounda", "compoundb"), ("h", "t"),
+    ("s", "o"),
+    ("subject_id", "object_id"), ("source_entity", "target_entity"), ("head_entity", "tail_entity"),
+    ("x", "y"),
     ("entity1", "entity2"), ("source_name", "target_name"), ("from_node", "to_node"), ("主语", "宾语"),
 ]  # fmt: skip
 IDS = (
