@@ -48,15 +48,15 @@ def test_a_database_becomes_a_snapshot(scheme: str, run_cli: Callable[..., Resul
         done = run_cli("convert", "-g", url, "-o", "./my-KG.json")
         assert done.exit_code == 0, done.output
         begun = [fields[0] for tag, fields in server.received if tag == BEGIN]
-        assert [(each["mode"], each["db"]) for each in begun] == [("r", "dongbaek")]
+        assert [(record["mode"], record["db"]) for record in begun] == [("r", "dongbaek")]
         assert run_cli("convert", "-g", url, "-o", "./again-KG.json").exit_code == 0
     document = json.loads((own_folder / "my-KG.json").read_text(encoding="utf-8"))
-    assert {id: each["name"] for id, each in document["entities"].items()} == {
+    assert {id: record["name"] for id, record in document["entities"].items()} == {
         "4:test:2": "닭",
         "4:test:10": "점순",
     }
     assert document["entities"]["4:test:2"]["source_chunks"] == ["4:test:3"]
-    assert [each["relationship_type"] for each in document["relationships"]] == ["KEEPS"]
+    assert [record["relationship_type"] for record in document["relationships"]] == ["KEEPS"]
     assert "embedding" not in document["entities"]["4:test:10"]
     assert (own_folder / "my-KG.json").read_bytes() == (own_folder / "again-KG.json").read_bytes()
     assert "secret" not in done.output

@@ -41,7 +41,7 @@ def write(folder: Path, form: str, records: Sequence[dict[str, Any]], stem: str 
             writer.writerows(records)
     elif form == "jsonl":
         path.write_text(
-            "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records), encoding="utf-8"
+            "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records), encoding="utf-8"
         )
     elif form == "node-link":
         path.write_text(json.dumps({"nodes": [], "links": list(records)}), encoding="utf-8")
@@ -198,13 +198,13 @@ def test_names_that_look_like_ids_are_said(own_folder: Path, names: tuple[str, s
     path = write(
         own_folder, "csv", [{"source": names[0], "relation": "r", "target": name} for name in names[1:]]
     )
-    assert "named by what looks like an id: is there a table of names?" in "\n".join(
+    assert "have names that look like ids: is there a table of names?" in "\n".join(
         read_graph(path).notes.lines()
     )
     path = write(
         own_folder, "csv", [{"source": "Ann", "relation": "r", "target": name} for name in names[1:]]
     )
-    assert "looks like an id" not in "\n".join(read_graph(path).notes.lines())
+    assert "look like ids" not in "\n".join(read_graph(path).notes.lines())
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
@@ -276,6 +276,11 @@ def test_three_columns_of_something_else_are_no_facts(own_folder: Path) -> None:
     (own_folder / "t.csv").write_text("begin,stop,speaker\n1.5,2.5,S1\n2.5,7.0,S2\n", "utf-8")
     with pytest.raises(GraphError, match="looks like a header"):
         read_graph(own_folder / "t.csv")
+
+
+def test_a_fact_whose_words_a_header_may_have_is_one(own_folder: Path) -> None:
+    (own_folder / "t.csv").write_text("Start of war,precedes,End of war\nWar,is,bad\n", "utf-8")
+    assert told(read_graph(own_folder / "t.csv"))[0] == ("Start of war", "precedes", "End of war")
 
 
 @pytest.mark.parametrize("form", ["jsonl", "json", "node-link", "json.gz"])

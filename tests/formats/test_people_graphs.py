@@ -86,7 +86,7 @@ def test_neo4j_admins_tables_with_id_spaces(own_folder: Path) -> None:
             ("Moss, Carrie", "Person"),
             ("The Matrix", "Film"),
         ]
-    assert [json.loads(each)["role"] for each in graph.relations.details] == ["Trinity", "Neo"]
+    assert [json.loads(record)["role"] for record in graph.relations.details] == ["Trinity", "Neo"]
     born = {
         name: json.loads(more)
         for name, more in zip(graph.entities.names, graph.entities.details, strict=True)
@@ -118,7 +118,7 @@ def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGrap
 ENTITY = [{"id": name, "type": "Person"} for name in ("Ann", "Ben", "hen")]
 LINKS = [{"source": a, "target": c, "type": b} for a, b, c in FACTS]
 DOCUMENT = {
-    "nodes": [{**each, "properties": {}} for each in ENTITY],
+    "nodes": [{**record, "properties": {}} for record in ENTITY],
     "relationships": [
         {
             "source": {"id": a, "type": "Person"},
@@ -147,7 +147,7 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
             serialised(
                 "GraphDocument",
                 {
-                    "nodes": [serialised("Node", each) for each in ENTITY],
+                    "nodes": [serialised("Node", record) for record in ENTITY],
                     "relationships": [
                         serialised("Relationship", {"source": serialised("Node", {"id": a}), "target":
                         serialised("Node", {"id": c}), "type": b})
@@ -157,21 +157,21 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
             )
         ],
         {"nodes": ENTITY, "edges": [{"from": a, "to": c, "label": b} for a, b, c in FACTS]},
-        {"elements": {"nodes": [{"data": each} for each in ENTITY],
-                      "edges": [{"data": each} for each in LINKS]}},
-        {"elements": [*({"group": "nodes", "data": each} for each in ENTITY),
-                      *({"data": each} for each in LINKS)]},
-        {"nodes": [{"data": each} for each in ENTITY], "edges": [{"data": each} for each in LINKS]},
-        [{"data": each} for each in (*ENTITY, *LINKS)],
-        {"nodes": [{"key": each["id"], "attributes": {"type": "Person"}} for each in ENTITY],
+        {"elements": {"nodes": [{"data": record} for record in ENTITY],
+                      "edges": [{"data": record} for record in LINKS]}},
+        {"elements": [*({"group": "nodes", "data": record} for record in ENTITY),
+                      *({"data": record} for record in LINKS)]},
+        {"nodes": [{"data": record} for record in ENTITY], "edges": [{"data": record} for record in LINKS]},
+        [{"data": record} for record in (*ENTITY, *LINKS)],
+        {"nodes": [{"key": record["id"], "attributes": {"type": "Person"}} for record in ENTITY],
          "edges": [{"key": "e", "source": a, "target": c, "attributes": {"type": b}} for a, b, c in FACTS]},
-        {"graph": {"nodes": {each["id"]: {"type": "Person"} for each in ENTITY}, "edges": LINKS}},
-        {"entities": {each["id"]: {"type": "Person"} for each in ENTITY}, "relations": LINKS},
-        {"entities": {each["id"]: {"type": "Person"} for each in ENTITY}, "relationships": LINKS},
-        {"entities": {"Person": [each["id"] for each in ENTITY]},
+        {"graph": {"nodes": {record["id"]: {"type": "Person"} for record in ENTITY}, "edges": LINKS}},
+        {"entities": {record["id"]: {"type": "Person"} for record in ENTITY}, "relations": LINKS},
+        {"entities": {record["id"]: {"type": "Person"} for record in ENTITY}, "relationships": LINKS},
+        {"entities": {"Person": [record["id"] for record in ENTITY]},
          "relations": [list(fact) for fact in FACTS]},
-        {"nodes": [each["id"] for each in ENTITY], "edges": [[a, c, b] for a, b, c in FACTS]},
-        {"result": {"entities": [{"entity_name": each["id"], "entity_type": "Person"} for each in ENTITY],
+        {"nodes": [record["id"] for record in ENTITY], "edges": [[a, c, b] for a, b, c in FACTS]},
+        {"result": {"entities": [{"entity_name": record["id"], "entity_type": "Person"} for record in ENTITY],
                     "relationships": [{"src_id": a, "tgt_id": c, "rel": b} for a, b, c in FACTS]}},
         {"edges": LINKS},
         {"links": LINKS},

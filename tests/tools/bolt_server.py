@@ -229,7 +229,7 @@ def _packed(value: Any) -> bytes:
         return head + b"".join(map(_packed, value))
     if isinstance(value, dict):
         head = bytes([0xA0 | len(value)]) if len(value) < 16 else b"\xda" + struct.pack(">I", len(value))
-        return head + b"".join(_packed(key) + _packed(each) for key, each in value.items())
+        return head + b"".join(_packed(key) + _packed(record) for key, record in value.items())
     return bytes([0xB0 | len(value.fields), value.tag]) + b"".join(map(_packed, value.fields))
 
 

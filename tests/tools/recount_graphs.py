@@ -240,9 +240,8 @@ def main(folders: list[Path]) -> int:
             verdict = "right" if got == count else "refused" if got is None else "differs"
         totals[writer if got else "refused", verdict] += 1
         name = "/".join(path.parts[-2:])
-        print(
-            f"| {name} | {writer} | {got[0] if got else ''} | {got[1] if got else ''} | {count or ''} | {verdict} |"
-        )
+        entities, relations = got or ("", "")
+        print(f"| {name} | {writer} | {entities} | {relations} | {count or ''} | {verdict} |")
     print()
     for (writer, verdict), number in sorted(totals.items()):
         print(f"{writer}: {verdict} {number}")

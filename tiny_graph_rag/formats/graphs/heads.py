@@ -114,8 +114,8 @@ class GraphFormat:
         if self.tables is not None:
             return self.tables(folder)
         folders = (*(self.elsewhere(folder) if self.elsewhere is not None else ()), *self.folders)
-        for each in folders:
-            for inner in sorted(folder.glob(each), reverse=True) if each else [folder]:
+        for pattern in folders:
+            for inner in sorted(folder.glob(pattern), reverse=True) if pattern else [folder]:
                 if found := self._in(inner):  # of dated folders the last
                     return found
         return []

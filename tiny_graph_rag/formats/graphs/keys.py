@@ -288,12 +288,7 @@ def edge_roles(
             roles[column] = DIRECTED
         elif key_of(column) == "key" or _is_embedding(column):
             roles[column] = UNUSED
-    for role, keys in {**EDGE_KEYS, CHUNKS: CHUNK_KEYS}.items():
-        for column in sorted(
-            (each for each in left if key_of(each) in keys), key=lambda each: keys.index(key_of(each))
-        ):
-            if column not in roles and not (role == WEIGHT and not _is_weight(column, values)):
-                roles[column] = role
+    _add_keys(roles, left, EDGE_KEYS, lambda role, column: role != WEIGHT or _is_weight(column, values))
     _put_last(roles, TYPE, NO_TYPES, values, given)
     return roles
 
@@ -310,12 +305,9 @@ def node_roles(
     for column in left:
         if _is_embedding(column):
             roles[column] = UNUSED
-    for role, keys in {**NODE_KEYS, CHUNKS: CHUNK_KEYS}.items():
-        for column in sorted(
-            (each for each in left if key_of(each) in keys), key=lambda each: keys.index(key_of(each))
-        ):
-            if column not in roles and not (key_of(column) == "group" and not _are_words(column, values)):
-                roles[column] = role
+    _add_keys(
+        roles, left, NODE_KEYS, lambda role, column: key_of(column) != "group" or _are_words(column, values)
+    )
     for column in left:
         admin = admin_column(column)
         if admin is not None and admin.kind == "LABEL":
@@ -326,6 +318,24 @@ def node_roles(
         _add_name(roles, left, values)
     _put_last(roles, TYPE, NO_TYPES, values, given)
     return roles
+
+
+def _add_keys(
+    roles: dict[str, str],
+    columns: Sequence[str],
+    vocabulary: Mapping[str, tuple[str, ...]],
+    fits: Callable[[str, str], bool],
+) -> None:
+    """Give columns the role under which the vocabulary has their key, in its order.
+
+    fits: whether a column may have a role.
+    """
+    for role, keys in {**vocabulary, CHUNKS: CHUNK_KEYS}.items():
+        place = {key: number for number, key in enumerate(reversed(keys))}
+        known = [column for column in columns if key_of(column) in place]
+        for column in sorted(known, key=lambda name: -place[key_of(name)]):
+            if column not in roles and fits(role, column):
+                roles[column] = role
 
 
 def _add_label(roles: dict[str, str], column: str, values: Values | None) -> None:

@@ -77,7 +77,7 @@ def _is_of_others(path: Path) -> bool:
     except (InputError, OSError):
         return False
     lists = lists_of(document) if isinstance(document, dict) and "entities" in document else None
-    records = [each for each in lists.relations if isinstance(each, dict)] if lists is not None else []
+    records = [record for record in lists.relations if isinstance(record, dict)] if lists is not None else []
     ours = {"source_entity_id", "target_entity_id"}
     return lists is not None and bool(lists.relations) and not any(ours & record.keys() for record in records)
 

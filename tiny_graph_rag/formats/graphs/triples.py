@@ -148,7 +148,11 @@ def _says_column(field: str) -> bool:
     """Whether a field is what columns are called."""
     words = words_of(field)
     keys = {key for keys in (*NODE_KEYS.values(), *EDGE_KEYS.values()) for key in keys}
-    return len(words) < 4 and (bool(HEADER_WORDS & set(words)) or key_of(field) in keys)
+    return (
+        len(words) < 4
+        and len(field.split()) < 3
+        and (bool(HEADER_WORDS & set(words)) or key_of(field) in keys)
+    )
 
 
 class Cells(ABC):
