@@ -109,10 +109,7 @@ def counted(nodes: list[Any] | None, edges: list[Any]) -> Count | None:
     ids = [next((said(node[key]) for key in keys if node.get(key) not in (None, "")), "") for node in plain]
     known = dict.fromkeys(id for id in ids if id)
     names = {
-        said(value).casefold()
-        for node in plain
-        for key, value in node.items()
-        if isinstance(value, str | int)
+        said(node[key]).casefold() for node in plain for key in ("name", "label", "title") if key in node
     }
     written = [end for pair in pairs for end in pair]
     numbers = all(end.isdecimal() for end in written) and not all(end in known for end in written)

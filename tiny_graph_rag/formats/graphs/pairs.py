@@ -107,10 +107,9 @@ def _named(file: Path) -> tuple[bool | None, tuple[str, ...]]:
     rest of
     the name."""
     words = words_of(_stem(file))
-    for is_edges, wanted in ((True, EDGE_WORDS), (False, NODE_WORDS)):
-        place = next((place for place, word in enumerate(words) if word in wanted), None)
-        if place is not None:
-            return is_edges, (*words[:place], *words[place + 1 :])
+    for place, word in enumerate(words):
+        if word in EDGE_WORDS or word in NODE_WORDS:
+            return word in EDGE_WORDS, (*words[:place], *words[place + 1 :])
     return None, words
 
 

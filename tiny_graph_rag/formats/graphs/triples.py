@@ -20,7 +20,15 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, Head, graph_format
-from tiny_graph_rag.formats.graphs.keys import EDGE_KEYS, NODE_KEYS, are_numbers, edge_roles, key_of, words_of
+from tiny_graph_rag.formats.graphs.keys import (
+    EDGE_KEYS,
+    NODE_KEYS,
+    are_numbers,
+    edge_roles,
+    key_of,
+    node_roles,
+    words_of,
+)
 from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns
 from tiny_graph_rag.formats.graphs.rows import (
     BAD_WEIGHTS,
@@ -117,6 +125,16 @@ def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> Knowl
 
 def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> None:
     """Raises GraphError where the first line is a header that nobody knows, or no triple."""
+    if len({ID, NAME, TYPE} & set(node_roles(first).values())) > 1:
+        raise GraphError(
+            said(
+                "{path}: the table holds entities ({names}), no relations; name the table of relations with "
+                "it: -g {file},RELATIONS",
+                path=path,
+                names=", ".join(first)[:80],
+                file=path.name,
+            )
+        )
     if len(first) != 3:
         raise GraphError(
             said(
