@@ -51,6 +51,7 @@ def load_graph(
     columns mean, as `--columns` has it. Raises GraphError with
     everything that is wrong with the file, InputError where it can't be read.
     """
+    _check_path(path, "knowledge graph")
     file = located(path, lambda name: _existing(name, "knowledge graph"), cache_folder(), query)
     graph = read_graph(file, cache_folder() if cache else None, columns=stated_columns(columns))
     return with_vocabulary(graph, file, str(vocabulary))
@@ -251,9 +252,13 @@ def _measure(given: Measure | str) -> Measure:
 def _existing(path: str | PathLike[str], what: str) -> Path:
     from tiny_graph_rag.files import find_input
 
+    _check_path(path, what)
+    return find_input(Path(path), Path(), what, or_folder=what == "knowledge graph")
+
+
+def _check_path(path: str | PathLike[str], what: str) -> None:
     if not isinstance(path, str | PathLike):
         raise UsageError(f"wanted the path of a {what}, got {type(path).__name__}")
-    return find_input(Path(path), Path(), what, or_folder=what == "knowledge graph")
 
 
 def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
