@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tiny_graph_rag.config import Config, cache_folder, setting_names
 from tiny_graph_rag.config.settings import fits, section_of, setting_type
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount, nearest
-from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -35,16 +35,25 @@ QuestionsLike = EvalSet | str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 
 def load_graph(
-    path: str | PathLike[str], *, vocabulary: str | PathLike[str] = "auto", cache: bool = True
+    path: str | PathLike[str],
+    *,
+    vocabulary: str | PathLike[str] = "auto",
+    cache: bool = True,
+    columns: str | None = None,
+    query: str | None = None,
 ) -> KnowledgeGraph:
     """A knowledge graph as the command line loads it.
 
+    path: of a file, or the address of a database (`neo4j://host/db`, of which query takes a part).
+
     vocabulary: "auto" reads NAME-vocabulary.yaml beside the graph where there is one, "none" none, else a
-    file. cache: keep large graphs, ready made, under the user's cache folder. Raises GraphError with
+    file. cache: keep large graphs, ready made, under the user's cache folder. columns: what the graph's own
+    columns mean, as `--columns` has it. Raises GraphError with
     everything that is wrong with the file, InputError where it can't be read.
     """
-    file = _existing(path, "knowledge graph")
-    graph = read_graph(file, cache_folder() if cache else None)
+    _check_path(path, "knowledge graph")
+    file = located(path, lambda name: _existing(name, "knowledge graph"), cache_folder(), query)
+    graph = read_graph(file, cache_folder() if cache else None, columns=stated_columns(columns))
     return with_vocabulary(graph, file, str(vocabulary))
 
 
@@ -243,9 +252,13 @@ def _measure(given: Measure | str) -> Measure:
 def _existing(path: str | PathLike[str], what: str) -> Path:
     from tiny_graph_rag.files import find_input
 
+    _check_path(path, what)
+    return find_input(Path(path), Path(), what, or_folder=what == "knowledge graph")
+
+
+def _check_path(path: str | PathLike[str], what: str) -> None:
     if not isinstance(path, str | PathLike):
         raise UsageError(f"wanted the path of a {what}, got {type(path).__name__}")
-    return find_input(Path(path), Path(), what)
 
 
 def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:

@@ -105,7 +105,7 @@ def test_node_link_json_whose_graph_is_no_object_or_whose_id_is_empty(own_folder
     (own_folder / "a.json").write_text(f'{{"directed": true, "multigraph": true, "graph": "x", {nodes}}}')
     assert len(read_graph(own_folder / "a.json")) == 2
     (own_folder / "b.json").write_text(f"{{{nodes}}}".replace('"id": "b"', '"id": ""'))
-    with pytest.raises(GraphError, match=r"nodes\[1\]: wanted an object with 'id'"):
+    with pytest.raises(GraphError, match=r"nodes\[1\]: wanted 'id' or 'name'"):
         read_graph(own_folder / "b.json")
 
 

@@ -80,8 +80,9 @@ def test_triples_one_a_line(own_folder: Path) -> None:
 
 
 def test_an_end_that_the_list_of_entities_lacks_is_counted(own_folder: Path) -> None:
-    graph = read(own_folder, {"entities": ["Ann"], "relations": [["Ann", "knows", "Ben"]]})
-    assert (len(graph), len(graph.relations)) == (1, 0)
+    relations = [["Ann", "knows", "Zoe"], ["Zoe", "knows", "Ann"], ["Ann", "knows", "Ben"]]
+    graph = read(own_folder, {"entities": ["Ann", "Zoe"], "relations": relations})
+    assert (len(graph), len(graph.relations)) == (2, 2)
     assert graph.notes.lines()[0].startswith("1 relation left out because an endpoint does not exist")
 
 

@@ -80,8 +80,8 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
         ('{"entities": {},\n "relationships" []}', ":2:18: not JSON"),
         ("[1]", 'wanted {"entities"'),
         (
-            '{"vertices": [], "arcs": []}',
-            "missing: 'entities' and 'relationships' (it has 'vertices', 'arcs')",
+            '{"points": [], "curves": []}',
+            "missing: 'entities' and 'relationships' (it has 'points', 'curves')",
         ),
         (
             '{"entities": [], "relationships": []}',

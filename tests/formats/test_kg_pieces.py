@@ -205,8 +205,8 @@ GOOD = b'"relationships": []}'
         (b"[1, 2]", 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}, got a list'),
         (b'"graph"', "got the string 'graph'"),
         (
-            b'{"vertices": [], "arcs": []}',
-            "missing: 'entities' and 'relationships' (it has 'vertices', 'arcs')",
+            b'{"points": [], "curves": []}',
+            "missing: 'entities' and 'relationships' (it has 'points', 'curves')",
         ),
         (b'{"entities": {}}', "missing: 'relationships' (it has 'entities')"),
         (b'{"entities": [], ' + GOOD, "read as JSON lists, the file has no entities"),

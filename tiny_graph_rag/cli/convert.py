@@ -22,7 +22,11 @@ def convert(
     folders: Folders,
     common: Common,
     source: Annotated[
-        Path | None, typer.Argument(help="Graph: a file or a folder of any known writer.", show_default=False)
+        Path | None,
+        typer.Argument(
+            help="Graph: a file or a folder of any known writer, or a database (neo4j://host/db).",
+            show_default=False,
+        ),
     ] = None,
     target: Annotated[
         Path | None,
@@ -46,9 +50,22 @@ def convert(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="What a graph's own columns mean (source=head_entity,target=tail_entity,name=label).",
+            show_default="NAME-columns.yaml beside the graph",
+        ),
+    ] = None,
+    query: Annotated[
+        str | None,
+        typer.Option("--query", help="What to take from a database, in Cypher.", show_default="everything"),
+    ] = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
-    from tiny_graph_rag.files import check_writable
+    from tiny_graph_rag.files import check_writable, sha256_of
+    from tiny_graph_rag.formats.graphs import DATABASE
     from tiny_graph_rag.formats.graphs.writing import check_form, form_of, write_graph
 
     session = Session.open(common, folders)
@@ -70,7 +87,7 @@ def convert(
     check_form(form)
     is_pair = form == "parquet"
     check_writable(target / "entities.parquet" if is_pair and target.suffix != ".parquet" else target)
-    whole = Graph(source, None)
+    whole = Graph(source, None, columns, query)
     keep_apart((target,), (session.graph_path(whole),))
     knowledge = session.graph(whole)
     for line in write_graph(knowledge, target, form):
@@ -79,3 +96,5 @@ def convert(
         f"{knowledge.name} ({knowledge.origin.writer}): {amount(len(knowledge), 'entity', 'entities')}, "
         f"{amount(len(knowledge.relations), 'relation')} → {target} ({form})"
     )
+    if DATABASE.match(str(source)) and form == "kg-json":
+        session.say(said("fingerprint (SHA-256): {sha256}", sha256=sha256_of(target)))

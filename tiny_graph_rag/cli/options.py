@@ -116,6 +116,24 @@ class Graph:
     graph_cache: Annotated[
         bool | None, from_config("--graph-cache/--no-graph-cache", panel=INPUT + DETAIL)
     ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            help="What a graph's own columns mean (source=head_entity,target=tail_entity,name=label).",
+            show_default="NAME-columns.yaml beside the graph",
+            rich_help_panel=INPUT + DETAIL,
+        ),
+    ] = None
+    query: Annotated[
+        str | None,
+        typer.Option(
+            "--query",
+            help="What to take from a database that -g names, in Cypher.",
+            show_default="everything",
+            rich_help_panel=INPUT + DETAIL,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

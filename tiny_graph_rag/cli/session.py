@@ -137,7 +137,7 @@ class Session:
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
-        from tiny_graph_rag.formats.graphs import read_graph
+        from tiny_graph_rag.formats.graphs import read_graph, stated_columns
         from tiny_graph_rag.formats.vocabulary import with_vocabulary
 
         running = self.config.override(graph_cache=given.graph_cache).running
@@ -145,7 +145,8 @@ class Session:
         words = self.config.retrieval.vocabulary
         if words not in ("auto", "none"):
             find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
-        graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note)
+        columns = stated_columns(given.columns)
+        graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)
         graph = with_vocabulary(graph, path, words)
         for line in graph.notes.lines():
             self.warn(at(graph.name, line))
@@ -153,11 +154,16 @@ class Session:
 
     def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
         """The file that `graph` reads."""
+        from tiny_graph_rag.formats.graphs import located
+
         folder = Path(self.config.storage.kg_dir)
-        return (
-            find_input(given.graph, folder, "knowledge graph", or_folder=True)
-            if given.graph
-            else _implied(folder, examples)
+        if given.graph is None:
+            return _implied(folder, examples)
+        return located(
+            given.graph,
+            lambda name: find_input(name, folder, "knowledge graph", or_folder=True),
+            cache_folder(),
+            given.query,
         )
 
     @contextmanager

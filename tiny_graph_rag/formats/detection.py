@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,7 +17,50 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Choice, Registry
 
 HEAD_BYTES = 1 << 16
+LONGEST_HEAD = 1 << 26
 PARQUET_MAGIC = b"PAR1"
+
+
+def read_head(path: Path, ends: Callable[[bytes], bool]) -> bytes:
+    """The file's first 64 KiB, unpacked where it is gzip; of JSON as much more as its first record takes.
+
+    What a file is taken for must not depend on how long its first record is. ends: whether the record ends in
+    what was read. Raises InputError.
+    """
+    size = HEAD_BYTES
+    start = read_start(path, size)
+    while len(start) == size < LONGEST_HEAD and _is_json(start) and not ends(start):
+        size *= 4
+        start = read_start(path, size)
+    return start
+
+
+def _is_json(start: bytes) -> bool:
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+
+
+def has_line(start: bytes) -> bool:
+    """Whether the first line that says anything ends in it."""
+    return b"\n" in start.lstrip()
+
+
+def has_record(start: bytes) -> bool:
+    """Whether an object of a list, of an object of objects, or of the first line ends in it."""
+    opened: list[str] = []
+    for match in _BRACKETS.finditer(start):
+        token = match[0]
+        if token in b"{[":
+            opened.append(token.decode())
+        elif token in b"}]":
+            above = opened[:-1]
+            if len(opened) > 3 or not above or above[-1] == "[" or (len(above) == 2 and opened[-1] == "{"):
+                return True
+            opened.pop()
+    return False
+
+
+# A text that the start cuts off ends with it: its inside is not looked at again.
+_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 class Fit(IntEnum):
@@ -34,7 +78,8 @@ class Fit(IntEnum):
 class Head:
     """The start of a file, unpacked where it is gzip, or the names in a folder.
 
-    start: at most 64 KiB, empty for a folder. whole: whether that is all. names: of the files in a folder.
+    start: 64 KiB, or all of the first line of JSON; empty for a folder. whole: whether that is all. names: of
+    the files in a folder.
     """
 
     path: Path
@@ -47,8 +92,8 @@ class Head:
         """Raises InputError for what can't be read."""
         if path.is_dir():
             return cls(path, names=frozenset(each.name for each in path.iterdir()))
-        start = read_start(path, HEAD_BYTES + 1)
-        return cls(path, start[:HEAD_BYTES], len(start) <= HEAD_BYTES)
+        start = read_head(path, has_line)
+        return cls(path, start, len(start) < HEAD_BYTES)
 
     @cached_property
     def text(self) -> str:

@@ -54,8 +54,12 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
 
 
 def delimiter_of(header: str) -> str:
-    """A tab, a comma, or the semicolon of spreadsheets where the comma marks decimals."""
-    return "\t" if "\t" in header else ";" if ";" in header and "," not in header else ","
+    """A tab, a comma, or the semicolon of spreadsheets where the comma marks decimals; a bar where none
+    is.
+    """
+    if "\t" in header or "," in header:
+        return "\t" if "\t" in header else ","
+    return next((sign for sign in ";|" if sign in header), ",")
 
 
 def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import compress
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.graph.records import Entity, Extras, Relation
 from tiny_graph_rag.graph.tables import (
     DANGLING,
@@ -24,6 +27,7 @@ from tiny_graph_rag.graph.tables import (
     Relations,
     rank_by_name,
 )
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.columns.hashed import IdTable
@@ -35,9 +39,14 @@ SHOWN_EXAMPLES = 3
 TWICE = "keys written twice in one object (the last counts)"
 KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
 SHARED = "names borne by several entities"
+ID_NAMES = "entities (all of them) have names that look like ids: is there a table of names?"
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
 LOOPS = "self-loops (kept, never walked)"
 DUPLICATES = "duplicate relations (same ends and type; kept)"
+# 17, -3, 17.0, Q42, /m/0d3k14, a UUID, a hash
+_LIKE_ID = re.compile(
+    r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
+)
 RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
 
 
@@ -94,6 +103,23 @@ class GraphColumns:
         self.relation_chunks = StringListsBuilder()
         self.ends: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
         self.weights: list[NDArray[np.float64]] = []
+        self.missing: list[str] = []  # ends that no entity has, as far as a reader knows them: some examples
+
+    def check_ends(self, path: Path) -> None:
+        """Raises GraphError where more than half of the relations had to be left out."""
+        lost = self.notes.counts.get(DANGLING, 0)
+        if 2 * lost > self.written:
+            examples = self.missing[:SHOWN_EXAMPLES] or self.notes.examples[DANGLING]
+            raise GraphError(
+                said(
+                    "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
+                    "of an entity (such as {examples}); the list of entities may belong to another file",
+                    path=path,
+                    lost=f"{lost:,}",
+                    written=f"{self.written:,}",
+                    examples=", ".join(examples),
+                )
+            )
 
     def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:
         """extras: by place in this piece."""
@@ -238,9 +264,15 @@ class GraphColumns:
         rank, shared = rank_by_name(names, entities.ids)
         borne = _borne_by_several(names, shared)
         self.notes.add(SHARED, [self.entities] * len(borne), borne)
+        if all(map(_LIKE_ID.fullmatch, names)):
+            self.notes.add(ID_NAMES, [self.entities] * len(names), names)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [*self.flaws, *self.notes.done((TWICE, KEYS, SHARED)), *self.notes.done(RELATION_NOTES)]
+        notes = [
+            *self.flaws,
+            *self.notes.done((TWICE, KEYS, SHARED, ID_NAMES)),
+            *self.notes.done(RELATION_NOTES),
+        ]
         return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
 
 

@@ -22,6 +22,7 @@ from tiny_graph_rag.shown import short_repr
 DEFAULT_WEIGHT = 1.0
 SLOTS_AT_ONCE = 1 << 24  # of an adjacency that are sorted at a time: under 1 GB
 DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
+UNDIRECTED = "undirected: every relation is walked both ways, whatever --direction says"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,13 +144,22 @@ class Origin:
     columns: tuple[tuple[str, str, str], ...] = ()
     dropped: tuple[Dropped, ...] = ()
 
+    @property
+    def is_undirected(self) -> bool:
+        """Whether the file says that its relations have no direction."""
+        return any(role == UNDIRECTED for _, _, role in self.columns)
+
 
 KG_JSON = Origin("KG JSON")  # its columns are the graph's own
 
 
 def _singular(kind: str) -> str:
     """`relations left out …` → `relation left out …`."""
-    return re.sub("^(entit|relation|key)(ies|s)\\b", lambda of: {"entit": "entity"}.get(of[1], of[1]), kind)
+    return re.sub(
+        "^(entit|relation|key|name|triple|line)(ies|s)\\b",
+        lambda of: {"entit": "entity"}.get(of[1], of[1]),
+        kind,
+    )
 
 
 def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> tuple[NDArray[np.int32], list[list[int]]]:

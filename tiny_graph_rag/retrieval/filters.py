@@ -48,8 +48,8 @@ class Filters:
             relations=None if walked is None or walked.all() else walked,
             returned=np.isin(graph.entities.types.codes, types) if types else None,
             crossed=graph.adjacency.degrees <= most if most else None,
-            out=settings.direction != "in",
-            against=settings.direction != "out",
+            out=settings.direction != "in" or graph.origin.is_undirected,
+            against=settings.direction != "out" or graph.origin.is_undirected,
         )
 
     def passable(self, graph: KnowledgeGraph) -> NDArray[np.bool_] | None:

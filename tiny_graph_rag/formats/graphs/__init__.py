@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -17,23 +21,31 @@ from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.formats.graphs.listed import Columns
     from tiny_graph_rag.graph.large import Triples
 
 STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
+DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
+COLUMNS_ENDING = "-columns.yaml"
 MOST_LOOKED_AT = 50  # folders, for a hint
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
 def read_graph(
-    path: Path, cache: Path | None = None, say: Callable[[str], None] = lambda text: None
+    path: Path,
+    cache: Path | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    columns: Columns | None = None,
 ) -> KnowledgeGraph:
     """Load a knowledge graph of any known writer from its file or its folder.
 
     Raises GraphError with everything that is wrong with it. cache: the folder that keeps loaded graphs
-    (graph/cache.py); None always reads the files. say: told what is done where that takes minutes.
+    (graph/cache.py); None always reads the files. say: told what is done where that takes minutes. columns:
+    what the user calls the columns, else what `NAME-columns.yaml` beside the graph says.
     """
-    format, paths = found_at(path)
+    columns = columns or columns_beside(path)
+    format, paths = found_at(path) if columns is None else found_with(path, columns)
 
     def load() -> KnowledgeGraph:
         before = [_stamp(each) for each in paths]
@@ -41,7 +53,7 @@ def read_graph(
         collecting = gc.isenabled()
         gc.disable()  # records hold no cycles; looking for some doubles the time
         try:
-            graph = format.read(paths)
+            graph = format.read(paths) if columns is None else format.read(paths, columns)
         finally:
             if collecting:
                 gc.enable()
@@ -49,10 +61,12 @@ def read_graph(
         read = [each() for each in sums] if unchanged else [sha256_of(each) for each in paths]
         # A reader that says nothing of the writer leaves the format's name to `stats`.
         origin = graph.origin if graph.origin.writer else replace(graph.origin, writer=format.name)
+        if columns is not None:  # another graph, though of the same files
+            read.append(columns.sha256)
         return replace(graph, sha256=combined_sha256(read), origin=origin)
 
     name = graph_name(path)
-    if cache is None:
+    if cache is None or columns is not None:  # the cache knows files alone
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
@@ -74,6 +88,8 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     """The format of what lies there, and the files to read. Raises GraphError."""
     if path.is_dir():
         return _in_folder(path)
+    if _is_several(path):
+        return GRAPH_FORMATS["tables"], _parts(path)
     for format in _formats():  # the first alone is loaded where it is its file
         paths = format.beside(path)
         if format.recognises(Head(paths)):
@@ -99,6 +115,80 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
             "{path}: no known graph format; wanted one of: {names}", path=path, names=", ".join(GRAPH_FORMATS)
         )
     )
+
+
+def stated_columns(text: str | None) -> Columns | None:
+    """What `--columns` says. Raises UsageError."""
+    if text is None:
+        return None
+    from tiny_graph_rag.formats.graphs.listed import Columns
+
+    return Columns.of(text)
+
+
+def located(
+    name: str | PathLike[str], existing: Callable[[Path], Path], cache: Path, query: str | None = None
+) -> Path:
+    """Where to read what `-g` names: a file, a folder, two tables (`nodes.csv,edges.csv`), or a database, of
+    which a snapshot is taken into the cache. existing: finds a file, and raises where there is none.
+    """
+    address = DATABASE.match(str(name))
+    if address is not None:
+        return _snapshot(str(name), query, cache)
+    if query is not None:
+        raise UsageError(said("--query is for a database; {name} is none", name=name))
+    path = Path(name)
+    if not _is_several(path):
+        return existing(path)
+    first, *others = (existing(Path(part)) for part in str(path).split(","))
+    return Path(",".join([str(first), *(str(other.resolve()) for other in others)]))
+
+
+@cache
+def _snapshot(url: str, query: str | None, cache: Path) -> Path:
+    """Once a process: a command that asks twice must get one content."""
+    from tiny_graph_rag.formats.graphs.neo4j_database import database_url, snapshot
+
+    address = database_url(url)
+    if address is None:
+        raise UsageError(said("{url}: no address of a database; write neo4j://host/database", url=url))
+    kept = sha256(f"{address}\n{query or ''}".encode()).hexdigest()[:16]
+    return snapshot(address, query, cache / "snapshots" / kept)
+
+
+def columns_beside(path: Path) -> Columns | None:
+    """What `NAME-columns.yaml` beside a graph calls its columns; None where there is none."""
+    home = path if path.is_dir() else path.parent
+    beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
+    if not beside.is_file():
+        return None
+    from tiny_graph_rag.formats.graphs.listed import Columns
+
+    return Columns.read(beside)
+
+
+def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, ...]]:
+    """The format of a file whose columns the user names. Raises GraphError."""
+    try:
+        format, paths = found_at(path)
+    except GraphError:
+        if not path.is_file():
+            raise
+        format, paths = GRAPH_FORMATS["triples"], (path,)
+    if not format.takes_columns:
+        raise GraphError(
+            said("{path}: {name} has columns of its own; leave out --columns", path=path, name=format.name)
+        )
+    return format, paths
+
+
+def _is_several(path: Path) -> bool:
+    return "," in str(path) and not path.exists()
+
+
+def _parts(path: Path) -> tuple[Path, ...]:
+    """The tables that are named together."""
+    return tuple(map(Path, str(path).split(",")))
 
 
 def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
@@ -155,10 +245,10 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
 def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
     """What known writers left there. A pattern for any file of a suffix counts where nothing else does."""
     found: dict[tuple[Path, ...], GraphFormat] = {}
-    for any_name in (False, True):
+    for wanted in range(3):
         for format in _formats():
-            is_any = any(isinstance(each, str) and each.startswith("*.") for each in format.within)
-            if is_any is any_name:
+            any_name = any(isinstance(pattern, str) and pattern.startswith("*.") for pattern in format.within)
+            if wanted == (2 if format.tables is not None else int(any_name)):
                 for paths in format.files(folder):
                     found.setdefault(paths, format)
         if found:
@@ -196,6 +286,8 @@ def _folders_below(folder: Path) -> list[Path]:
 def graph_name(path: Path) -> str:
     """The file's name without its suffix and `-KG`; a folder's, or that of the project it lies in."""
     path = path.resolve() if path.name in ("", ".", "..") else path
+    if _is_several(path):
+        path = _parts(path)[0]
     if path.is_dir():
         named = path if path.name not in PLAIN_FOLDER_NAMES else path.resolve().parent
         return nfc(named.name) or "graph"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.files import read_start
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
@@ -39,7 +40,7 @@ def _is_cognee(head: Head) -> bool:
 def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "Cognee")
-    nodes, edges = _of_graphml(path) if b"<graphml" in path.read_bytes()[:4096] else _of_json(path, rows)
+    nodes, edges = _of_graphml(path) if b"<graphml" in read_start(path, 4096) else _of_json(path, rows)
     types = {node.id: text_of(node.properties.get("name")) for node in nodes if "EntityType" in node.labels}
     of_type = {
         edge.source: types[edge.target] for edge in edges if edge.type == "is_a" and edge.target in types

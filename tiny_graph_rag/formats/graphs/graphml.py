@@ -6,11 +6,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tiny_graph_rag.formats.graphs.heads import graph_format
+from tiny_graph_rag.formats.graphs.keys import Values, edge_roles, node_roles
+from tiny_graph_rag.formats.graphs.property_graph import INNER, labels_of
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     CHUNKS,
     DESCRIPTION,
+    DETAIL,
+    ID,
     NAME,
+    SOME_UNDIRECTED,
+    SOURCE,
+    SOURCE_NAME,
+    SOURCE_TYPE,
+    TARGET,
+    TARGET_NAME,
+    TARGET_TYPE,
     TYPE,
     WEIGHT,
     Roles,
@@ -19,33 +30,13 @@ from tiny_graph_rag.formats.graphs.rows import (
     split_roles,
     unfolded,
 )
-from tiny_graph_rag.formats.graphs.xml_graphs import XmlGraph, read_gexf, read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import Record, XmlGraph, read_gexf, read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-NODE_ROLES = {
-    "name": NAME,
-    "label": NAME,
-    "title": NAME,
-    "entity_type": TYPE,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "aliases": ALIASES,
-    "source_id": CHUNKS,
-    "source_chunks": CHUNKS,
-}
-EDGE_ROLES = {
-    "relationship_type": TYPE,
-    "relation_type": TYPE,
-    "relation": TYPE,
-    "type": TYPE,
-    "label": TYPE,
-    "kind": TYPE,
-    "description": DESCRIPTION,
-    "weight": WEIGHT,
-    "source_id": CHUNKS,
-    "source_chunks": CHUNKS,
-}
+GEXF_NODES = {"label": NAME, "name": NAME, "title": NAME}
+GEXF_EDGES = {"kind": TYPE, "label": TYPE}
 SEPARATOR = "<SEP>"
+SAMPLED = 1000  # records that are looked at for columns that a file does not declare
 
 
 @graph_format(
@@ -57,13 +48,54 @@ SEPARATOR = "<SEP>"
 )
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""
-    return from_xml(paths[0], "GraphML", read_graphml(paths[0]), NODE_ROLES, EDGE_ROLES)
+    graph = read_graphml(paths[0])
+    return from_xml(paths[0], "GraphML", graph, *_roles(graph))
 
 
 @graph_format("GEXF", "Gephi's format", lambda head: "<gexf" in head.text, suffixes=(".gexf",))
 def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     """Gephi's format: a node's label is its name, an edge's `kind` or `label` its type."""
-    return from_xml(paths[0], "GEXF", read_gexf(paths[0]), NODE_ROLES, EDGE_ROLES)
+    graph = read_gexf(paths[0])
+    nodes, edges = _roles(graph)
+    first_nodes = {
+        column: role for column, role in GEXF_NODES.items() if column in nodes or column == "label"
+    }
+    return from_xml(
+        paths[0],
+        "GEXF",
+        graph,
+        {**first_nodes, **{column: role for column, role in nodes.items() if column not in first_nodes}},
+        {**GEXF_EDGES, **{column: role for column, role in edges.items() if column not in GEXF_EDGES}},
+    )
+
+
+def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
+    """What the columns of a file's own nodes and edges are."""
+
+    def values_of(records: Sequence[Record]) -> Values:
+        return lambda column: (record.get(column) for record in records)
+
+    nodes = [record for _, record in graph.nodes]
+    edges = [record for _, _, _, record in graph.edges]
+    node_columns = _columns(graph, "node", nodes)
+    found = node_roles(node_columns, values_of(nodes))
+    roles = {
+        column: DETAIL if role == ID else role for column, role in found.items()
+    }  # a node's id is its own
+    # The ends are XML's own: whatever a column is called, it is none.
+    own = edge_roles(["source", "target", *_columns(graph, "edge", edges)], values_of(edges))
+    taken = (SOURCE, TARGET, SOURCE_NAME, TARGET_NAME, SOURCE_TYPE, TARGET_TYPE, ID)
+    return roles, {
+        column: DETAIL if role in taken else role
+        for column, role in own.items()
+        if column not in ("source", "target")
+    }
+
+
+def _columns(graph: XmlGraph, about: str, records: Sequence[Record]) -> list[str]:
+    """Those that the file declares, and those that only some records have."""
+    some = (column for record in records[:SAMPLED] for column in record)
+    return list(dict.fromkeys([*graph.columns[about], *some]))
 
 
 def from_xml(
@@ -83,7 +115,7 @@ def from_xml(
         rows.entity(
             clean(id),
             clean(found.get(NAME, "")),
-            clean(found.get(TYPE, "")),
+            _label(clean(found.get(TYPE, ""))),
             described(found.get(DESCRIPTION, ""), clean),
             split(found.get(ALIASES, "")),
             split(found.get(CHUNKS, "")),
@@ -101,9 +133,21 @@ def from_xml(
             unfolded(rest),
             id,
         )
+    if graph.edges and graph.undirected == len(graph.edges):
+        rows.undirected("relations", "edgedefault")
+    elif graph.undirected:
+        rows.flaw(SOME_UNDIRECTED, graph.edges[0][0] or graph.edges[0][1], graph.undirected)
     for tag, count in graph.left_out.items():
         rows.dropped(f"<{tag}> elements", tag, count)
     return rows.graph()
+
+
+def _label(type: str) -> str:
+    """Of labels as Neo4j exports them, `:Person:Actor`, the first that is no tool's own."""
+    if type[:1] != ":":
+        return type
+    labels = labels_of(type)
+    return next((label for label in labels if label not in INNER), "")
 
 
 def split(text: str) -> list[str]:

@@ -8,24 +8,22 @@ write it in a module of this folder, or in another package with an entry point i
 
 from __future__ import annotations
 
-import gzip
 import re
-import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import GZIP_MAGIC, check_utf8, mapped
+from tiny_graph_rag.errors import GraphError, InputError
+from tiny_graph_rag.files import check_utf8, mapped
+from tiny_graph_rag.formats.detection import HEAD_BYTES, has_record, read_head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.registry import Registry
 
-HEAD_BYTES = 1 << 16
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-GraphReader = Callable[[Sequence[Path]], KnowledgeGraph]
+GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
 
 
 @dataclass(frozen=True)
@@ -40,20 +38,16 @@ class Head:
 
     @cached_property
     def raw(self) -> bytes:
+        """The first 64 KiB; of JSON as much more as its first record takes."""
         try:
-            with self.path.open("rb") as stream:
-                start = stream.read(HEAD_BYTES)
-            if start[:2] == GZIP_MAGIC:
-                with gzip.open(self.path) as stream:
-                    start = stream.read(HEAD_BYTES)
-        except (OSError, EOFError, zlib.error):
+            return read_head(self.path, has_record)
+        except (InputError, OSError):
             return b""  # reading it says what is wrong
-        return start
 
     @property
     def is_cut(self) -> bool:
         """Whether the file goes on."""
-        return len(self.raw) == HEAD_BYTES
+        return len(self.raw) >= HEAD_BYTES
 
     @cached_property
     def text(self) -> str:
@@ -90,7 +84,11 @@ class GraphFormat:
 
     folders: where below the named folder to look. together: all files of all patterns are read as one.
     suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
-    leaves beside the graph, which is no graph.
+    leaves beside the graph, which is no graph. takes_columns: whether `read` takes what the user calls
+    columns (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a
+    file, for those whose names no pattern holds. elsewhere: where else below the named folder its files may
+    lie, as that folder
+    itself says; asked before `folders`.
     """
 
     name: str
@@ -101,6 +99,9 @@ class GraphFormat:
     together: bool = False
     suffixes: tuple[str, ...] = ()
     besides: tuple[str, ...] = ()
+    takes_columns: bool = False
+    tables: Callable[[Path], list[tuple[Path, ...]]] | None = None
+    elsewhere: Callable[[Path], list[str]] | None = None
 
     @property
     def graph_file(self) -> str:
@@ -110,14 +111,19 @@ class GraphFormat:
 
     def files(self, folder: Path) -> list[tuple[Path, ...]]:
         """What of this format lies in a folder: one item a graph."""
-        for each in self.folders:
-            for inner in sorted(folder.glob(each), reverse=True) if each else [folder]:
+        if self.tables is not None:
+            return self.tables(folder)
+        folders = (*(self.elsewhere(folder) if self.elsewhere is not None else ()), *self.folders)
+        for pattern in folders:
+            for inner in sorted(folder.glob(pattern), reverse=True) if pattern else [folder]:
                 if found := self._in(inner):  # of dated folders the last
                     return found
         return []
 
     def beside(self, path: Path) -> tuple[Path, ...]:
         """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
+        if self.tables is not None:
+            return next(iter(self.tables(path)), (path,))
         for each in self.within:
             if isinstance(each, tuple) and path.name in each:
                 return tuple(path.with_name(name) for name in each)
@@ -137,7 +143,7 @@ class GraphFormat:
 
 # Of a file that several formats would take, the first of these counts.
 GRAPH_FORMATS: Registry[GraphFormat] = Registry(
-    "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag")
+    "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag", "pairs")
 )
 
 
@@ -152,6 +158,9 @@ def graph_format(
     suffixes: tuple[str, ...] = (),
     besides: tuple[str, ...] = (),
     general: bool = False,
+    takes_columns: bool = False,
+    tables: Callable[[Path], list[tuple[Path, ...]]] | None = None,
+    elsewhere: Callable[[Path], list[str]] | None = None,
 ) -> Callable[[GraphReader], GraphReader]:
     """Register the reader below under its format's name. line: what such a file is, for the docs.
 
@@ -160,7 +169,19 @@ def graph_format(
     """
 
     def register(reader: GraphReader) -> GraphReader:
-        made = GraphFormat(name, recognises, reader, within, folders, together, suffixes, besides)
+        made = GraphFormat(
+            name,
+            recognises,
+            reader,
+            within,
+            folders,
+            together,
+            suffixes,
+            besides,
+            takes_columns,
+            tables,
+            elsewhere,
+        )
         GRAPH_FORMATS.add(name, made, reader)
         return reader
 

@@ -43,9 +43,7 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
     document = json_of(path)
     docs = document.get("docs") if isinstance(document, dict) else None
     if not isinstance(docs, list):
-        raise GraphError(
-            f"{path}: wanted {{'docs': [{{'passage', 'extracted_triples'}}]}}, got {json_kind(docs)}"
-        )
+        raise GraphError(f"{path}: {WANTED}, got {json_kind(docs)}")
     passages: dict[str, str] = {}
     told: dict[str, list[str]] = {}
     named: dict[str, None] = {}

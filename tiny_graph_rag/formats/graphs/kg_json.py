@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import GraphError, at, json_kind
+from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 from tiny_graph_rag.messages import said
@@ -26,6 +26,7 @@ from tiny_graph_rag.messages import said
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
 
+LOOKED_AT_BYTES = 1 << 28  # of a file that is none of ours: looking takes five times its size
 IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
@@ -51,10 +52,34 @@ def _is_kg_json(head: Head) -> bool:
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
     path = paths[0]
-    columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
+    try:
+        columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
+    except GraphError:
+        if not _is_of_others(path):
+            raise
+        from tiny_graph_rag.formats.graphs.json_lists import read_lists
+
+        return read_lists(paths)
     if not columns.entities:
         raise GraphError(at(path, said("the graph has no entities; it needs one at least")))
+    columns.check_ends(path)
     return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
+
+
+def _is_of_others(path: Path) -> bool:
+    """Whether entities stand beside relations whose ends are called otherwise than here."""
+    from tiny_graph_rag.formats.graphs.listed import lists_of
+
+    try:
+        if path.stat().st_size > LOOKED_AT_BYTES:
+            return False
+        document = json_of(path)
+    except (InputError, OSError):
+        return False
+    lists = lists_of(document) if isinstance(document, dict) and "entities" in document else None
+    records = [record for record in lists.relations if isinstance(record, dict)] if lists is not None else []
+    ours = {"source_entity_id", "target_entity_id"}
+    return lists is not None and bool(lists.relations) and not any(ours & record.keys() for record in records)
 
 
 def _size(path: Path) -> int:

@@ -1,4 +1,4 @@
-"""LlamaIndex: `property_graph_store.json` of a persisted PropertyGraphIndex.
+"""LlamaIndex: `property_graph_store.json` of a persisted PropertyGraphIndex, the older `graph_store.json`.
 
 Chunks (`text_chunk`, with their text) and embeddings are not entities; `triplet_source_id` names the chunk
 that an entity or a relation was taken from.
@@ -11,28 +11,37 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.json_lists import of_document
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-FILE = "property_graph_store.json"
 WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 'source_id', 'target_id'}}}"
 
 
 def _is_llama_index(head: Head) -> bool:
-    return head.keys.get("nodes") == "{"
+    return (
+        head.keys.get("nodes") == "{" and head.keys.get("relations") in ("{", None)
+    ) or "graph_dict" in head.keys
 
 
 @graph_format(
     "LlamaIndex",
     "LlamaIndex's property_graph_store.json",
     _is_llama_index,
-    within=("property_graph_store.json", "*/property_graph_store.json"),
-    besides=("docstore.json", "index_store.json", "graph_store.json", "*vector_store.json"),
+    within=(
+        "property_graph_store.json",
+        "*/property_graph_store.json",
+        "graph_store.json",
+        "*/graph_store.json",
+    ),
+    besides=("docstore.json", "index_store.json", "*vector_store.json"),
 )
 def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     document = json_of(path)
+    if isinstance(document, dict) and "graph_dict" in document:  # the store of a KnowledgeGraphIndex
+        return of_document(path, "LlamaIndex")
     nodes, relations = document.get("nodes"), document.get("relations")
     for part in (nodes, relations):
         if not isinstance(part, dict):

@@ -6,6 +6,7 @@ relations go to the first. A parquet pair that `convert` wrote is read by the sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.hashed import IdTable, RepeatedIdError
 from tiny_graph_rag.columns.strings import Strings
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.documents import read_yaml
+from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.graphs.pairs import read_tables
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     BAD_WEIGHTS,
@@ -66,6 +69,8 @@ RELATION_ROLES = {
     ),
     "description_embedding": UNUSED,
 }
+SETTINGS = ("settings.yaml", "settings.yml")
+CSV_MARKS = ("title", "human_readable_id")
 PAIRS = (
     ("entities.parquet", "relationships.parquet"),
     ("create_final_entities.parquet", "create_final_relationships.parquet"),
@@ -74,7 +79,29 @@ PAIRS = (
 
 
 def _is_pair(head: Head) -> bool:
-    return any({path.name for path in head.paths} == set(pair) for pair in PAIRS)
+    """By its names; CSV, which anyone may call so, also by what GraphRAG's entities have."""
+    if not any({path.name for path in head.paths} == set(pair) for pair in PAIRS):
+        return False
+    return head.path.suffix != ".csv" or all(mark in head.text.partition("\n")[0] for mark in CSV_MARKS)
+
+
+def _base_dirs(folder: Path) -> list[str]:
+    """Where a workspace's settings.yaml puts its output; what it takes from elsewhere may be anything."""
+    for name in SETTINGS:
+        if (folder / name).is_file():
+            try:
+                settings = read_yaml(folder / name, GraphError)
+            except InputError:
+                return []
+            sections = (
+                [settings.get(key) for key in ("output", "storage")] if isinstance(settings, dict) else []
+            )
+            dirs = [section.get("base_dir") for section in sections if isinstance(section, dict)]
+            patterns = [
+                re.sub(r"\$\{[^}]*\}", "*", name).strip("/") for name in dirs if isinstance(name, str)
+            ]
+            return [pattern for pattern in patterns if pattern and ".." not in pattern.split("/")]
+    return []
 
 
 @graph_format(
@@ -82,6 +109,7 @@ def _is_pair(head: Head) -> bool:
     "Microsoft GraphRAG's output: entities and relationships in Parquet",
     _is_pair,
     within=PAIRS,
+    elsewhere=_base_dirs,
     folders=("", "output", "output/*/artifacts", "output/artifacts", "artifacts"),
     besides=("communit*.parquet", "text_units.*", "documents.*", "covariates.*", "create_*.parquet"),
 )
@@ -89,6 +117,9 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     entities, relations = sorted(paths)
     rows = Rows(entities.parent, "MS GraphRAG")
     table = read_columns(entities)
+    is_own = bool({"title", "human_readable_id", "text_unit_ids"} & set(table.names))
+    if not is_own or not {"source", "target"} <= set(read_columns(relations).names):
+        return read_tables(paths)  # of somebody who calls tables as GraphRAG does
     name = next((each for each in ("title", "name") if each in table.names), None)
     if name is None:
         raise GraphError(f"{entities}: no column 'title' or 'name'; it has: {', '.join(table.names)}")

@@ -14,8 +14,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill, lists_of
 from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
     CHUNKS,
     DESCRIPTION,
     DETAIL,
@@ -26,42 +26,11 @@ from tiny_graph_rag.formats.graphs.rows import (
     TYPE,
     UNUSED,
     WEIGHT,
-    Roles,
     Rows,
-    column_roles,
-    split_roles,
-    strings_of,
     text_of,
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-NODE_ROLES = {
-    "id": ID,
-    "name": NAME,
-    "label": NAME,
-    "title": NAME,
-    "entity_type": TYPE,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "aliases": ALIASES,
-    "source_chunks": CHUNKS,
-    "source_id": CHUNKS,
-}
-EDGE_ROLES = {
-    "source": SOURCE,
-    "target": TARGET,
-    "id": ID,
-    "key": UNUSED,  # numbers a multigraph's parallel edges
-    "relationship_type": TYPE,
-    "relation": TYPE,
-    "type": TYPE,
-    "label": TYPE,
-    "description": DESCRIPTION,
-    "weight": WEIGHT,
-    "source_chunks": CHUNKS,
-    "source_id": CHUNKS,
-}
-EDGE_LISTS = ("links", "edges", "relationships", "relations")
 GRAPHIFY_NODES = {
     "id": ID,
     "label": NAME,
@@ -102,48 +71,63 @@ def _is_graphify(head: Head) -> bool:
 def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     rows = Rows(paths[0], "Graphify")
     document = json_of(paths[0])
-    nodes = _records(document, ("nodes",), paths[0])
-    borne = Counter(text_of(each.get("label")) for each in nodes if isinstance(each, dict))
-    _fill(rows, nodes, _records(document, ("links", "edges"), paths[0]), GRAPHIFY_NODES, GRAPHIFY_EDGES)
+    nodes, links = (_records(document, keys, paths[0]) for keys in (("nodes",), ("links", "edges")))
+    borne = Counter(text_of(node.get("label")) for node in nodes if isinstance(node, dict))
+    is_kept = any(
+        isinstance(link, dict) and "_src" in link for link in links
+    )  # the direction, beside the ends
+    if is_kept:
+        links = [_without_ends(link) for link in links]
+    is_directed = is_kept or document.get("directed") is not False
+    lists = Lists(nodes, links, is_directed, ("nodes[{}]", "links[{}]"))
+    fill(rows, lists, own_nodes=GRAPHIFY_NODES, own_edges=GRAPHIFY_EDGES)
     for id, row in rows.known.items():
         if rows.names[row] and borne[rows.names[row]] > 1:
             rows.aliases[row] = [id]
-    _count_hyperedges(rows, document)
+    count_hyperedges(rows, document)
     return rows.graph()
 
 
-@graph_format("node-link JSON", "networkx's node_link_data: nodes and links", _is_node_link, general=True)
-def read_node_link(paths: Sequence[Path]) -> KnowledgeGraph:
-    """networkx: `node_link_data`, multigraph or not."""
-    rows = Rows(paths[0], "node-link JSON")
-    document = _of_cytoscape(json_of(paths[0]))
-    nodes = _records(document, ("nodes",), paths[0])
-    _fill(rows, nodes, _records(document, EDGE_LISTS, paths[0]), NODE_ROLES, EDGE_ROLES)
-    _count_hyperedges(rows, document)
+@graph_format(
+    "node-link JSON",
+    "networkx's node_link_data: nodes and links",
+    _is_node_link,
+    general=True,
+    takes_columns=True,
+)
+def read_node_link(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+    """networkx: `node_link_data`, multigraph or not; Cytoscape, D3, vis.js."""
+    path = paths[0]
+    rows = Rows(path, "node-link JSON")
+    document = json_of(path)
+    lists = lists_of(document)
+    if lists is None:
+        _records(document, ("nodes",), path)
+        _records(document, ("links", "edges", "relationships", "relations"), path)
+        raise GraphError(f"{path}: no lists of nodes and links in it")
+    fill(rows, lists, columns)
+    count_hyperedges(rows, document)
     return rows.graph()
 
 
-def _of_cytoscape(document: Any) -> Any:
-    """Cytoscape's `elements`, whose records stand under `data`, as nodes and edges."""
-    elements = document.get("elements") if isinstance(document, dict) else None
-    if not isinstance(elements, dict):
-        return document
-    parts = {key: elements[key] for key in ("nodes", "edges") if isinstance(elements.get(key), list)}
-    return {
-        key: [each["data"] if isinstance(each, dict) and "data" in each else each for each in part]
-        for key, part in parts.items()
-    }
+def _without_ends(link: Any) -> Any:
+    """An older Graphify link without the ends that lost its direction."""
+    if not isinstance(link, dict) or "_src" not in link or "_tgt" not in link:
+        return link
+    return {key: value for key, value in link.items() if key not in ("source", "target")}
 
 
-def _count_hyperedges(rows: Rows, document: dict[str, Any]) -> None:
-    about = document.get("graph")
-    found = document.get("hyperedges") or (about.get("hyperedges") if isinstance(about, dict) else None)
-    if isinstance(found, list) and found:
-        first = found[0]
+def count_hyperedges(rows: Rows, document: Any) -> None:
+    about = document.get("graph") if isinstance(document, dict) else None
+    hyperedges = isinstance(document, dict) and (
+        document.get("hyperedges") or (about.get("hyperedges") if isinstance(about, dict) else None)
+    )
+    if isinstance(hyperedges, list) and hyperedges:
+        first = hyperedges[0]
         example = (
             text_of(first.get("label") or first.get("id")) if isinstance(first, dict) else text_of(first)
         )
-        rows.dropped("hyperedges (they join more than two nodes)", example, len(found))
+        rows.dropped("hyperedges (they join more than two nodes)", example, len(hyperedges))
 
 
 def _records(document: Any, keys: Sequence[str], path: Path) -> list[Any]:
@@ -151,65 +135,13 @@ def _records(document: Any, keys: Sequence[str], path: Path) -> list[Any]:
     if not isinstance(document, dict):
         raise GraphError(f"{path}: wanted an object with 'nodes' and 'links', got {json_kind(document)}")
     for key in keys:
-        found = document.get(key)
-        if isinstance(found, list):
-            return found
-        if found is not None:
-            raise GraphError(f"{path}: {key!r} must be a list of objects, got {json_kind(found)}")
+        value = document.get(key)
+        if isinstance(value, list):
+            return value
+        if value is not None:
+            raise GraphError(f"{path}: {key!r} must be a list of objects, got {json_kind(value)}")
     there = ", ".join(map(repr, list(document)[:8])) or "none"
     raise GraphError(
         f"{path}: as node-link JSON it lacks {' or '.join(map(repr, keys))}; its keys are {there}. "
         "networkx writes edges under 'links' or 'edges': node_link_data(graph, edges='links')"
     )
-
-
-def _fill(
-    rows: Rows, nodes: Sequence[Any], edges: Sequence[Any], node_roles: Roles, edge_roles: Roles
-) -> None:
-    seen: dict[str, None] = {}
-    for number, node in enumerate(nodes):
-        if not isinstance(node, dict) or node.get("id") in (None, ""):
-            came = "one without" if isinstance(node, dict) else json_kind(node)
-            rows.problem(f"nodes[{number}]", f"wanted an object with 'id', got {came}")
-            continue
-        seen.update(dict.fromkeys(node))
-        found, rest = split_roles(node, node_roles)
-        rows.entity(
-            text_of(found[ID]),
-            text_of(found.get(NAME)),
-            text_of(found.get(TYPE)),
-            text_of(found.get(DESCRIPTION)),
-            strings_of(found.get(ALIASES)),
-            strings_of(found.get(CHUNKS)),
-            rest,
-        )
-    rows.took("entities", column_roles(seen, node_roles))
-    seen = {}
-    for number, edge in enumerate(edges):
-        found, rest = split_roles(edge, edge_roles) if isinstance(edge, dict) else ({}, None)
-        if SOURCE not in found or TARGET not in found:
-            came = (
-                f"the keys {', '.join(map(repr, edge)) or 'none'}"
-                if isinstance(edge, dict)
-                else json_kind(edge)
-            )
-            rows.problem(f"links[{number}]", f"wanted an object with 'source' and 'target', got {came}")
-            continue
-        seen.update(dict.fromkeys(edge))
-        for end in (SOURCE, TARGET):  # LangChain writes the node itself there
-            if isinstance(found[end], dict):
-                found[end] = found[end].get("id")
-        for end in ("source", "target"):
-            if rest is not None and edge_roles.get("_src"):
-                rest.pop(end, None)
-        rows.relation(
-            text_of(found[SOURCE]),
-            text_of(found[TARGET]),
-            text_of(found.get(TYPE)),
-            text_of(found.get(DESCRIPTION)),
-            found.get(WEIGHT),
-            strings_of(found.get(CHUNKS)),
-            rest or None,
-            text_of(found.get(ID)),
-        )
-    rows.took("relations", column_roles(seen, edge_roles))

@@ -98,6 +98,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             kept = details.setdefault(subject, {})
             key = last_part(predicate)
             kept[key] = value if key not in kept else [*_list(kept[key]), value]
+    edges = _without_lists(edges, resources)
     used = {end for source, _, target in edges for end in (source, target)}
     named = {iri: _best(found) for iri, found in names.items()}
     predicates = {predicate for _, predicate, _ in edges}
@@ -119,6 +120,40 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         rows.relation(source, target, _label(predicate, named))
     rows.took("file", ROLES)
     return rows.graph()
+
+
+def _without_lists(
+    edges: list[tuple[str, str, str]], resources: dict[str, None]
+) -> list[tuple[str, str, str]]:
+    """Relations with the members of a list in its place: `first`, `rest` and `nil` only hold it together."""
+    firsts = {source: target for source, predicate, target in edges if predicate == f"{RDF}first"}
+    rests = {source: target for source, predicate, target in edges if predicate == f"{RDF}rest"}
+    if not rests:
+        return edges
+
+    def members(head: str, seen: set[str]) -> list[str]:
+        """Of a list within a list its members."""
+        found: list[str] = []
+        while head in rests and head not in seen:
+            seen.add(head)
+            first = firsts.get(head)  # none where it is a literal
+            found += members(first, seen) if first in rests else [first] if first is not None else []
+            head = rests[head]
+        return [member for member in found if member != f"{RDF}nil"]
+
+    flat = []
+    for source, predicate, target in edges:
+        if source in rests and predicate in (f"{RDF}first", f"{RDF}rest"):
+            continue
+        if target in rests or target == f"{RDF}nil":
+            flat += [(source, predicate, member) for member in members(target, set())]
+        else:
+            flat.append((source, predicate, target))
+    used = {end for source, _, target in flat for end in (source, target)}
+    for node in (*rests, f"{RDF}nil"):
+        if node not in used:
+            resources.pop(node, None)
+    return flat
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
 
 NAME, TYPE, DESCRIPTION, ALIASES = "name", "type", "description", "aliases"
 CHUNKS, WEIGHT, ID, SOURCE, TARGET = "source chunks", "weight", "id", "source", "target"
+SOURCE_NAME, TARGET_NAME = "name of the source", "name of the target"
+SOURCE_TYPE, TARGET_TYPE = "type of the source", "type of the target"
+DIRECTED = "whether it is directed"
 DETAIL = "kept as a detail"
 UNUSED = "not used"
 
 TWICE = "entities that stand in the file more than once (taken as one)"
 NAMELESS = "entities without a name (named by their id)"
 BAD_WEIGHTS = f"relations whose weight is no number (taken as {DEFAULT_WEIGHT})"
+NUMBERED = "relations whose ends are taken as numbers of rows, for as ids some are not there"
+SOME_UNDIRECTED = "undirected relations among directed ones (--direction takes them as they are written)"
 SHOWN_PROBLEMS = 1000
 
 Roles = Mapping[str, str]
@@ -56,6 +63,7 @@ class Rows:
         self.relation_details: list[dict[str, Any] | None] = []
         self.columns: dict[tuple[str, str], str] = {}
         self.problems: list[str] = []
+        self.texts: set[str] = set()  # ids of nodes that are texts, not entities
         self._dropped: dict[str, tuple[int, list[str]]] = {}
         self._flaws: dict[str, tuple[int, list[str]]] = {}
 
@@ -86,6 +94,15 @@ class Rows:
         self.chunks.append(chunks)
         self.details.append(details)
 
+    def end(self, id: str, name: str = "", type: str = "") -> None:
+        """An entity that stands at a relation's end, where no table lists entities."""
+        row = self.known.get(id)
+        if row is None:
+            self.entity(id, name, type)
+            return
+        self.names[row] = self.names[row] or name
+        self.types[row] = self.types[row] or type
+
     def relation(
         self,
         source: str,
@@ -111,6 +128,10 @@ class Rows:
         except (TypeError, ValueError, OverflowError):
             self.flaw(BAD_WEIGHTS, f"{weight!r:.40}")
             return DEFAULT_WEIGHT
+
+    def undirected(self, place: str, written: str) -> None:
+        """Note that the file's relations have no direction. place, written: what says so."""
+        self.took(place, {written: UNDIRECTED})
 
     def took(self, table: str, roles: Roles) -> None:
         """Note what became of columns. table: `entities` or `relations`."""
@@ -147,10 +168,7 @@ class Rows:
             self.names[row] = ids[row]
         if 0 < len(nameless) < len(ids):  # where none has a name, ids are the names
             self.flaw(NAMELESS, ids[nameless[0]], len(nameless))
-        rows = self.known
-        sources = np.fromiter((rows.get(source, -1) for source, _ in self.ends), np.int32, len(self.ends))
-        targets = np.fromiter((rows.get(target, -1) for _, target in self.ends), np.int32, len(self.ends))
-        columns = GraphColumns(rows)
+        columns = GraphColumns(self.known)
         columns.add_entity_columns(
             ids,
             self.names,
@@ -160,6 +178,10 @@ class Rows:
             self.chunks,
             list(map(detail_text, self.details)),
         )
+        sources, targets = self._end_rows()
+        pairs = zip(self.ends, sources.tolist(), targets.tolist(), strict=True)
+        missing = (end for ends, *rows in pairs for end, row in zip(ends, rows, strict=True) if row < 0)
+        columns.missing = list(islice(map(repr, missing), 3))
         columns.add_relation_columns(
             self.relation_ids,
             sources,
@@ -172,14 +194,47 @@ class Rows:
         )
         return self.finished(columns)
 
+    def _end_rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Rows of the entities at both ends: by id, else by name, whatever its case, else by number."""
+        written = [end for pair in self.ends for end in pair]
+        ends = [self.known.get(end, -1) for end in written]
+        for fold in (str, str.casefold):
+            if -1 not in ends:
+                break
+            named: dict[str, int] = {}
+            for row, name in enumerate(self.names):
+                named.setdefault(fold(name), row)
+            ends = [
+                named.get(fold(end), -1) if row < 0 else row for end, row in zip(written, ends, strict=True)
+            ]
+        if -1 in ends:
+            ends = self._numbers(written) or ends
+        both = np.array(ends, dtype=np.int32).reshape(-1, 2)
+        return both[:, 0].copy(), both[:, 1].copy()
+
+    def _numbers(self, ends: Sequence[str]) -> list[int]:
+        """Ends that number the list of entities, from 0 or from 1; empty where they don't."""
+        if not all(end.isdecimal() and len(end) < 10 for end in ends):
+            return []
+        numbers = list(map(int, ends))
+        first = 0 if min(numbers) == 0 else 1
+        if max(numbers) - first >= len(self.names) or (first and max(numbers) < len(self.names)):
+            return []
+        if any(id.isdecimal() for id in self.known):
+            self.flaw(NUMBERED, repr(ends[0]), len(self.ends))
+        return [number - first for number in numbers]
+
     def finished(self, columns: GraphColumns) -> KnowledgeGraph:
         """The graph of columns that are filled already, with this account of the file."""
         if self.problems:
             raise GraphError(*self.problems)
         if not columns.entities:
+            held = ", ".join(f"{count:,} {what}" for what, (count, _) in self._dropped.items())
             raise GraphError(
                 f"{self.path}: read as {self.writer}, the file has no entities; it needs one at least"
+                + (f". It holds {held}" if held else "")
             )
+        columns.check_ends(self.path)
         dropped = tuple(
             Dropped(what, count, tuple(examples)) for what, (count, examples) in self._dropped.items()
         )

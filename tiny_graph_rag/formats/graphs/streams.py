@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import UNUSED, Rows
+from tiny_graph_rag.formats.graphs.keys import edge_roles
+from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
+from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
-from tiny_graph_rag.formats.graphs.triples import RELATIONS, SOURCES, TARGETS, of_arrow, triple_places
+from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -24,11 +26,16 @@ if TYPE_CHECKING:
 PARQUET_MAGIC = b"PAR1"
 BATCH_ROWS = 1 << 17
 BLOCK_BYTES = 1 << 24
-ENDS = ("source", "relation", "target")
+ENDS = {"source": SOURCE, "relation": TYPE, "target": TARGET}
 
 
 def _is_parquet(head: Head) -> bool:
-    return head.raw.startswith(PARQUET_MAGIC) and triples_of(head.path) is not None
+    if not head.raw.startswith(PARQUET_MAGIC):
+        return False
+    try:
+        return are_triples(ParquetTable(head.path).names)
+    except MissingExtraError:
+        return True  # reading it says what is missing
 
 
 @graph_format(
@@ -37,11 +44,9 @@ def _is_parquet(head: Head) -> bool:
     _is_parquet,
     suffixes=(".parquet",),
     general=True,
+    takes_columns=True,
 )
-def read_parquet_triples(paths: Sequence[Path]) -> KnowledgeGraph:
-    triples = triples_of(paths[0])
-    if triples is None:
-        raise GraphError(f"{paths[0]}: no columns of triples (source, relation, target) in this Parquet file")
+def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) -> KnowledgeGraph:
     from pyarrow.types import is_binary, is_large_binary, is_nested
 
     table = ParquetTable(paths[0])
@@ -54,9 +59,20 @@ def read_parquet_triples(paths: Sequence[Path]) -> KnowledgeGraph:
         if is_nested(kind) or is_binary(kind) or is_large_binary(kind)
     }
     names = [name for name in columns if name not in opaque]
-    found = of_arrow(paths[0], rows, [columns[name] for name in names], names, numbered="row ")
+    if given is not None:
+        given.check(table.names, paths[0])
+    if not are_triples(names, given):
+        raise GraphError(no_ends(paths[0], table.names))
+    cells = ArrowCells(paths[0], [columns[name] for name in names])
+    found = graph_columns(paths[0], rows, cells, names, given, numbered="row ")
     rows.took("file", opaque)
     return rows.finished(found or GraphColumns())
+
+
+def are_triples(names: Sequence[str], given: Columns | None = None) -> bool:
+    """Whether columns of these names hold relations."""
+    roles = edge_roles(names, given=given.of_edges(names) if given is not None else None)
+    return {SOURCE, TARGET} <= set(roles.values())
 
 
 def triples_of(path: Path) -> Triples | None:
@@ -69,14 +85,15 @@ def triples_of(path: Path) -> Triples | None:
     fields = line.decode("utf-8", "replace").rstrip("\r").split("\t")
     if len(fields) < 3 or b'"' in start or start[:2] == b"\x1f\x8b" or not rest:
         return None
-    places = {end: place for end, place in triple_places(fields).items() if end in ENDS}
+    columns_of = _end_columns(fields, strict=True)
+    places = {end: fields.index(column) for end, column in columns_of.items()}
     if not places and len(fields) != 3:
         return None
     rows = path.stat().st_size * start.count(b"\n") // len(start)
     if places and len(places) < len(ENDS):
         return None
     names = fields if places else list(ENDS)
-    columns = {end: names[place] for end, place in places.items()} or dict(zip(ENDS, ENDS, strict=True))
+    columns = {end: names[place] for end, place in places.items()} or {end: end for end in ENDS}
     return Triples(
         path, rows, columns, [each for each in names if each not in columns.values()],
         lambda end: _tsv_column(path, names, columns[end], has_header=bool(places)),
@@ -91,18 +108,26 @@ def _parquet(path: Path) -> Triples | None:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
     try:
         with ParquetFile(path) as file:
-            named = {each.casefold(): each for each in file.schema_arrow.names}
+            names = list(file.schema_arrow.names)
             rows = file.metadata.num_rows
     except (OSError, ArrowException, UnicodeDecodeError) as error:
         raise GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}") from error
-    columns: dict[str, str] = {}
-    for end, spellings in zip(ENDS, (SOURCES, RELATIONS, TARGETS), strict=True):
-        column = next((named[each] for each in spellings if each in named), None)
-        if column is None or column in columns.values():
-            return None
-        columns[end] = column
-    rest = [each for each in named.values() if each not in columns.values()]
+    columns = _end_columns(names)
+    if len(columns) < len(ENDS):
+        return None
+    rest = [name for name in names if name not in columns.values()]
     return Triples(path, rows, columns, rest, lambda end: _parquet_column(path, columns[end]))
+
+
+def _end_columns(names: Sequence[str], *, strict: bool = False) -> dict[str, str]:
+    """`source`, `relation`, `target` → the column; empty where these columns hold no relations."""
+    roles = edge_roles(names, strict=strict)
+    columns = {}
+    for end, role in ENDS.items():
+        column = next((name for name, other in roles.items() if other == role), None)
+        if column is not None:
+            columns[end] = column
+    return columns if {"source", "target"} <= columns.keys() else {}
 
 
 def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:

@@ -7,9 +7,11 @@ target. A header may name further columns (`description`, `weight`, `source_type
 from __future__ import annotations
 
 import csv
+import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +20,37 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, Head, graph_format
+from tiny_graph_rag.formats.graphs.keys import (
+    EDGE_KEYS,
+    NODE_KEYS,
+    are_numbers,
+    edge_roles,
+    key_of,
+    node_roles,
+    words_of,
+)
+from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns
 from tiny_graph_rag.formats.graphs.rows import (
     BAD_WEIGHTS,
+    CHUNKS,
     DESCRIPTION,
     DETAIL,
+    DIRECTED,
+    ID,
     NAME,
+    SOME_UNDIRECTED,
+    SOURCE,
+    SOURCE_NAME,
+    SOURCE_TYPE,
+    TARGET,
+    TARGET_NAME,
+    TARGET_TYPE,
     TYPE,
+    UNUSED,
     WEIGHT,
     Rows,
     detail_text,
+    unfolded,
 )
 from tiny_graph_rag.formats.graphs.tables import (
     arrow_of_strings,
@@ -37,50 +61,26 @@ from tiny_graph_rag.formats.graphs.tables import (
     strings_as_written,
     strings_of_arrow,
 )
+from tiny_graph_rag.formats.tables import delimiter_of, unguarded
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
 
-SOURCES = (
-    "source",
-    "subject",
-    "head",
-    "from",
-    "start",
-    "source_entity_id",
-    "s",
-    "h",
-    "주어",
-    "출발",
-    "출발점",
-)
-RELATIONS = (
-    "relation",
-    "predicate",
-    "relationship",
-    "relationship_type",
-    "label",
-    "type",
-    "edge",
-    "p",
-    "r",
-    "관계",
-    "술어",
-)
-TARGETS = ("target", "object", "tail", "to", "end", "target_entity_id", "o", "t", "목적어", "도착", "도착점")
-WEIGHTS = ("weight", "score", "가중치")
-_TYPES = (
-    ("source_type", "subject_type", "head_type", "주어_유형", "출발_유형"),
-    ("target_type", "object_type", "tail_type", "목적어_유형", "도착_유형"),
-)
-TYPES = tuple((*names, *(each.replace("_", " ") for each in names)) for names in _TYPES)
+HEADER_WORDS = frozenset(
+    {
+        "entity", "node", "subject", "object", "head", "tail", "source", "target", "from", "to", "start",
+        "end",
+        "relation", "relationship", "predicate", "rel", "type", "label", "edge", "src", "dst", "tgt",
+        "subj", "obj",
+    }
+)  # fmt: skip
 QUICK_BLOCK = 1 << 24  # bytes that are parsed at once
-# Quotes, other line ends, a byte order mark, blanks at the end of a cell: for the readers that take care.
-_CARE = (b'"', b"\r", b"\0", b"\xef\xbb\xbf", b"\t ", b" \t", b"\n ", b" \n")
-QUICK_BLOCK = 1 << 24  # bytes that are parsed at once
+_GUARDED = re.compile(rb"(?m)(?:^|[,;\"])\s*'+[=+\-@]")
+SAMPLED = 1000  # cells of a column that tell what it holds
 BROKEN = "lines with another number of fields (left out)"
 
 
@@ -90,14 +90,11 @@ def _is_triples(head: Head) -> bool:
         lines = lines[:-1] or lines
     if not lines or lines[0][:1] in "{[<@" or "\0" in head.text:
         return False
-    delimiter = _delimiter(lines[0])
-    if len(lines[0].split(delimiter)) < 3:
-        return False
-    return (
-        delimiter == "\t"
-        or bool(triple_places(lines[0].split(delimiter)))
-        or head.path.suffix in (".csv", ".tsv")
-    )
+    delimiter = delimiter_of(lines[0])
+    fields = lines[0].split(delimiter)
+    if len(fields) < 3:
+        return is_header(fields)
+    return delimiter == "\t" or is_header(fields) or head.path.suffix in (".csv", ".tsv")
 
 
 @graph_format(
@@ -106,77 +103,284 @@ def _is_triples(head: Head) -> bool:
     _is_triples,
     suffixes=(".tsv", ".csv", ".txt"),
     general=True,
+    takes_columns=True,
 )
-def read_triples(paths: Sequence[Path]) -> KnowledgeGraph:
+def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "triples")
-    quick = _quick(path, rows)
+    quick = _quick(path, rows, columns)
     if quick is not None:
         return rows.finished(quick)
-    first, columns = _columns(path, rows)
-    header = triple_places(first)
-    places = header or {"source": 0, "relation": 1, "target": 2}
-    if not header and len(first) != 3:
-        raise GraphError(
-            f"{path}: wanted three fields a line (source, relation, target) or a header that names them, "
-            f"got {len(first)}: {', '.join(first)[:80]}"
-        )
-    if header:
-        columns = [column[1:] for column in columns]
-    return rows.finished(filled(rows, columns, places, first if header else []))
-
-
-def filled(rows: Rows, columns: list[list[str]], places: dict[str, int], names: list[str]) -> GraphColumns:
-    row_of: dict[str, int] = {}
-    sources, targets = (
-        np.array(
-            [row_of.setdefault(name, len(row_of)) if name else -1 for name in columns[places[end]]],
-            dtype=np.int32,
-        )
-        for end in ("source", "target")
+    names, cells = _columns(path, rows)
+    if columns is not None:
+        columns.check(names, path)
+    has_header = is_header(names, columns)
+    if not has_header:
+        _check_headless(path, names, cells)
+    table = ListedCells([column[has_header:] for column in cells])
+    return rows.finished(
+        graph_columns(path, rows, table, names if has_header else [], columns) or GraphColumns()
     )
-    entities, count = list(row_of), len(columns[0])
-    empty, none = [""] * len(entities), [()] * len(entities)
-    found = GraphColumns()
-    found.add_entity_columns(entities, entities, _types(columns, names, row_of), empty, none, none, empty)
-    rest = {
-        name: columns[place]
-        for place, name in enumerate(names)
-        if place not in places.values() and name.casefold() not in (*TYPES[0], *TYPES[1])
-    }
-    details = [""] * count
-    if rest:
-        details = [
-            detail_text({name: value for name, value in zip(rest, row, strict=True) if value})
-            for row in zip(*rest.values(), strict=True)
+
+
+def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> None:
+    """Raises GraphError where the first line is a header that nobody knows, or no triple."""
+    if len({ID, NAME, TYPE} & set(node_roles(first).values())) > 1:
+        raise GraphError(
+            said(
+                "{path}: the table holds entities ({names}), no relations; name the table of relations with "
+                "it: -g {file},RELATIONS",
+                path=path,
+                names=", ".join(first)[:80],
+                file=path.name,
+            )
+        )
+    if len(first) != 3:
+        raise GraphError(
+            said(
+                "{path}: wanted three fields a line (source, relation, target) or a header that names them, "
+                "got {got}: {names}. Say which columns they are: --columns "
+                "source=COLUMN,target=COLUMN,relation=COLUMN",
+                path=path,
+                got=len(first),
+                names=", ".join(first)[:80],
+            )
+        )
+    again = any(field in column[1:] for field in first for column in cells)
+    numbers = any(are_numbers(column[1:]) and not are_numbers(column[:1]) for column in cells)
+    if not again and len(cells[0]) > 1 and (numbers or sum(map(_says_column, first)) > 1):
+        raise GraphError(
+            said(
+                "{path}: the first line looks like a header, but its columns are not known: {names}. Say "
+                "which they are: --columns source={source},relation={relation},target={target}",
+                path=path,
+                names=", ".join(first),
+                source=first[0],
+                relation=first[1],
+                target=first[2],
+            )
+        )
+
+
+def _says_column(field: str) -> bool:
+    """Whether a field is what columns are called."""
+    words = words_of(field)
+    keys = {key for keys in (*NODE_KEYS.values(), *EDGE_KEYS.values()) for key in keys}
+    return (
+        len(words) < 4
+        and len(field.split()) < 3
+        and (bool(HEADER_WORDS & set(words)) or key_of(field) in keys)
+    )
+
+
+class Cells(ABC):
+    """The columns of a table of relations, by number."""
+
+    rows: int
+
+    @abstractmethod
+    def ends(self, source: int, target: int) -> tuple[NDArray[np.int32], Strings]:
+        """(2 × rows,) places of sources, then of targets, in a list of texts; "" may be among them."""
+
+    @abstractmethod
+    def coded(self, column: int) -> tuple[NDArray[np.int32], Sequence[str]]:
+        """(rows,) places in a list of texts."""
+
+    @abstractmethod
+    def texts(self, column: int) -> Sequence[str]: ...
+
+    @abstractmethod
+    def values(self, column: int) -> Sequence[Any]:
+        """What is kept of a column as a detail."""
+
+    @abstractmethod
+    def weights(self, column: int, rows: Rows) -> NDArray[np.float64]: ...
+
+
+class ListedCells(Cells):
+    def __init__(self, columns: list[list[str]]) -> None:
+        self.columns = columns
+        self.rows = len(columns[0]) if columns else 0
+
+    def ends(self, source: int, target: int) -> tuple[NDArray[np.int32], Strings]:
+        codes, texts = _coded_list([*self.columns[source], *self.columns[target]])
+        return codes, Strings.of(texts)
+
+    def coded(self, column: int) -> tuple[NDArray[np.int32], Sequence[str]]:
+        return _coded_list(self.columns[column])
+
+    def texts(self, column: int) -> Sequence[str]:
+        return self.columns[column]
+
+    def values(self, column: int) -> Sequence[Any]:
+        return self.columns[column]
+
+    def weights(self, column: int, rows: Rows) -> NDArray[np.float64]:
+        return _weights(rows, self.columns[column])
+
+
+def _coded_list(texts: list[str]) -> tuple[NDArray[np.int32], list[str]]:
+    place_of: dict[str, int] = {}
+    codes = np.array([place_of.setdefault(text, len(place_of)) for text in texts], dtype=np.int32)
+    return codes, list(place_of)
+
+
+class ArrowCells(Cells):
+    """Arrow's columns of texts or numbers. clean: `str.strip`, or what does more to a cell with quotes."""
+
+    def __init__(
+        self, path: Path, columns: Sequence[pyarrow.ChunkedArray], clean: Callable[[str], str] = str.strip
+    ) -> None:
+        self.path, self.columns, self.clean = path, columns, clean
+        self.rows = len(columns[0])
+
+    def ends(self, source: int, target: int) -> tuple[NDArray[np.int32], Strings]:
+        from pyarrow import chunked_array, large_string
+
+        both = [
+            chunk
+            for column in (source, target)
+            for chunk in strings_as_written(self.columns[column]).cast(large_string()).chunks
         ]
-    relations = columns[places["relation"]] if "relation" in places else [""] * count
-    found.add_relation_columns(
-        Strings.numbered("line ", range(1 + bool(names), count + 1 + bool(names))),
-        sources,
-        targets,
-        relations if all(relations) else [each or UNKNOWN_RELATION for each in relations],
-        columns[places["description"]] if "description" in places else [""] * count,
-        _weights(rows, columns[places["weight"]]) if "weight" in places else np.full(count, DEFAULT_WEIGHT),
-        [()] * count,
+        return _coded(chunked_array(both, large_string()), self.clean)
+
+    def coded(self, column: int) -> tuple[NDArray[np.int32], Sequence[str]]:
+        return _coded(self.columns[column], self.clean)
+
+    def texts(self, column: int) -> Sequence[str]:
+        return strings_of_arrow(_cells(self.columns[column], self.clean), self.path, "")
+
+    def values(self, column: int) -> Sequence[Any]:
+        cells = self.columns[column]
+        found: list[Any] = (_cells(cells, self.clean) if is_texts(cells.type) else cells).to_pylist()
+        return found
+
+    def weights(self, column: int, rows: Rows) -> NDArray[np.float64]:
+        from pyarrow import ArrowException, float64
+        from pyarrow import types as arrow_types
+
+        written = self.columns[column]
+        is_number = arrow_types.is_integer(written.type) or arrow_types.is_floating(written.type)
+        written = written if is_number else _cells(written, self.clean)
+        try:
+            numbers = written.cast(float64())
+            parts = [numbers_of_arrow(chunk, np.float64, DEFAULT_WEIGHT) for chunk in numbers.chunks]
+            return np.concatenate([np.zeros(0), *parts])
+        except ArrowException:  # one of them is empty, or no number
+            return _weights(rows, written.to_pylist())
+
+
+def graph_columns(
+    path: Path,
+    rows: Rows,
+    cells: Cells,
+    names: list[str],
+    given: Columns | None = None,
+    numbered: str = "line ",
+) -> GraphColumns | None:
+    """The graph of a table of relations; None where it has no entities.
+
+    names: the header's, none where columns are source, relation and target. numbered: what a relation is
+    called, before its number.
+    """
+
+    def sample(column: str) -> Sequence[Any]:
+        return cells.values(names.index(column))[:SAMPLED]
+
+    if not cells.rows:
+        return None
+    own = given.of_edges(names) if given is not None else {}
+    roles = edge_roles(names, sample, own) if names else {}
+    places: dict[str, int] = {}
+    for name, role in roles.items():
+        if role not in (ID, UNUSED):  # an id of a line is no more than its number
+            places.setdefault(role, names.index(name))
+    places = places or {SOURCE: 0, TYPE: 1, TARGET: 2}
+    count, first = cells.rows, 1 + (bool(names) and numbered == "line ")
+    row_of, texts = cells.ends(places[SOURCE], places[TARGET])
+    nameless = np.flatnonzero(np.diff(texts.offsets) == 0)
+    if len(nameless):  # an empty end is nobody's
+        row_of = np.where(row_of == nameless[0], -1, row_of - (row_of > nameless[0])).astype(np.int32)
+        texts = Strings(texts.data, np.delete(texts.offsets, nameless[0]))
+    if not len(texts):
+        return None
+    by_end = {SOURCE: row_of[:count], TARGET: row_of[count:]}
+
+    def told(start: Categories, roles: tuple[str, str]) -> Categories:
+        for end, role in zip((SOURCE, TARGET), roles, strict=True):
+            if role in places:
+                codes, kinds = cells.coded(places[role])
+                start = _told(start, by_end[end], Categories(codes, tuple(kinds)))
+        return start
+
+    types = told(Categories(np.zeros(len(texts), np.int32), (UNKNOWN_TYPE,)), (SOURCE_TYPE, TARGET_TYPE))
+    entity_names: Sequence[str] = texts
+    if SOURCE_NAME in places:
+        called = told(Categories(np.zeros(len(texts), np.int32), ("",)), (SOURCE_NAME, TARGET_NAME))
+        entity_names = [name or id for name, id in zip(called, texts, strict=True)]
+    relations: Sequence[str] = Categories(np.zeros(count, np.int32), (UNKNOWN_RELATION,))
+    if TYPE in places:
+        codes, kinds = cells.coded(places[TYPE])
+        relations = Categories(codes, tuple(kind or UNKNOWN_RELATION for kind in kinds))
+    unused = {name for name, role in roles.items() if role == UNUSED}
+    rest = {
+        name: place for place, name in enumerate(names) if place not in places.values() and name not in unused
+    }
+    details: Sequence[str] = Strings.blank(count)
+    if rest:
+        lines = zip(*(cells.values(place) for place in rest.values()), strict=True)
+        held = (
+            {name: cell for name, cell in zip(rest, line, strict=True) if cell not in (None, "")}
+            for line in lines
+        )
+        details = [detail_text(unfolded(line)) for line in held]
+    chunks = StringLists.blank(count)
+    if CHUNKS in places:
+        chunks = StringLists.of([[text] if text else [] for text in cells.texts(places[CHUNKS])])
+    columns = GraphColumns()
+    blank, none = Strings.blank(len(texts)), StringLists.blank(len(texts))
+    columns.add_entity_columns(texts, entity_names, types, blank, none, none, blank)
+    columns.add_relation_columns(
+        Strings.numbered(numbered, range(first, count + first)),
+        by_end[SOURCE],
+        by_end[TARGET],
+        relations,
+        cells.texts(places[DESCRIPTION]) if DESCRIPTION in places else Strings.blank(count),
+        cells.weights(places[WEIGHT], rows) if WEIGHT in places else np.full(count, DEFAULT_WEIGHT),
+        chunks,
         details,
     )
-    _took(rows, places, names, rest)
-    return found
+    _took(rows, places, names, rest, unused)
+    if DIRECTED in places:
+        _note_direction(rows, cells, places[DIRECTED], names[places[DIRECTED]])
+    return columns
 
 
-def _took(rows: Rows, places: dict[str, int], names: Sequence[str], rest: Iterable[str]) -> None:
+def _note_direction(rows: Rows, cells: Cells, place: int, name: str) -> None:
+    codes, words = cells.coded(place)
+    is_directed = np.array([word.casefold() not in UNDIRECTED_WORDS for word in words] + [True])[codes]
+    if not is_directed.any():
+        rows.undirected("file", name)
+    elif not is_directed.all():
+        rows.flaw(SOME_UNDIRECTED, f"row {np.flatnonzero(~is_directed)[0] + 1}", int((~is_directed).sum()))
+
+
+def _took(
+    rows: Rows, places: dict[str, int], names: Sequence[str], rest: Iterable[str], unused: Iterable[str]
+) -> None:
     """Note what became of each column."""
-    roles = {"source": f"{NAME} of an entity", "target": f"{NAME} of an entity", "relation": TYPE}
-    roles |= {"description": DESCRIPTION, "weight": WEIGHT}
+    roles = {SOURCE: f"{NAME} of an entity", TARGET: f"{NAME} of an entity"}
+    if SOURCE_NAME in places:
+        roles = {SOURCE: f"{ID} of an entity", TARGET: f"{ID} of an entity"}
+    by_place = {place: roles.get(role, role) for role, place in places.items()}
     rows.took(
-        "file", {names[place] if names else f"field {place + 1}": roles[key] for key, place in places.items()}
+        "file", {names[place] if names else f"field {place + 1}": role for place, role in by_place.items()}
     )
-    rows.took("file", {name: TYPE for name in names if name.casefold() in (*TYPES[0], *TYPES[1])})
     rows.took("file", dict.fromkeys(rest, DETAIL))
+    rows.took("file", dict.fromkeys(unused, UNUSED))
 
 
-def _quick(path: Path, rows: Rows) -> GraphColumns | None:
+def _quick(path: Path, rows: Rows, given: Columns | None = None) -> GraphColumns | None:
     """The same graph by pyarrow, without a string a cell; None where it is not installed, where a line has
     another width, or where the file is not what it seems: the careful reader says what is wrong."""
     try:
@@ -189,20 +393,20 @@ def _quick(path: Path, rows: Rows) -> GraphColumns | None:
         return None
     line = data[: data.find(b"\n")] if b"\n" in data else data
     first = line.decode("utf-8", "replace").removesuffix("\r")
-    delimiter = _delimiter(first)
+    delimiter = delimiter_of(first)
     quoted = b'"' in data
     by_csv = quoted and delimiter != "\t"  # a line of TSV is a line, whatever its quotes
     if by_csv and first.count('"') % 2:
         return None
     names = _fields(first, delimiter)
-    header = triple_places(names)
-    if len({name.casefold() for name in names}) < len(names) if header else len(names) != 3:
+    header = is_header(names, given)
+    if len(set(names)) < len(names) if header else len(names) != 3:
         return None
     labels = list(map(str, range(len(names))))
     try:
         table = arrow_csv.read_csv(
             BufferReader(data),
-            arrow_csv.ReadOptions(column_names=labels, skip_rows=int(bool(header)), block_size=QUICK_BLOCK),
+            arrow_csv.ReadOptions(column_names=labels, skip_rows=int(header), block_size=QUICK_BLOCK),
             arrow_csv.ParseOptions(delimiter=delimiter, quote_char=by_csv and '"', newlines_in_values=by_csv),
             arrow_csv.ConvertOptions(
                 column_types=dict.fromkeys(labels, large_string()), strings_can_be_null=False
@@ -211,93 +415,12 @@ def _quick(path: Path, rows: Rows) -> GraphColumns | None:
     except ArrowException:
         return None
     clean = unquoted if quoted and not by_csv else str.strip
-    return of_arrow(path, rows, table.columns, names if header else [], clean)
-
-
-def of_arrow(
-    path: Path,
-    rows: Rows,
-    columns: Sequence[pyarrow.ChunkedArray],
-    names: list[str],
-    clean: Callable[[str], str] = str.strip,
-    numbered: str = "line ",
-) -> GraphColumns | None:
-    """The graph of columns of texts or numbers; None where it has no entities.
-
-    names: the header's, none where columns are source, relation and target. clean: `str.strip`, or what does
-    more to a cell with quotes. numbered: what a relation is called, before its number.
-    """
-    from pyarrow import ArrowException, chunked_array, float64, large_string
-    from pyarrow import types as arrow_types
-
-    places = triple_places(names) or {"source": 0, "relation": 1, "target": 2}
-    header = [name.casefold() for name in names]
-    count, first = len(columns[0]), 1 + (bool(names) and numbered == "line ")
-    ends = [columns[places[end]] for end in ("source", "target")]
-    both = [chunk for end in ends for chunk in strings_as_written(end).cast(large_string()).chunks]
-    row_of, texts = _coded(chunked_array(both, large_string()), clean)
-    nameless = np.flatnonzero(np.diff(texts.offsets) == 0)
-    if len(nameless):  # an empty end is nobody's
-        row_of = np.where(row_of == nameless[0], -1, row_of - (row_of > nameless[0])).astype(np.int32)
-        texts = Strings(texts.data, np.delete(texts.offsets, nameless[0]))
-    if not len(texts):
-        return None
-    by_end = {"source": row_of[:count], "target": row_of[count:]}
-    weights = np.full(count, DEFAULT_WEIGHT)
-    if "weight" in places:
-        written = columns[places["weight"]]
-        is_number = arrow_types.is_integer(written.type) or arrow_types.is_floating(written.type)
-        written = written if is_number else _cells(written, clean)
-        try:
-            numbers = written.cast(float64())
-            told = [numbers_of_arrow(each, np.float64, DEFAULT_WEIGHT) for each in numbers.chunks]
-            weights = np.concatenate([weights[:0], *told])
-        except ArrowException:  # one of them is empty, or no number
-            weights = _weights(rows, written.to_pylist())
-    relations: Sequence[str] = Categories(np.zeros(count, np.int32), (UNKNOWN_RELATION,))
-    if "relation" in places:
-        codes, kinds = _coded(columns[places["relation"]], clean)
-        relations = Categories(codes, tuple(each or UNKNOWN_RELATION for each in kinds))
-    types = Categories(np.zeros(len(texts), np.int32), (UNKNOWN_TYPE,))
-    for end, wanted in zip(("source", "target"), TYPES, strict=True):
-        place = next((header.index(each) for each in wanted if each in header), None)
-        if place is not None:
-            codes, kinds = _coded(columns[place], clean)
-            types = _told(types, by_end[end], Categories(codes, tuple(kinds)))
-    rest = {
-        name: place
-        for place, name in enumerate(names)
-        if place not in places.values() and header[place] not in (*TYPES[0], *TYPES[1])
-    }
-    details: Sequence[str] = Strings.blank(count)
-    if rest:
-        cells = [
-            (_cells(each, clean) if is_texts(each.type) else each).to_pylist()
-            for each in (columns[place] for place in rest.values())
-        ]
-        details = [
-            detail_text(
-                {name: value for name, value in zip(rest, row, strict=True) if value not in (None, "")}
-            )
-            for row in zip(*cells, strict=True)
-        ]
-    found = GraphColumns()
-    blank, none = Strings.blank(len(texts)), StringLists.blank(len(texts))
-    found.add_entity_columns(texts, texts, types, blank, none, none, blank)
-    found.add_relation_columns(
-        Strings.numbered(numbered, range(first, count + first)),
-        by_end["source"],
-        by_end["target"],
-        relations,
-        strings_of_arrow(_cells(columns[places["description"]], clean), path, "description")
-        if "description" in places
-        else Strings.blank(count),
-        weights,
-        StringLists.blank(count),
-        details,
-    )
-    _took(rows, places, names, rest)
-    return found
+    if delimiter != "\t" and _GUARDED.search(data):
+        clean = _plain
+    cells = ArrowCells(path, table.columns, clean)
+    if not header:
+        _check_headless(path, names, [list(cells.values(place)[:SAMPLED]) for place in range(3)])
+    return graph_columns(path, rows, cells, names if header else [], given)
 
 
 def _coded(column: pyarrow.ChunkedArray, clean: Callable[[str], str]) -> tuple[NDArray[np.int32], Strings]:
@@ -317,7 +440,8 @@ def _cells(column: pyarrow.ChunkedArray, clean: Callable[[str], str]) -> pyarrow
     from pyarrow import compute, large_string
 
     column = strings_as_written(column).cast(large_string())
-    if clean is not str.strip and compute.any(compute.match_substring(column, '"')).as_py():
+    mark = "'" if clean is _plain else '"'
+    if clean is not str.strip and compute.any(compute.match_substring(column, mark)).as_py():
         return arrow_of_strings(Strings.of([clean(each) for each in strings_of_arrow(column, Path(), "")]))
     if column.null_count:
         column = arrow_of_strings(strings_of_arrow(column, Path(), ""))
@@ -350,21 +474,6 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [field.strip() for field in next(csv.reader([line], delimiter=delimiter))]
 
 
-def _types(columns: list[list[str]], names: list[str], row_of: dict[str, int]) -> list[str]:
-    types = [UNKNOWN_TYPE] * len(row_of)
-    header = [name.casefold() for name in names]
-    for ends, wanted in zip((SOURCES, TARGETS), TYPES, strict=True):
-        place = next((header.index(each) for each in wanted if each in header), None)
-        end = next((header.index(each) for each in ends if each in header), None)
-        if place is None or end is None:
-            continue
-        told = dict(zip(columns[end], columns[place], strict=True))  # of several the last
-        for name, type in told.items():
-            if name and type:
-                types[row_of[name]] = type
-    return types
-
-
 def _weights(rows: Rows, column: list[str]) -> NDArray[np.float64]:
     try:
         return np.fromiter(map(float, column), dtype=np.float64, count=len(column))
@@ -383,7 +492,7 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
     text = decode_utf8(read_bytes(path), path).replace("\r\n", "\n")
     if not text.strip():
         raise GraphError(f"{path}: the file is empty; wanted a source, a relation and a target a line")
-    delimiter = _delimiter(text.lstrip("\n").split("\n", 1)[0])
+    delimiter = delimiter_of(text.lstrip("\n").split("\n", 1)[0])
     if delimiter == "\t":
         tabbed = _tabbed(text)
         if tabbed is not None:
@@ -395,7 +504,7 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
         lines = sum(1 + sum(cell.count("\n") for cell in row) for row in broken)
         rows.flaw(BROKEN, repr("\t".join(broken[0]))[:60], lines)
     kept = (row for row in fields if len(row) == width)
-    columns = [list(map(str.strip, column)) for column in zip(*kept, strict=True)]
+    columns = [list(map(_plain, column)) for column in zip(*kept, strict=True)]
     return [column[0] for column in columns], columns
 
 
@@ -412,18 +521,13 @@ def _tabbed(text: str) -> list[list[str]] | None:
     return [cells[place::width] for place in range(width)]
 
 
-def _delimiter(line: str) -> str:
-    return "\t" if "\t" in line else ";" if ";" in line and "," not in line else ","
+def _plain(cell: str) -> str:
+    """A cell of CSV without what keeps a spreadsheet from running it."""
+    return unguarded(cell.strip())
 
 
-def triple_places(fields: Sequence[str]) -> dict[str, int]:
-    """Where each column stands; empty where the first line is a triple already."""
-    names = [field.strip().casefold() for field in fields]
-    found: dict[str, int] = {}
-    wanted: dict[str, tuple[str, ...]] = {"source": SOURCES, "relation": RELATIONS, "target": TARGETS}
-    wanted |= {"description": ("description", "설명"), "weight": WEIGHTS}
-    for key, spellings in wanted.items():
-        place = next((names.index(each) for each in spellings if each in names), None)
-        if place is not None:
-            found[key] = place
-    return found if "source" in found and "target" in found else {}
+def is_header(fields: Sequence[str], given: Columns | None = None) -> bool:
+    """Whether the first line names the ends of relations; otherwise it is a triple already."""
+    names = [field.strip() for field in fields]
+    roles = edge_roles(names, given=given.of_edges(names) if given is not None else None, strict=True)
+    return {SOURCE, TARGET} <= set(roles.values())

@@ -21,7 +21,7 @@ import numpy as np
 from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
 from tiny_graph_rag.files import write_atomically
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
-from tiny_graph_rag.formats.tables import TableWriter
+from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ROWS_AT_ONCE = 1 << 14
@@ -192,7 +192,9 @@ def _unwritable_in_xml(graph: KnowledgeGraph) -> list[str]:
 
 
 def _triples(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
-    delimiter = "," if target.suffix.lower() == ".csv" else "\t"
+    is_csv = target.suffix.lower() == ".csv"
+    delimiter = "," if is_csv else "\t"
+    plain = guarded if is_csv else str  # a spreadsheet opens CSV, and may run what stands in a cell
     names, types = list(graph.entities.names), list(graph.entities.types)
     stream = io.StringIO()
     writer = TableWriter(stream, delimiter)
@@ -207,7 +209,9 @@ def _triples(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
         strict=True,
     )
     for source, type, end, description, weight in rows:
-        writer.writerow((names[source], type, names[end], description, weight, types[source], types[end]))
+        texts = (names[source], type, names[end], description)
+        kinds = (types[source], types[end])
+        writer.writerow((*map(plain, texts), weight, *map(plain, kinds)))
         if stream.tell() > 1 << 20:
             yield stream.getvalue()
             stream.seek(0)

@@ -28,14 +28,22 @@ Record = dict[str, Any]
 class XmlGraph:
     """nodes: (id, values by column); edges: (id or "", source, target, values), in file order.
 
-    columns: of nodes and of edges, as the file declares them. directed: what the file says of its edges.
+    columns: of nodes and of edges, as the file declares them. directed: what the file says of all its edges;
+    own_direction: how many edges say themselves that they have none, and that they have one.
     """
 
     nodes: list[tuple[str, Record]] = field(default_factory=list)
     edges: list[tuple[str, str, str, Record]] = field(default_factory=list)
     columns: dict[str, list[str]] = field(default_factory=lambda: {"node": [], "edge": []})
     directed: bool = True
+    own_direction: list[int] = field(default_factory=lambda: [0, 0])
     left_out: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def undirected(self) -> int:
+        """How many edges have no direction."""
+        undirected, directed = self.own_direction
+        return undirected if self.directed else len(self.edges) - directed
 
 
 def read_graphml(path: Path) -> XmlGraph:
@@ -59,9 +67,15 @@ def read_graphml(path: Path) -> XmlGraph:
             record: Record = dict(defaults[tag])
             open_records.append((tag, record))
             if tag == "node":
+                if "labels" in attributes:  # Neo4j's export
+                    record["labels"] = attributes["labels"]
                 graph.nodes.append((_needed(attributes, "id", tag), record))
             else:
                 ends = _needed(attributes, "source", tag), _needed(attributes, "target", tag)
+                if "label" in attributes:
+                    record["label"] = attributes["label"]
+                if "directed" in attributes:
+                    graph.own_direction[attributes["directed"] == "true"] += 1
                 graph.edges.append((attributes.get("id", ""), *ends, record))
         elif tag == "key":
             key, name = _needed(attributes, "id", tag), attributes.get("attr.name", attributes.get("id", ""))
@@ -110,6 +124,8 @@ def read_gexf(path: Path) -> XmlGraph:
             for name in ("label", "weight", "kind", "type"):
                 if name in attributes and (name != "type" or tag == "node"):
                     record[name] = attributes[name]
+            if tag == "edge" and "type" in attributes:
+                graph.own_direction[attributes["type"] == "directed"] += 1
             if tag == "node":
                 graph.nodes.append((_needed(attributes, "id", tag), record))
             else:
@@ -173,9 +189,7 @@ def _parse(
         if seen == 1 and tag != root:
             raise _UnusableError(f"wanted <{root}>, got <{tag:.40}>")
         if attributes and max(map(len, attributes.values())) > LONGEST_VALUE:
-            raise _UnusableError(
-                f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
-            )
+            raise _UnusableError(TOO_LONG)
         start(tag, attributes)
 
     def end_element(tag: str) -> None:
@@ -185,9 +199,7 @@ def _parse(
         nonlocal length
         length += len(text)
         if length > LONGEST_VALUE:
-            raise _UnusableError(
-                f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
-            )
+            raise _UnusableError(TOO_LONG)
         texts.append(text)
 
     def doctype(*_: object) -> None:

@@ -1,0 +1,202 @@
+"""Graphs in databases: Bolt over a socket with the real driver, SQLite, DuckDB, Kùzu and Ladybug by their own
+libraries."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from tests.formats.test_json_lists import told
+from tests.tools.bolt_server import BEGIN, RUN, Answer, BoltServer, node, relationship
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs.listed import Columns
+from tiny_graph_rag.formats.graphs.neo4j_database import NODES, RELATIONSHIPS
+
+GIRL = node(10, ["Person", "__Entity__"], {"name": "점순", "embedding": [0.5, 0.25], "born": 1920})
+HEN = node(2, ["Animal", "__Entity__"], {"name": "닭", "description": "쪼인다"})
+CHUNK = node(3, ["Chunk"], {"text": "닭이 쪼인다"})
+KEEPS = relationship(7, 10, 2, "KEEPS", {"weight": 2.0})
+FROM = relationship(8, 2, 3, "FROM_CHUNK", {})
+EVERYTHING = {
+    NODES: Answer(["n"], [[GIRL], [HEN], [CHUNK]]),
+    RELATIONSHIPS: Answer(["r"], [[KEEPS], [FROM]]),
+}
+
+
+@pytest.fixture
+def secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("neo4j")
+    monkeypatch.setenv("NEO4J_PASSWORD", "secret")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("secret")
+@pytest.mark.parametrize("scheme", ["neo4j", "bolt"])
+def test_a_database_becomes_a_snapshot(scheme: str, run_cli: Callable[..., Result], own_folder: Path) -> None:
+    with BoltServer(EVERYTHING) as server:
+        url = f"{scheme}://127.0.0.1:{server.port}/dongbaek"
+        done = run_cli("convert", "-g", url, "-o", "./my-KG.json")
+        assert done.exit_code == 0, done.output
+        begun = [fields[0] for tag, fields in server.received if tag == BEGIN]
+        assert [(record["mode"], record["db"]) for record in begun] == [("r", "dongbaek")]
+        assert run_cli("convert", "-g", url, "-o", "./again-KG.json").exit_code == 0
+    document = json.loads((own_folder / "my-KG.json").read_text(encoding="utf-8"))
+    assert {id: record["name"] for id, record in document["entities"].items()} == {
+        "4:test:2": "닭",
+        "4:test:10": "점순",
+    }
+    assert document["entities"]["4:test:2"]["source_chunks"] == ["4:test:3"]
+    assert [record["relationship_type"] for record in document["relationships"]] == ["KEEPS"]
+    assert "embedding" not in document["entities"]["4:test:10"]
+    assert (own_folder / "my-KG.json").read_bytes() == (own_folder / "again-KG.json").read_bytes()
+    assert "secret" not in done.output
+
+
+@pytest.mark.usefixtures("secret")
+def test_a_query_takes_a_part_and_what_it_returns_is_batched(run_cli: Callable[..., Result]) -> None:
+    rows = [[f"a{number}", "KNOWS", f"b{number}"] for number in range(2500)]
+    part = "MATCH (a)-[r]->(b) RETURN a.name, type(r), b.name"
+    with BoltServer({part: Answer(["a", "r", "b"], rows)}) as server:
+        done = run_cli("stats", "-g", f"bolt://127.0.0.1:{server.port}", "--query", part)
+        assert "2,500" in done.output, done.output
+        pulls = [fields[0]["n"] for tag, fields in server.received if tag == 0x3F]
+        assert pulls == [1000, 1000, 1000]
+
+
+@pytest.mark.usefixtures("secret")
+def test_no_query_writes_and_no_password_is_told(
+    run_cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with BoltServer(EVERYTHING) as server:
+        url = f"bolt://127.0.0.1:{server.port}"
+        done = run_cli("stats", "-g", url, "--query", "MATCH (n) SET n.x = 1 RETURN n")
+        assert (done.exit_code, "read access mode" in done.output) == (3, True)
+        monkeypatch.setenv("NEO4J_PASSWORD", "wrong-one")
+        done = run_cli("stats", "-g", url)
+        assert (done.exit_code, "Set NEO4J_USERNAME and NEO4J_PASSWORD" in done.output) == (3, True)
+        assert "wrong-one" not in done.output
+        assert [fields[0] for tag, fields in server.received if tag == RUN] == [
+            "MATCH (n) SET n.x = 1 RETURN n"
+        ]
+    done = run_cli("stats", "-g", "bolt://neo4j:hush@127.0.0.1:1")
+    assert (done.exit_code, "hush" in done.output) == (2, False)
+
+
+@pytest.mark.usefixtures("secret")
+def test_a_server_that_is_not_there(run_cli: Callable[..., Result]) -> None:
+    with BoltServer(EVERYTHING) as server:
+        port = server.port
+    done = run_cli("stats", "-g", f"bolt://127.0.0.1:{port}")
+    assert (done.exit_code, f"bolt://127.0.0.1:{port}" in done.output) == (3, True)
+    assert "Traceback" not in done.output
+
+
+SCHEMA = """\
+CREATE TABLE person (pid INTEGER PRIMARY KEY, name TEXT, kind TEXT, face BLOB);
+CREATE TABLE knows (source_id INTEGER REFERENCES person(pid), target_id INTEGER REFERENCES person(pid),
+relation TEXT);
+CREATE TABLE log (id INTEGER, line TEXT);
+INSERT INTO person VALUES (1, '점순', 'GIRL', x'00ff'), (2, '나', 'BOY', NULL);
+INSERT INTO knows VALUES (1, 2, '놀린다');
+"""
+
+
+def test_sqlite_by_foreign_keys_and_by_columns_that_are_named(own_folder: Path) -> None:
+    path = own_folder / "town.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(SCHEMA)
+    graph = read_graph(path, columns=Columns.of("id=pid"))
+    assert (graph.origin.writer, told(graph)) == ("SQLite", [("점순", "놀린다", "나")])
+    assert list(graph.entities.types) == ["GIRL", "BOY"]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript("ALTER TABLE knows RENAME COLUMN source_id TO who; DROP TABLE log;")
+    with pytest.raises(
+        GraphError, match=r"no table of relations among person \(pid, name, kind, face\), knows"
+    ):
+        read_graph(path)
+    named = "nodes=person,edges=knows,source=who,target=target_id,id=pid"
+    assert told(read_graph(path, columns=Columns.of(named))) == [("점순", "놀린다", "나")]
+    before = path.read_bytes()
+    read_graph(path, columns=Columns.of(named))
+    assert path.read_bytes() == before
+
+
+def test_duckdb(own_folder: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    path = own_folder / "town.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE entities (id INT, name VARCHAR, type VARCHAR)")
+        connection.execute(
+            "CREATE TABLE relations (source_id INT, target_id INT, relation VARCHAR, weight DOUBLE)"
+        )
+        connection.execute("INSERT INTO entities VALUES (1, '점순', 'GIRL'), (2, '나', 'BOY')")
+        connection.execute("INSERT INTO relations VALUES (1, 2, '놀린다', 2.5)")
+    graph = read_graph(path)
+    assert (graph.origin.writer, told(graph), graph.relations.weights.tolist()) == (
+        "DuckDB",
+        [("점순", "놀린다", "나")],
+        [2.5],
+    )
+
+
+MAKE = """
+import sys, {package} as library
+connection = library.Connection(library.Database(sys.argv[1]))
+for line in '''CREATE NODE TABLE Person(name STRING, age INT64, PRIMARY KEY(name))
+CREATE NODE TABLE City(id INT64, name STRING, PRIMARY KEY(id))
+CREATE REL TABLE Knows(FROM Person TO Person, since INT64)
+CREATE REL TABLE LivesIn(FROM Person TO City)
+CREATE (:Person {{name: 'Ann', age: 3}})-[:Knows {{since: 1999}}]->(:Person {{name: 'Ben', age: 4}})
+MATCH (a:Person {{name: 'Ann'}}) CREATE (a)-[:LivesIn]->(:City {{id: 1, name: 'Ann'}})'''.split("\\n"):
+    connection.execute(line)
+for form in sys.argv[2:]:
+    connection.execute(f"EXPORT DATABASE '{{form}}' (format='{{form}}')")
+connection.close()
+"""
+READ = """
+import json, sys
+from tests.formats.test_json_lists import told
+from tiny_graph_rag import load_graph
+print(json.dumps([[sorted(map(list, told(graph))), sorted(zip(graph.entities.ids, graph.entities.types))]
+                  for graph in map(load_graph, sys.argv[1:])]))
+"""
+
+
+def in_a_process_of_its_own(code: str, *arguments: str) -> Any:
+    """Both libraries in one process break each other."""
+    from tests.conftest import ROOT
+
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(ROOT))
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def _environment(root: Path) -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(root)}
+
+
+@pytest.mark.parametrize(("package", "forms"), [("kuzu", ("parquet", "csv")), ("ladybug", ("parquet",))])
+def test_kuzu_and_ladybug_and_what_they_export(
+    own_folder: Path, package: str, forms: tuple[str, ...]
+) -> None:
+    import importlib.util
+
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+    in_a_process_of_its_own(MAKE.format(package=package), f"town.{package}", *forms)
+    ids = [["City:1", "City"], ["Person:Ann", "Person"], ["Person:Ben", "Person"]]
+    wanted = [[["Ann", "Knows", "Ben"], ["Ann", "LivesIn", "Ann"]], ids]
+    assert in_a_process_of_its_own(READ, f"town.{package}", *forms) == [wanted] * (1 + len(forms))

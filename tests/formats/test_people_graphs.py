@@ -1,0 +1,336 @@
+"""Graphs as people and other programs leave them: two tables in a folder, documents in a list, older
+stores.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from tests.formats.test_json_lists import told
+from tests.formats.test_keys import FACTS, names_and_types, write
+from tiny_graph_rag import load_graph
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.graphs import found_at, read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+NODES = [
+    {"id": 1, "name": "Ann", "type": "GIRL"},
+    {"id": 2, "name": "Ben", "type": "BOY"},
+    {"id": 3, "name": "hen", "type": ""},
+]
+IDS = {"Ann": 1, "Ben": 2, "hen": 3}
+EDGES = [{"source": IDS[a], "relation": b, "target": IDS[c]} for a, b, c in FACTS]
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "jsonl", "json", "csv.gz"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("nodes", "edges"),
+        ("entities", "relationships"),
+        ("vertices", "links"),
+        ("kg_nodes", "kg_relations"),
+        ("town-entities", "town-rels"),
+        ("개체", "관계"),
+    ],
+)
+def test_two_tables_side_by_side(own_folder: Path, form: str, names: tuple[str, str]) -> None:
+    paths = [
+        write(own_folder, form, records, name) for records, name in zip((NODES, EDGES), names, strict=True)
+    ]
+    for place in (own_folder, *paths):
+        graph = read_graph(place)
+        assert told(graph) == FACTS
+        assert names_and_types(graph) == [("Ann", "GIRL"), ("Ben", "BOY"), ("hen", "OTHER")]
+
+
+def test_two_tables_that_are_named(own_folder: Path) -> None:
+    first, second = write(own_folder, "csv", NODES, "people"), write(own_folder, "csv", EDGES, "what")
+    assert told(load_graph(f"{first},{second}")) == FACTS
+    assert told(load_graph(f"{second},{first}")) == FACTS
+
+
+def test_entities_alone_and_a_name_with_both_words(own_folder: Path) -> None:
+    nodes = write(own_folder, "csv", NODES, "town_nodes - edges")
+    with pytest.raises(GraphError, match=r"holds entities \(id, name, type\), no relations.* -g town_nodes"):
+        read_graph(nodes)
+    write(own_folder, "csv", EDGES, "town_edges - edges")
+    assert told(read_graph(nodes)) == FACTS
+
+
+def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> None:
+    write(own_folder, "csv", [{"id": 1, "text": "Once"}], "documents")
+    write(own_folder, "csv", [{"query": "who?", "answer": "Ann"}], "questions")
+    with pytest.raises(GraphError, match=r"questions\.csv: wanted three fields a line"):
+        read_graph(own_folder)
+
+
+ADMIN = {
+    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person;Actor\n'
+    "2,Keanu,1964,Person\n",
+    "films.csv": "filmId:ID(Film),title,:LABEL\n1,The Matrix,Film\n",
+    "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\n1,Trinity,1,ACTED_IN\n2,Neo,1,ACTED_IN\n",
+}
+
+
+def test_neo4j_admins_tables_with_id_spaces(own_folder: Path) -> None:
+    for name, text in ADMIN.items():
+        (own_folder / name).write_text(text, encoding="utf-8")
+    for place in (own_folder, own_folder / "films.csv"):
+        graph = read_graph(place)
+        assert told(graph) == [
+            ("Moss, Carrie", "ACTED_IN", "The Matrix"),
+            ("Keanu", "ACTED_IN", "The Matrix"),
+        ]
+        assert sorted(names_and_types(graph)) == [
+            ("Keanu", "Person"),
+            ("Moss, Carrie", "Person"),
+            ("The Matrix", "Film"),
+        ]
+    assert [json.loads(record)["role"] for record in graph.relations.details] == ["Trinity", "Neo"]
+    born = {
+        name: json.loads(more)
+        for name, more in zip(graph.entities.names, graph.entities.details, strict=True)
+        if more
+    }
+    assert born["Keanu"] == {"born": "1964"}
+
+
+def test_headers_in_files_of_their_own(own_folder: Path) -> None:
+    for name, text in ADMIN.items():
+        header, _, rows = text.partition("\n")
+        (own_folder / name.replace(".csv", "-header.csv")).write_text(f"{header}\n", encoding="utf-8")
+        (own_folder / name).write_text(rows, encoding="utf-8")
+    assert told(read_graph(own_folder)) == [
+        ("Moss, Carrie", "ACTED_IN", "The Matrix"),
+        ("Keanu", "ACTED_IN", "The Matrix"),
+    ]
+
+
+def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGraph:
+    (folder / name).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    plain = read_graph(folder / name)
+    (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+    packed = read_graph(folder / f"{name}.gz")
+    assert told(packed) == told(plain)
+    return plain
+
+
+ENTITY = [{"id": name, "type": "Person"} for name in ("Ann", "Ben", "hen")]
+LINKS = [{"source": a, "target": c, "type": b} for a, b, c in FACTS]
+DOCUMENT = {
+    "nodes": [{**record, "properties": {}} for record in ENTITY],
+    "relationships": [
+        {
+            "source": {"id": a, "type": "Person"},
+            "target": {"id": c, "type": "Person"},
+            "type": b,
+            "properties": {},
+        }
+        for a, b, c in FACTS
+    ],
+    "source": {"page_content": "Ann keeps a hen.", "metadata": {"source": "a.txt"}},
+}
+
+
+def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+    return {"lc": 1, "type": "constructor", "id": ["langchain", "graph", kind], "kwargs": fields}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [DOCUMENT],
+        [{**DOCUMENT, "relationships": DOCUMENT["relationships"][:2]},
+         {**DOCUMENT, "relationships": DOCUMENT["relationships"][2:]}],
+        {"graph_documents": [DOCUMENT]},
+        [
+            serialised(
+                "GraphDocument",
+                {
+                    "nodes": [serialised("Node", record) for record in ENTITY],
+                    "relationships": [
+                        serialised("Relationship", {"source": serialised("Node", {"id": a}), "target":
+                        serialised("Node", {"id": c}), "type": b})
+                        for a, b, c in FACTS
+                    ],
+                },
+            )
+        ],
+        {"nodes": ENTITY, "edges": [{"from": a, "to": c, "label": b} for a, b, c in FACTS]},
+        {"elements": {"nodes": [{"data": record} for record in ENTITY],
+                      "edges": [{"data": record} for record in LINKS]}},
+        {"elements": [*({"group": "nodes", "data": record} for record in ENTITY),
+                      *({"data": record} for record in LINKS)]},
+        {"nodes": [{"data": record} for record in ENTITY], "edges": [{"data": record} for record in LINKS]},
+        [{"data": record} for record in (*ENTITY, *LINKS)],
+        {"nodes": [{"key": record["id"], "attributes": {"type": "Person"}} for record in ENTITY],
+         "edges": [{"key": "e", "source": a, "target": c, "attributes": {"type": b}} for a, b, c in FACTS]},
+        {"graph": {"nodes": {record["id"]: {"type": "Person"} for record in ENTITY}, "edges": LINKS}},
+        {"entities": {record["id"]: {"type": "Person"} for record in ENTITY}, "relations": LINKS},
+        {"entities": {record["id"]: {"type": "Person"} for record in ENTITY}, "relationships": LINKS},
+        {"entities": {"Person": [record["id"] for record in ENTITY]},
+         "relations": [list(fact) for fact in FACTS]},
+        {"nodes": [record["id"] for record in ENTITY], "edges": [[a, c, b] for a, b, c in FACTS]},
+        {"result": {"entities": [{"entity_name": record["id"], "entity_type": "Person"} for record in ENTITY],
+                    "relationships": [{"src_id": a, "tgt_id": c, "rel": b} for a, b, c in FACTS]}},
+        {"edges": LINKS},
+        {"links": LINKS},
+        [{"subject": {"value": a}, "property": {"value": b}, "object": {"value": c}} for a, b, c in FACTS],
+        LINKS,
+        [*ENTITY, *LINKS],
+        {"graph_dict": {"Ann": [["keeps", "hen"]], "Ben": [["keeps", "Ann"]], "hen": [["pecks", "Ben"]]}},
+    ],
+)  # fmt: skip
+def test_documents_of_many_makes(own_folder: Path, document: Any) -> None:
+    graph = read(own_folder, document)
+    assert sorted(told(graph)) == sorted(FACTS)
+    assert len(graph) == 3
+    is_typed = "Person" in json.dumps(document)
+    assert set(graph.entities.types) == ({"Person"} if is_typed else {"OTHER"})
+    assert not [line for line in graph.notes.lines() if "more than once" in line]
+
+
+@pytest.mark.parametrize("name", ["memory.json", "memory.jsonl"])
+def test_the_memory_of_an_mcp_server(own_folder: Path, name: str) -> None:
+    lines = [
+        {"type": "entity", "name": "Ann", "entityType": "girl", "observations": ["keeps hens", "is nine"]},
+        {"type": "entity", "name": "Ben", "entityType": "boy", "observations": []},
+        {"type": "relation", "from": "Ann", "to": "Ben", "relationType": "knows"},
+    ]
+    (own_folder / name).write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    graph = read_graph(own_folder / name)
+    assert (told(graph), names_and_types(graph)) == (
+        [("Ann", "knows", "Ben")],
+        [("Ann", "girl"), ("Ben", "boy")],
+    )
+    assert graph.entities.descriptions[0] == "keeps hens\nis nine"
+
+
+def test_ragas_documents_are_no_entities(own_folder: Path) -> None:
+    nodes = [
+        {"id": f"0b9dd1b7-0000-4000-8000-00000000000{number}", "type": "document",
+         "properties": {"page_content": "Once.", "document_metadata": {"source": "a.txt"}}}
+        for number in range(2)
+    ]  # fmt: skip
+    relation = {"id": "r", "type": "summary_similarity", "source": nodes[0]["id"], "target": nodes[1]["id"],
+                "bidirectional": True, "properties": {}}  # fmt: skip
+    with pytest.raises(GraphError, match=r"no entities.* It holds 2 document nodes \(texts, no entities\)"):
+        read(own_folder, {"nodes": nodes, "relationships": [relation]})
+
+
+def test_graphs_of_an_older_llama_index(own_folder: Path) -> None:
+    store = {"graph_dict": {"Ann": [["keeps", "hen"]]}}
+    (own_folder / "graph_store.json").write_text(json.dumps(store), encoding="utf-8")
+    (own_folder / "docstore.json").write_text("{}", encoding="utf-8")
+    graph = read_graph(own_folder)
+    assert (graph.origin.writer, told(graph)) == ("LlamaIndex", [("Ann", "keeps", "hen")])
+
+
+PAJEK = """\
+% a town
+*Vertices 3
+1 "Ann Lee" 0.1 0.2 ic Red
+2 "Ben"
+3 hen
+*Arcs :1 "KEEPS"
+1 3 2.5
+*Arcs
+2 1 1 l "LIKES"
+*Edges
+2 3
+"""
+
+
+def test_pajek(own_folder: Path) -> None:
+    (own_folder / "town.net").write_text(PAJEK, encoding="utf-8")
+    graph = read_graph(own_folder / "town.net")
+    assert told(graph) == [
+        ("Ann Lee", "KEEPS", "hen"),
+        ("Ben", "LIKES", "Ann Lee"),
+        ("Ben", "RELATED_TO", "hen"),
+    ]
+    assert graph.relations.weights.tolist() == [2.5, 1.0, 1.0]
+    assert "1 undirected relations among directed ones" in "".join(graph.notes.lines())
+    (own_folder / "town.net").write_text("*vertices 2\r\n*edgeslist\r\n1 2\r\n", encoding="utf-8")
+    graph = read_graph(own_folder / "town.net")
+    assert (told(graph), graph.origin.is_undirected) == ([("1", "RELATED_TO", "2")], True)
+
+
+KGTK = """\
+id\tnode1\tlabel\tnode2
+e1\tQ1\tlabel\t'점순'@ko
+e2\tQ1\tlabel\t'Jeomsun'@en
+e3\tQ1\tP31\tQ5
+e4\tQ1\tP69\tQ2
+e5\tQ1\tP569\t^1920-01-01T00:00:00Z/11
+e6\tQ5\tlabel\t'human'@en
+e7\tQ2\tdescription\t'a "school"'@en
+e8\tP69\tlabel\t'educated at'@en
+"""
+
+
+def test_kgtk_names_are_edges_and_values_no_entities(own_folder: Path) -> None:
+    (own_folder / "k.tsv").write_text(KGTK, encoding="utf-8")
+    graph = read_graph(own_folder / "k.tsv")
+    assert (graph.origin.writer, told(graph)) == (
+        "KGTK",
+        [("Jeomsun", "P31", "human"), ("Jeomsun", "educated at", "Q2")],
+    )
+    assert (graph.entities.types[0], graph.entities.aliases[0]) == ("human", ["점순"])
+    assert json.loads(graph.entities.details[0]) == {"P569": ["^1920-01-01T00:00:00Z/11"]}
+    assert graph.entities.descriptions[list(graph.entities.ids).index("Q2")] == 'a "school"'
+
+
+RDF_LIST = """\
+@prefix e: <http://e/> .
+e:Ann e:keeps ( e:hen e:cow ) ; e:likes ( ) .
+e:Ben e:keeps ( e:hen ( e:dog ) ) .
+"""
+
+
+def test_lists_of_rdf_are_their_members(own_folder: Path) -> None:
+    pytest.importorskip("pyoxigraph")
+    (own_folder / "l.ttl").write_text(RDF_LIST, encoding="utf-8")
+    graph = read_graph(own_folder / "l.ttl")
+    wanted = [
+        ("Ann", "keeps", "cow"),
+        ("Ann", "keeps", "hen"),
+        ("Ben", "keeps", "dog"),
+        ("Ben", "keeps", "hen"),
+    ]
+    assert sorted(told(graph)) == wanted
+    assert sorted(graph.entities.names) == ["Ann", "Ben", "cow", "dog", "hen"]
+
+
+def test_a_graphrag_workspace_with_an_output_of_its_own(own_folder: Path) -> None:
+    home = own_folder / "made" / "2024" / "run"
+    home.mkdir(parents=True)
+    entities = [
+        {"id": name, "title": name.upper(), "type": "T", "description": ""} for name in ("Ann", "Ben")
+    ]
+    relations = [{"id": "r", "source": "ANN", "target": "BEN", "description": "d", "weight": 1.0}]
+    for name, records in (("entities", entities), ("relationships", relations)):
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), home / f"{name}.parquet")
+    (own_folder / "settings.yaml").write_text(
+        "output:\n  base_dir: made/${timestamp}/run\n", encoding="utf-8"
+    )
+    graph = read_graph(own_folder)
+    assert (graph.origin.writer, told(graph)) == ("MS GraphRAG", [("ANN", "RELATED_TO", "BEN")])
+
+
+def test_a_packed_graphml_of_cognee(own_folder: Path) -> None:
+    from tests.formats.test_graph_writers import GRAPHS
+
+    path = next(path for path in sorted((GRAPHS / "cognee").iterdir()) if path.suffix == ".graphml")
+    packed = own_folder / "c.graphml.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert found_at(packed)[0].name == "Cognee"
+    assert told(read_graph(packed)) == told(read_graph(path))

@@ -1,0 +1,203 @@
+"""A graph that lies in Neo4j, or in what else speaks Bolt (Memgraph): a snapshot of it, in a file.
+
+Read in one transaction that may not write. User and password come from the environment (NEO4J_USERNAME,
+NEO4J_PASSWORD) and go to the server alone. Entities and relations are in the order of their ids, so that one
+content is one file, with one fingerprint.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from tiny_graph_rag.errors import GraphError, MissingExtraError, ServiceError, UsageError
+from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, Edge, Node, from_property_graph
+from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
+
+_URL = re.compile(r"(neo4j|bolt)(\+s|\+ssc)?:/+(?P<rest>[^/].*)", re.I)
+NODES = "MATCH (n) RETURN n"
+RELATIONSHIPS = "MATCH ()-[r]->() RETURN r"
+USERS = ("NEO4J_USERNAME", "NEO4J_USER")
+PASSWORD = "NEO4J_PASSWORD"
+FETCHED = 1000  # records that a server sends at a time
+WAIT_SECONDS = 15.0
+
+
+def database_url(name: object) -> str | None:
+    """`neo4j://host/db`, also where a path took one of its slashes; None for what is no such address."""
+    text = str(name)
+    match = _URL.fullmatch(text)
+    return f"{text.partition(':')[0]}://{match['rest']}" if match else None
+
+
+def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
+    """What a database holds, or what a Cypher query returns of it: nodes, relationships, paths, lists of
+    these,
+    or three texts a row (source, relation, target).
+
+    Raises GraphError for what is no graph, ServiceError where the server can't be asked.
+    """
+    try:
+        import neo4j
+        from neo4j.exceptions import DriverError, Neo4jError
+    except ImportError as error:
+        raise MissingExtraError("reading a graph database", "neo4j", "neo4j") from error
+    parts = urlsplit(url)
+    if parts.username or parts.password:
+        raise UsageError(
+            said(
+                "{url}: addresses end up in logs; put the user into {user} and the password into {password}",
+                url=_plain(url),
+                user=USERS[0],
+                password=PASSWORD,
+            )
+        )
+    database = unquote(parts.path.strip("/")) or None
+    user = next((os.environ[name] for name in USERS if os.environ.get(name)), "neo4j")
+    password = os.environ.get(PASSWORD)
+    address = f"{parts.scheme}://{parts.netloc}"
+    try:
+        with (
+            neo4j.GraphDatabase.driver(
+                address,
+                auth=(user, password) if password else None,
+                connection_timeout=WAIT_SECONDS,
+                connection_acquisition_timeout=2 * WAIT_SECONDS,
+                max_transaction_retry_time=0,
+                user_agent="tiny-graph-rag",
+                notifications_min_severity="OFF",
+            ) as driver,
+            driver.session(
+                database=database, default_access_mode=neo4j.READ_ACCESS, fetch_size=FETCHED
+            ) as session,
+            session.begin_transaction() as transaction,
+        ):
+            collected = _Collected(neo4j)
+            for text in [query] if query is not None else [NODES, RELATIONSHIPS]:
+                collected.add(transaction.run(text))
+    except (DriverError, Neo4jError, OSError) as error:
+        reason = getattr(error, "message", None) or str(error) or type(error).__name__
+        if password:
+            reason = reason.replace(password, "***")
+        raise ServiceError(f"{url}: {reason.splitlines()[0]}{_hint(error, password)}") from error
+    return collected.graph(url)
+
+
+def _hint(error: Exception, password: str | None) -> str:
+    code = str(getattr(error, "code", "") or "")
+    if "Unauthorized" in code or "AuthenticationRateLimit" in code or type(error).__name__ == "AuthError":
+        return f". Set {USERS[0]} and {PASSWORD}" + ("" if password else f"; {PASSWORD} is not set")
+    return ""
+
+
+def _plain(url: str) -> str:
+    return re.sub(r"//[^@/]*@", "//", url)
+
+
+class _Collected:
+    """Nodes and relationships of query results, each once."""
+
+    def __init__(self, library: Any) -> None:
+        self.kinds = library.graph
+        self.nodes: dict[str, Node] = {}
+        self.edges: dict[str, Edge] = {}
+        self.triples: list[tuple[str, str, str]] = []
+        self.others = 0
+
+    def add(self, result: Iterable[Any]) -> None:
+        for record in result:
+            values = list(record.values())
+            if len(values) == 3 and all(isinstance(value, str) for value in values):
+                self.triples.append((values[0], values[1], values[2]))
+                continue
+            for value in values:
+                self._take(value)
+
+    def _take(self, value: Any) -> None:
+        if isinstance(value, self.kinds.Node):
+            if value.labels or dict(value) or value.element_id not in self.nodes:
+                self.nodes[value.element_id] = Node(
+                    value.element_id, tuple(sorted(value.labels)), _properties(value)
+                )
+        elif isinstance(value, self.kinds.Relationship):
+            source, target = (
+                node.element_id if node is not None else "" for node in (value.start_node, value.end_node)
+            )
+            self.edges[value.element_id] = Edge(
+                source, target, value.type, _properties(value), value.element_id
+            )
+        elif isinstance(value, self.kinds.Path):
+            for part in (*value.nodes, *value.relationships):
+                self._take(part)
+        elif isinstance(value, list | tuple):
+            for part in value:
+                self._take(part)
+        else:
+            self.others += 1
+
+    def graph(self, url: str) -> KnowledgeGraph:
+        path = Path(_plain(url))
+        rows = Rows(path, "Neo4j")
+        if self.others:
+            rows.dropped("returned values that are no nodes, relationships or paths", "value", self.others)
+        if self.triples:
+            for source, type, target in self.triples:
+                rows.end(source)
+                rows.end(target)
+                rows.relation(source, target, type)
+            return rows.graph()
+        nodes = [self.nodes[id] for id in sorted(self.nodes, key=_in_order)]
+        edges = [self.edges[id] for id in sorted(self.edges, key=_in_order)]
+        if self.edges and not self.nodes:
+            raise GraphError(
+                said(
+                    "{path}: the query returns relationships without their nodes; return both, such as "
+                    "a, r, b",
+                    path=path,
+                )
+            )
+        return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
+
+
+def _in_order(id: str) -> tuple[Any, ...]:
+    """`4:f0c1…:12` behind `4:f0c1…:2`."""
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", id))
+
+
+def _properties(entity: Any) -> dict[str, Any]:
+    return {key: _value(value) for key, value in sorted(dict(entity).items()) if key not in EMBEDDINGS}
+
+
+def _value(value: Any) -> Any:
+    """What JSON holds: dates, points and the like as text, bytes not at all."""
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    if isinstance(value, list | tuple):
+        return [_value(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _value(part) for key, part in value.items()}
+    if isinstance(value, bytes | bytearray):
+        return f"{len(value)} bytes"
+    iso = getattr(value, "iso_format", None)
+    return iso() if iso is not None else text_of(str(value))
+
+
+def snapshot(url: str, query: str | None, folder: Path) -> Path:
+    """Write what lies there into a KG JSON file of a folder, whole or not at all. Raises as
+    `read_database`.
+    """
+    from tiny_graph_rag.formats.graphs.writing import write_graph
+
+    graph = read_database(url, query)
+    parts = urlsplit(url)
+    name = re.sub(r"[^\w.-]+", "-", unquote(parts.path.strip("/")) or parts.hostname or "neo4j")
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}-KG.json"
+    write_graph(graph, path, "kg-json")
+    return path
