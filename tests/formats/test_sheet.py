@@ -12,8 +12,9 @@ from tests.conftest import write_kg
 from tiny_graph_rag.errors import DatasetError, InputError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
-from tiny_graph_rag.formats.gold.exchange import read_any_gold, written
-from tiny_graph_rag.formats.gold.jsonl import eval_set_of, read_eval_set
+from tiny_graph_rag.formats.gold.exchange import written
+from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold.questions import eval_set_of
 
 
 def sheet(path: Path, *lines: str, encoding: str = "utf-8-sig", end: str = "\r\n") -> Path:
@@ -93,7 +94,7 @@ def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
     before = eval_set_of(rows)
     for name in ("s.csv", "s.tsv"):
         (tmp_path / name).write_bytes(b"".join(written(before.examples, tmp_path / name, "sheet")))
-        after = read_any_gold(tmp_path / name)
+        after = read_gold(tmp_path / name)
         for wanted, found in zip(before, after, strict=True):
             for field in (*rows[0], "expected_types"):
                 assert getattr(found, field) == getattr(wanted, field), field

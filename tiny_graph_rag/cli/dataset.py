@@ -96,7 +96,7 @@ def merge_command(
     to = GoldOutput(output, format)
     path = to.path(session, f"{read[0].name}-merged.jsonl", read=[each.path for each in read])
     found = merge(read, prefer)  # type: ignore[arg-type]
-    to.write(path, found.examples)
+    to.write(path, found.examples, read[0])
     session.say(
         f"{amount(len(found.examples), 'question')} of {sum(map(len, read)):,}: {found.agreed:,} ids held "
         f"alike by several, {found.settled:,} settled"
@@ -161,7 +161,7 @@ def split_command(
     outputs = [GoldOutput(f"{stem[0]}-{each}{stem[1]}", format) for each in called]
     paths = [each.path(session, "", read=(examples.path,)) for each in outputs]
     for to, path, part in zip(outputs, paths, parts, strict=True):
-        to.write(path, part)
+        to.write(path, part, examples)
         tags = ", ".join(f"{tag} {sum(tag in each.tags for each in part):,}" for tag in examples.tags[:8])
         session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
@@ -226,7 +226,7 @@ def convert_command(
     session = Session.open(common, folders, to_stdout=to.to_stdout)
     examples = read_any(session, dataset)
     path = to.path(session, "", read=(examples.path,))
-    to.write(path, examples.examples)
+    to.write(path, examples.examples, examples)
     _tell(session, to, path, examples.examples)
 
 

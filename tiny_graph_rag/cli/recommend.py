@@ -69,7 +69,6 @@ def recommend_command(
     from tiny_graph_rag.cli.output import STDOUT, keep_apart
     from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path, write_atomically
     from tiny_graph_rag.formats.gold.drafts import draft_lines, read_questions
-    from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.study.recommend import recommend
 
     to_stdout = output == STDOUT
@@ -85,7 +84,7 @@ def recommend_command(
         check_writable(path)
     examples = read_questions(source)
     linking = Linking.of(session)
-    knowledge = session.graph(graph, EvalSet(tuple(examples), name=bare_name(source)))
+    knowledge = session.graph(graph, examples)
     with session.progress("retrievers", len(chosen), least=2) as bar:
         found = recommend(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar

@@ -131,6 +131,8 @@ class Session:
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 
         examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
+        for line in examples.notes:
+            self.note(at(examples.name, line))
         if chosen is None:
             return examples
         return examples.select(selection(chosen))
