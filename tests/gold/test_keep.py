@@ -172,6 +172,9 @@ def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path)
             "irrelevant_chunk_ids": ["Dora"],
             "expected_doc_types": ["PERSON"],
             "tags": ["hard"],
+            "group": "g",
+            "context": ["Earlier."],
+            "extra": {"kept": [1, 2]},
         }
     ]
 

@@ -54,7 +54,8 @@ class Head:
     @cached_property
     def text(self) -> str:
         """The start as text, without white space before it; what is no UTF-8 is left to the reader to say."""
-        return self.start.decode("utf-8-sig", "replace").lstrip()
+        utf16 = self.start[:2] in (b"\xff\xfe", b"\xfe\xff")
+        return self.start.decode("utf-16" if utf16 else "utf-8-sig", "replace").lstrip()
 
     @property
     def line(self) -> str:

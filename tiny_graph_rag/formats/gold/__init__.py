@@ -96,7 +96,7 @@ def detected(path: Path) -> str:
     if found is None:
         text = text_of(path, others=True)
         if text is not None and not text.strip():
-            raise DatasetError(said("{name}: the gold set is empty", name=path.name))
+            raise DatasetError(said("{name}: the file is empty", name=path.name))
         raise DatasetError(
             said(
                 "{name}:1: no known gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a "

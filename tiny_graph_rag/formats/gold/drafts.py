@@ -79,9 +79,10 @@ def drafted(path: Path) -> EvalSet:
     gold, problems = read_sound(path, drafts=True)
     if problems:
         raise DatasetError(*problems)
+    numbers = [n if gold.format == "sheet" else one.line for n, one in enumerate(gold, start=1)]
     named = [
-        replace(example, id=f"q{example.line:03d}") if example.id == f"line-{example.line}" else example
-        for example in gold
+        replace(example, id=f"q{number:03d}") if example.id == f"line-{example.line}" else example
+        for number, example in zip(numbers, gold, strict=True)
     ]
     return replace(gold, examples=tuple(gold.examples if any(one.judged for one in gold) else named))
 

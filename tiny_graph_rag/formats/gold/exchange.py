@@ -21,7 +21,8 @@ from tiny_graph_rag.formats.gold.layout import JsonStyle
 from tiny_graph_rag.formats.gold.questions import example_of
 from tiny_graph_rag.formats.gold.rag import question_of as example_of_rag
 from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
-from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
+from tiny_graph_rag.files import lines_of
+from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_of
 from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
 from tiny_graph_rag.messages import said
 
@@ -94,6 +95,15 @@ def _canonical(example: Example) -> dict[str, Any]:
     if example.seed_entities is not None:
         kept["seed_entities"] = list(example.seed_entities)
     return kept | {name: value for name, value in example.unknown.items() if value is not None}
+
+
+def as_lines(gold: EvalSet) -> Iterator[str]:
+    """The set as JSON, an object a line: as it stands where its file has lines, sound or not."""
+    text = None if gold.path is None or gold.format != "jsonl" else text_of(gold.path, others=True)
+    if text is not None and text.lstrip("\ufeff \t\r\n")[:1] == "{" and not gold.list_key:
+        yield from lines_of(text)
+        return
+    yield from (json.dumps(row_of(example, ""), ensure_ascii=False) for example in gold)
 
 
 def line_of(example: Example) -> bytes:

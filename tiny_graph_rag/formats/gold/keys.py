@@ -150,7 +150,7 @@ def _spellings(keys: Mapping[str, str], names: frozenset[str], *, own: bool) -> 
     spelled["reference_entities"] += as_names
     spelled["ground_truth"] += tuple(key for key in NAMES_OR_ANSWER if key not in as_names)
     answered = any(key in keys for key in (*spelled["ground_truth"], "reference_contexts", "evidence"))
-    if not own and (answered or "query" not in keys):
+    if not own and not is_named and not as_names and (answered or "query" not in keys):
         spelled["context"] = ("앞_대화",)  # beside an answer, `context` is what it stands in
     if any(key in keys for key in RESPONSE_KEYS) or (
         "answer" in keys and any(key in keys for key in ("ground_truth", "ground_truths", "reference"))
@@ -241,9 +241,12 @@ def _tags(value: Any, row: Mapping[str, Any]) -> list[str] | None:
 
 
 def _answer(value: Any, row: Mapping[str, Any]) -> Any:
-    """Of a text itself, so that an answer with a line break stays one answer."""
+    """Of a text itself, so that an answer of several lines stays one; `|` parts those of a table."""
     if isinstance(value, str):
-        texts = _several(value, row) if _literal(value.strip()) is not None else [value.strip()]
+        plain = value.strip()
+        texts = _several(value, row) if _literal(plain) is not None else [plain]
+        if "|" in plain and "\n" not in plain and "[" not in plain:
+            texts = [part.strip() for part in plain.split("|")]
         return [text for text in texts or () if text]
     return _several(value, row)
 

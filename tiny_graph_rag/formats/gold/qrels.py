@@ -19,6 +19,7 @@ from tiny_graph_rag.formats.tables import (
     trec_lines,
     whole_grade,
 )
+from tiny_graph_rag.messages import said
 
 GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
@@ -64,6 +65,15 @@ def read_qrels(path: Path, split: str | None) -> list[Example]:
 def read_table_gold(path: Path, split: str | None) -> list[Example]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score; `split` keeps one split."""
     names, rows = read_table(path)
+    if not {*DOCUMENT_NAMES} & {*names}:
+        raise DatasetError(
+            said(
+                "{name}:1: no column 'query' or 'question'; it has: {names}. A table of judgments has 'query_id' "
+                "and 'doc_id'",
+                name=path.name,
+                names=", ".join(name for name in names if name),
+            )
+        )
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     grade = next((name for name in GRADE_NAMES if name in names), None)
     if split is not None and "split" not in names:

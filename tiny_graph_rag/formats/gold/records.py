@@ -91,7 +91,7 @@ def _document(text: str, path: Path) -> tuple[Any, bool]:
     try:
         return parse_json(text), False
     except NotJsonError as error:
-        if start[:1] == "{" and line.strip() != "{" and not _is_json(text):
+        if start[:1] == "{" and (line.strip() != "{" or not rest.strip()) and not _is_json(text):
             return None, True
         raise DatasetError(error.at(path)) from error
 
