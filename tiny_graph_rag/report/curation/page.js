@@ -184,7 +184,14 @@ function drawQuestion() {
   $("query").replaceChildren(name(view.query));
   $("tags").textContent = view.tags.length ? `${t("tags")}: ${view.tags.join(", ")}` : "";
   $("note").textContent = view.note ? `${t("note")}: ${view.note}` : "";
+  $("sources").replaceChildren(...sources(t("answer"), view.answers), ...sources(t("evidence"), view.evidence));
   $("candidates").replaceChildren(...view.candidates.map(candidate));
+}
+function sources(title, texts) {
+  return texts.length ? [el("dt", { class: "soft" }, title), ...texts.map((text) => el("dd", {}, name(text)))] : [];
+}
+function named(place) {
+  return el("div", {}, `${t(place.in)}: `, place.before, el("mark", {}, place.words), place.after);
 }
 function candidate(each, place) {
   const grades = now.view.grades, mine = grades[now.by]?.[each.id] ?? null;
@@ -203,6 +210,7 @@ function candidate(each, place) {
   el("div", { class: "why" }, each.description ?? ""),
   el("div", { class: "why" },
     each.walk?.length ? el("div", {}, walk(each.walk)) : null,
+    ...(each.named ?? []).map(named),
     each.words?.length ? el("div", {}, `${t("words")}: `, el("b", {}, each.words.join(", "))) : null,
     each.aliases?.length ? el("div", {}, `${t("also")}: ${each.aliases.join(", ")}`) : null,
     ranks ? el("div", {}, t("ranked by {ranks}", { ranks })) : null,
