@@ -225,9 +225,11 @@ def _stretch(
         lambda row: fold(places[row].type),
         lambda row: (places[row].source,) if places[row].source else (),
     )
+    seconds = np.array([run.latency_seconds.get(question.id, np.nan) for question in questions])
+    judged = judge(table, judgments, answered=answered, facts=facts(table) if facts else written)
     return Stretch(
         ids=[each.id for each in questions],
-        judged=judge(table, judgments, answered=answered, facts=facts(table) if facts else written),
+        judged=replace(judged, seconds=seconds),
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [

@@ -129,6 +129,7 @@ def evaluate(
         errors = zip(linked, foreign.errors, strict=True)
         linked = tuple(replace(each, error=each.error or error) for each, error in errors)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
+    judged = replace(judged, seconds=latency.seconds)
     scores = score(judged, measures)
     summary = summarise(
         scores, judged, [example.tags for example in examples], [example.group for example in examples]
