@@ -167,7 +167,7 @@ def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path)
             "query_id": "q 1",
             "query": "Who is q 1?",
             "query_type": "multi",
-            "relevant_chunk_ids": ["Anna", "Ben"],
+            "relevant_chunk_ids": ["Anna", "Ben", "Cleo"],
             "highly_relevant_chunk_ids": ["Cleo"],
             "irrelevant_chunk_ids": ["Dora"],
             "expected_doc_types": ["PERSON"],

@@ -325,8 +325,13 @@ def version_command(
         str | None, typer.Option("--note", "-m", help="What changed: records a new version.")
     ] = None,
     part: Annotated[
-        str, typer.Option("--part", help="Part of the version to raise: major, minor or patch.")
-    ] = "minor",
+        str | None,
+        typer.Option(
+            "--part",
+            help="Part of the version to raise: major, minor or patch. Records a new version.",
+            show_default="minor",
+        ),
+    ] = None,
     since: Annotated[
         Path | None, typer.Option("--since", help="The set as it was: its differences are recorded too.")
     ] = None,
@@ -336,7 +341,7 @@ def version_command(
 
     session = Session.open(common, folders)
     examples = read_any(session, dataset)
-    if note is None:
+    if note is None and part is None and since is None:
         history = history_of(examples)
         for each in history:
             session.say(say_entry(each))
@@ -353,7 +358,7 @@ def version_command(
                 )
             )
         return
-    entry, path = record(examples, note, part, None if since is None else read_any(session, since))
+    entry, path = record(examples, note or "", part or "minor", None if since is None else read_any(session, since))
     session.say(say_entry(entry))
     session.say(f"changelog: {path}")
 

@@ -134,9 +134,9 @@ def _mean(mean: Mean) -> dict[str, Any]:
 
 def _latency(seconds: Any) -> dict[str, float | None]:
     if not len(seconds) or not seconds.any():
-        return {"mean": None, "p50": None, "p95": None}
+        return {"mean": None, "p50": None, "p95": None, "n": 0}
     p50, p95 = np.percentile(seconds, [50, 95]).tolist()
-    return {"mean": float(seconds.mean()), "p50": p50, "p95": p95}
+    return {"mean": float(seconds.mean()), "p50": p50, "p95": p95, "n": len(seconds)}
 
 
 def _number(value: float) -> float | None:

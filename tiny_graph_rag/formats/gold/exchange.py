@@ -60,13 +60,18 @@ def row_of(example: Example, format: str = "jsonl") -> dict[str, Any]:
         before = _canonical(example_of(ours(source.row, source.names, table=source.table), example.line))
         after = _canonical(example)
         keys = {field: key for field, (key, _) in placed_in(source.row, source.names, table=source.table).items()}
-    if after.get("id") == f"line-{example.line}":
+    if after.get("id") == f"line-{example.line}" or _is_renamed(str(before.get("id")), example.id):
         before["id"] = after["id"]
     row = dict(source.row)
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
             row.pop(keys.get(name, name), None) if name not in after else row.update({keys.get(name, name): after[name]})
     return row
+
+
+def _is_renamed(given: str, id: str) -> bool:
+    """Whether the id was made different here, because the file uses it twice."""
+    return id.startswith(f"{given}-") and id[len(given) + 1 :].replace("-", "").isdigit()
 
 
 def _canonical(example: Example) -> dict[str, Any]:
@@ -154,12 +159,10 @@ def written(
     match name:
         case "jsonl" | "json" | "rag":
             same = "jsonl" if name == "json" else name
-            rows = [row_of(each, same) if name != "rag" or each.source else _rag(each) for each in examples]
-            if name == "rag":
-                rows = [
-                    row_of(each, "rag") if each.source and each.source.format == "rag" else _rag(each)
-                    for each in examples
-                ]
+            rows = [
+                _rag(example) if name == "rag" and not _is_of(example, "rag") else row_of(example, same)
+                for example in examples
+            ]
             style = JsonStyle.of(like) if like is not None else JsonStyle()
             return style.lines(rows) if name == "jsonl" else style.listed(rows, like)
         case "sheet":
@@ -202,6 +205,10 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
     return dict(found)
 
 
+def _is_of(example: Example, format: str) -> bool:
+    return example.source is not None and example.source.format == format
+
+
 def _rag(example: Example) -> dict[str, Any]:
     """Tags written `query_type:multi` become that field; another tag stands under `tags`."""
     typed, plain = {}, []
@@ -211,21 +218,23 @@ def _rag(example: Example) -> dict[str, Any]:
             typed[kind] = value
         else:
             plain.append(tag)
-    of = example.grades
-    row: dict[str, Any] = {
+    of, metadata = example.grades, example.unknown.get("metadata")
+    inner = metadata if isinstance(metadata, dict) else {}
+    kinds = {name: typed.get(name) or example.unknown.get(name) for name in _TYPED_TAGS}
+    kinds["query_type"] = kinds["query_type"] or example.unknown.get("shape")
+    outer = {name: value for name, value in kinds.items() if value and str(inner.get(name)) != value}
+    more = {name: value for name, value in _canonical(example).items() if name not in _RAG_HOLDS}
+    return {
         "query_id": example.written_id,
         "query": example.query,
-        "query_type": typed.get("query_type") or example.unknown.get("shape"),
-        "difficulty": typed.get("difficulty") or example.unknown.get("difficulty"),
-        "category": typed.get("category") or example.unknown.get("category"),
-        "relevant_chunk_ids": [name for name, grade in of.items() if grade == 1],
+        **outer,
+        "expected_doc_types": list(example.expected_types),
+        "relevant_chunk_ids": [name for name, grade in of.items() if grade >= 1],
         "highly_relevant_chunk_ids": [name for name, grade in of.items() if grade >= HIGHEST],
         "irrelevant_chunk_ids": [name for name, grade in of.items() if grade == 0],
-        "expected_doc_types": list(example.expected_types),
-        "tags": plain,
-        **{name: value for name, value in _canonical(example).items() if name not in _RAG_HOLDS},
+        **({"tags": plain} if plain else {}),
+        **{name: value for name, value in more.items() if name not in outer},
     }
-    return {name: value for name, value in row.items() if value or name == "relevant_chunk_ids"}
 
 
 def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:

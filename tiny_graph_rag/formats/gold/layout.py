@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -17,7 +17,8 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class JsonStyle:
-    """indent: spaces or tab of a list's rows, None where a row is a line. end: what follows the last sign."""
+    """indent: spaces or tab of a list's rows. end: what follows the last sign. found: whether a file is written
+    so; a_line: with a row a line."""
 
     ascii: bool = False
     separators: tuple[str, str] = DEFAULT_SEPARATORS
@@ -26,6 +27,7 @@ class JsonStyle:
     mark: str = ""
     end: str = "\n"
     found: bool = False
+    a_line: bool = False
 
     @classmethod
     def of(cls, gold: EvalSet) -> JsonStyle:
@@ -49,7 +51,9 @@ class JsonStyle:
         separators = (DEFAULT_SEPARATORS, (",", ":"), (",", ": "))
         for ascii, pair, indent in product((False, True), separators, dict.fromkeys(indents)):
             style = cls(ascii, pair, indent, newline, mark, end, True)
-            if plain.rstrip() in (style._lines(rows), style._whole(rows, gold)):
+            if plain.rstrip() == style._lines(rows):
+                return replace(style, a_line=True)
+            if plain.rstrip() == style._whole(rows, gold):
                 return style
         return cls()
 
@@ -65,14 +69,17 @@ class JsonStyle:
 
     def lines(self, rows: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
         """A row a line."""
+        if not self.a_line and self.found:
+            yield from JsonStyle().lines(rows)
+            return
         for place, row in enumerate(rows, start=1):
-            end = self.newline if place < len(rows) else self.end or self.newline if not self.found else self.end
+            end = self.newline if place < len(rows) else self.end
             text = (self.mark if place == 1 else "") + self._dumped(row) + end
             yield text.encode("utf-8", "replace")
 
     def listed(self, rows: Sequence[Mapping[str, Any]], gold: EvalSet | None) -> Iterator[bytes]:
         """One list, or the object that held it."""
-        if self.found and gold is not None:
+        if self.found and not self.a_line and gold is not None:
             text = self.mark + self._whole(rows, gold).replace("\n", self.newline) + self.end
             yield text.encode("utf-8", "replace")
             return

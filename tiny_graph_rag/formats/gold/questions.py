@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
 from tiny_graph_rag.formats.gold.keys import NAMES_OR_ANSWER, QUERY_KEYS, folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import Records, records
@@ -72,6 +73,8 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         if isinstance(row, dict):
             cells = {k: v for k, v in row.items() if k and v not in (None, "")} | _blank(row)
             row = ours(cells if table else row, names, table=table)
+            if table:
+                row |= {name: value for name in row if (value := _object(row[name])) is not None}
         wrong = _wrong_fields(row, drafts=drafts)
         problems.extend(at(record.place, one) for one in wrong)
         if not wrong:
@@ -102,6 +105,16 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         notes += _columns_kept(examples)
     notes += _said_names(rows, names, table)
     return Sound(tuple(examples), tuple(problems), found.head, found.list_key, tuple(notes))
+
+
+def _object(value: Any) -> Any:
+    """The object that a cell spells as JSON, None where it spells none."""
+    if not isinstance(value, str) or value[:1] != "{" or value[-1:] != "}":
+        return None
+    try:
+        return parse_json(value)
+    except NotJsonError:
+        return None
 
 
 def _blank(row: Mapping[str, Any]) -> dict[str, str]:
