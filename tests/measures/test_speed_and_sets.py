@@ -44,7 +44,10 @@ def test_an_external_run_s_own_times_are_scored_and_gated(own_folder: Path, run_
     gold = [{"id": "q1", "query": "a?", "reference_entities": ["A"]}]
     gold += [{"id": "q2", "query": "b?", "reference_entities": ["B"]}]
     write_gold(own_folder / "gold.jsonl", *gold)
-    rows = [{"id": "q1", "entities": ["A"], "latency_ms": 100}, {"id": "q2", "entities": ["B"], "latency_ms": 300}]
+    rows = [
+        {"id": "q1", "entities": ["A"], "latency_ms": 100},
+        {"id": "q2", "entities": ["B"], "latency_ms": 300},
+    ]
     (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     score_it = ("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "-o", "./out.json")
     asked = ("--measures", "latency,throughput,recall@1", "--report", "csv")
@@ -54,6 +57,8 @@ def test_an_external_run_s_own_times_are_scored_and_gated(own_folder: Path, run_
     found = json.loads(Path("out.json").read_text())
     assert [row["metrics"]["latency"] for row in found["results"]] == pytest.approx([0.1, 0.3])
     assert found["summary"]["measures"]["throughput"]["mean"] == pytest.approx(5.0)
-    assert any("latency" in path.read_text("utf-8-sig").splitlines()[0] for path in Path().glob("out-questions.csv"))
+    assert any(
+        "latency" in path.read_text("utf-8-sig").splitlines()[0] for path in Path().glob("out-questions.csv")
+    )
     slow = run_cli(*score_it, "--fail-under", "throughput>=6")
     assert (slow.exit_code, "FAILED" in slow.output) == (1, True)

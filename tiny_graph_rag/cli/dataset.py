@@ -233,7 +233,9 @@ def convert_command(
 
 @command(sets, "from")
 def from_command(
-    dataset: Annotated[Path, typer.Argument(help="Questions with answers, evidence or contexts, of any format.")],
+    dataset: Annotated[
+        Path, typer.Argument(help="Questions with answers, evidence or contexts, of any format.")
+    ],
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
@@ -244,8 +246,8 @@ def from_command(
         str | None,
         typer.Option(
             "--accept",
-            help="Take as references what is named in answer and evidence (both), is the whole answer (exact), "
-            "or is named in the answer (answer).",
+            help="Take as references what answer and evidence name (both), what the whole answer is (exact), "
+            "or what the answer names (answer).",
             show_default="nothing: `curate` judges all of them",
         ),
     ] = None,
@@ -284,8 +286,8 @@ def from_command(
     draft = write_draft(session, found.drafts, source, output)
     session.say(
         t(
-            "{questions}: {found} name an entity in answer or evidence that the question does not name, {silent} "
-            "name none",
+            "{questions}: {found} name an entity in answer or evidence that the question does not name, "
+            "{silent} name none",
             questions=shown(amount(len(examples), "question")),
             found=f"{found.found:,}",
             silent=f"{len(found.silent):,}",
@@ -358,7 +360,9 @@ def version_command(
                 )
             )
         return
-    entry, path = record(examples, note or "", part or "minor", None if since is None else read_any(session, since))
+    entry, path = record(
+        examples, note or "", part or "minor", None if since is None else read_any(session, since)
+    )
     session.say(say_entry(entry))
     session.say(f"changelog: {path}")
 

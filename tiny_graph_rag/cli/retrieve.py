@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -62,9 +63,7 @@ def retrieve_command(
     from tiny_graph_rag.study.evaluate import evaluate
 
     to_stdout = output == STDOUT
-    session = Session.open(
-        common, folders, to_stdout=to_stdout, **flags(retrieving), latency_sample=0
-    )
+    session = Session.open(common, folders, to_stdout=to_stdout, **flags(retrieving), latency_sample=0)
     config = session.config
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
@@ -93,7 +92,11 @@ def retrieve_command(
         sys.stdout.buffer.flush()
     else:
         write_atomically(path, parts)
-    empty = [str(asked[row]) for row in range(len(found.run)) if found.run.rows(row).start == found.run.rows(row).stop]
+    empty = [
+        str(asked[row])
+        for row in range(len(found.run))
+        if found.run.rows(row).start == found.run.rows(row).stop
+    ]
     session.say(
         t(
             "{questions}, {entities} retrieved by {retriever}",
@@ -118,5 +121,5 @@ def retrieve_command(
 
 def _doubled(listed: list[str], offsets: list[int]) -> int:
     """How many entries repeat an earlier one of their question."""
-    rows = zip(offsets, offsets[1:], strict=False)
+    rows = pairwise(offsets)
     return sum(stop - start - len(set(listed[start:stop])) for start, stop in rows)

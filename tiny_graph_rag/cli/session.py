@@ -68,7 +68,7 @@ class Session:
         if config.unused:
             session.warn(
                 said(
-                    "{file}: {settings} is upstream tiny-graph-RAG's: not used here",
+                    "{file}: {settings} is upstream tiny-graph-RAG's, not used here",
                     file=config.file,
                     settings=", ".join(config.unused),
                 )

@@ -55,6 +55,7 @@ def validate_command(
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
     from tiny_graph_rag.gold.nearest import proposed_lines, renames
+    from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.gold.stamp import read_drift, write_stamp
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
@@ -77,6 +78,9 @@ def validate_command(
     if knowledge is None:
         _without_graph(session, examples, broken, output, every=all_)
         return
+    if refresh:
+        examples = _refresh(session, knowledge, whole, path, broken)
+    examples = with_patterns(knowledge, examples)
     names = NameIndex.of(knowledge)
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
@@ -135,6 +139,52 @@ def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool
         except UsageError:
             return None
     return session.graph(graph, examples)
+
+
+def _refresh(
+    session: Session, graph: KnowledgeGraph, examples: EvalSet, path: Path, broken: list[str]
+) -> EvalSet:
+    """Compute every pattern on this graph, write the set back where something changed, and say what.
+
+    Raises DatasetError for a set without patterns, a broken one, or a pattern that can't be computed.
+    """
+    from tiny_graph_rag.files import write_atomically
+    from tiny_graph_rag.formats.gold import read_gold
+    from tiny_graph_rag.formats.gold.exchange import written
+    from tiny_graph_rag.gold.patterns import GRAMMAR, KEY, refreshed
+
+    if broken:
+        raise DatasetError(*broken)
+    if not any(KEY in example.unknown for example in examples):
+        raise DatasetError(
+            said(
+                "{name}: no question holds a pattern under {key}, such as {grammar}",
+                name=path.name,
+                key=repr(KEY),
+                grammar=GRAMMAR,
+            )
+        )
+    found, changes, problems = refreshed(graph, examples)
+    if problems:
+        raise DatasetError(*problems)
+    for change in changes:
+        parts = [f"+ {name}" for name in change.added] + [f"− {name}" for name in change.removed]
+        session.say(f"{change.id}: {', '.join(parts)}")
+    patterns = sum(KEY in example.unknown for example in examples)
+    session.say(
+        t(
+            "{patterns} computed on {graph}: {n} changed",
+            patterns=shown(amount(patterns, "pattern")),
+            graph=graph.name,
+            n=shown(amount(len(changes), "reference list")),
+        )
+    )
+    if not changes:
+        return examples
+    form = {"sheet": "sheet", "rag": "rag"}.get(examples.format)
+    form = form or ("json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl")
+    write_atomically(path, written(found.examples, path, form, examples))
+    return read_gold(path)
 
 
 def _without_graph(

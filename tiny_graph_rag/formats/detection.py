@@ -13,7 +13,14 @@ from typing import Any, Protocol, TypeVar
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.files import read_start
-from tiny_graph_rag.formats.tables import PARQUET_MAGIC, ZIP_MAGIC, delimiter_of, encoding_of, read_table, text_of
+from tiny_graph_rag.formats.tables import (
+    PARQUET_MAGIC,
+    ZIP_MAGIC,
+    delimiter_of,
+    encoding_of,
+    read_table,
+    text_of,
+)
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Choice, Registry
 
@@ -78,7 +85,7 @@ class Head:
 
     @cached_property
     def columns(self) -> tuple[str, ...]:
-        """The header of a table, empty where it is none. Of text in another encoding as `read_table` has it."""
+        """The header of a table, empty where it is none; text in another encoding is read too."""
         if not self.has_columns and ";" not in self.line:
             return ()
         if self.is_json:

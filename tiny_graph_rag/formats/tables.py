@@ -44,9 +44,7 @@ def encoding_of(raw: bytes) -> str:
     return "utf-8"
 
 
-def read_table(
-    path: Path, *, others: bool = False
-) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
+def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
     """The column names, and (place, row) of each row; place is for messages (`file:line`). Cells of text are
     as they were before `guarded`. others: as `text_of` has it.
 
@@ -189,7 +187,7 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
     try:
         workbook = python_calamine.CalamineWorkbook.from_path(str(path))
         sheets = (workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names)
-        rows = next((rows for rows in sheets if len(rows) > 1), [[]])
+        rows: list[list[Any]] = next((rows for rows in sheets if len(rows) > 1), [[]])
     except (OSError, ValueError, python_calamine.CalamineError) as error:
         raise InputError(
             said("{name}: can't be read as a worksheet: {error}", name=path.name, error=error)

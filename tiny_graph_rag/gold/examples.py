@@ -75,8 +75,8 @@ class Example:
 
     @property
     def grades(self) -> dict[str, int]:
-        """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant, more where `grades` says so; in
-        the file's order where the file grades each name."""
+        """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant, more where `grades` says so;
+        in the file's order where the file grades each name."""
         given = self.unknown.get("grades")
         higher = given if isinstance(given, dict) else {}
         graded = {

@@ -16,7 +16,13 @@ RAG_VALUES = {
     "expected_doc_types": ("law", "counsel_case", "mediation_case"),
     "difficulty": ("easy", "medium", "hard"),
 }
-RAG_FIELDS = ("query", "query_type", "expected_doc_types", "highly_relevant_chunk_ids", "irrelevant_chunk_ids")
+RAG_FIELDS = (
+    "query",
+    "query_type",
+    "expected_doc_types",
+    "highly_relevant_chunk_ids",
+    "irrelevant_chunk_ids",
+)
 DATES = ("created_at", "updated_at", "annotated_at", "date")
 
 EMPTY_QUERY = "the question is empty"
@@ -44,10 +50,12 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
         given = _given_id(example)
         if given is not None and given != example.id and counts[given] > 1:
             yield _error(example, "duplicate id", SAME_ID, n=str(counts[given]))
-        if not example.judged and not (example.ground_truth or example.reference_texts or example.reference_chunks):
+        if not example.judged and not (
+            example.ground_truth or example.reference_texts or example.reference_chunks
+        ):
             yield Finding("warning", "nothing to judge", example.line, example.id, NO_ANSWER)
     without = [example for example in examples if example.id == f"line-{example.line}"]
-    if without and len(without) < len(examples) or (without and not any(each.judged for each in examples)):
+    if (without and len(without) < len(examples)) or (without and not any(each.judged for each in examples)):
         values = {"n": f"{len(without):,}", "all": f"{len(examples):,}"}
         yield Finding("warning", "no id", without[0].line, "", NO_ID, values)
 
@@ -70,7 +78,10 @@ def _given_id(example: Example) -> str | None:
 
 def _overlaps(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
     if example.source is not None and example.source.format == "rag":
-        relevant = {*map(str, row.get("relevant_chunk_ids") or ()), *map(str, row.get("highly_relevant_chunk_ids") or ())}
+        relevant = {
+            *map(str, row.get("relevant_chunk_ids") or ()),
+            *map(str, row.get("highly_relevant_chunk_ids") or ()),
+        }
         irrelevant = list(map(str, row.get("irrelevant_chunk_ids") or ()))
     else:
         relevant = {*example.reference_entities, *example.highly_relevant_entities}
@@ -115,7 +126,7 @@ def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _known_values(examples: Sequence[Example]) -> dict[str, bool]:
     """Field → whether the set keeps to the format's own values: then any other is an error. A set of another
     field of knowledge has types of its own; its difficulties are the same."""
-    found = {field: False for field in RAG_VALUES}
+    found = dict.fromkeys(RAG_VALUES, False)
     for example in examples:
         if example.source is not None and example.source.format == "rag":
             for field, value in _values(_row(example)):

@@ -73,9 +73,7 @@ def judged(
     return _on_graph(questions, run, graph, NameIndex.of(graph), rows)
 
 
-def with_its_run(
-    questions: Sequence[Example], run: WrittenRun
-) -> tuple[Sequence[Example], WrittenRun]:
+def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
     """Some questions and what the run has for them."""
     ids = [each.id for each in questions]
     rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
@@ -83,9 +81,7 @@ def with_its_run(
     return questions, replace(run, rankings=rankings, latency_seconds=seconds, usage={}, queries={})
 
 
-def parts(
-    questions: Sequence[Example], run: WrittenRun, at_once: int
-) -> Iterator[Sequence[Example]]:
+def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:
     """In order; judging takes a table of questions times the longest list, so one with a very long list gets
     a part of its own, and of a few questions where that is not needed."""
     start, longest = 0, 0
@@ -110,7 +106,9 @@ def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch 
         places = run.rankings.get(question.id, [])
         if match is not None and match.by_text:
             # Every place is an entity of its own; which reference it fills, the texts decide.
-            filled = filled_by_text([each.text or each.name for each in places], question.reference_texts, match)
+            filled = filled_by_text(
+                [each.text or each.name for each in places], question.reference_texts, match
+            )
             mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
             shown.update(zip(mine, ((each.key, each.name or each.key) for each in places), strict=True))
             references.append(
@@ -184,7 +182,10 @@ def _on_graph(
             graph,
             table,
             judgments,
-            seeds=[frozenset(e for name in each.seed_entities or () for e in index.resolve(name)[0]) for each in questions],
+            seeds=[
+                frozenset(e for name in each.seed_entities or () for e in index.resolve(name)[0])
+                for each in questions
+            ],
             expected_types=[each.expected_types for each in questions],
             relationships=[
                 [

@@ -127,6 +127,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     from tiny_graph_rag.formats.gold import read_gold
     from tiny_graph_rag.formats.gold.jsonl import with_references
     from tiny_graph_rag.formats.runs import read_run
+    from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.scoring.judging import notes, stretches
 
     gold = read_gold(request.gold, request.gold_format, request.split)
@@ -137,6 +138,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         )
     if match is None or not match.by_text:
         with_references(gold, request.gold)
+        gold = with_patterns(graph, gold)
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({each.id: each.query for each in gold.questions})
     return Opened(

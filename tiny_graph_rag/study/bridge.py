@@ -111,7 +111,9 @@ def _draft(
     order = sorted(places, key=lambda entity: (-_rank(places[entity]), graph.name_rank[entity]))
     chosen = [entity for entity in order if _is_accepted(places[entity], example, accept)]
     names = tuple(dict.fromkeys(str(graph.entities.names[entity]) for entity in chosen))
-    seeds = tuple(dict.fromkeys(str(graph.entities.names[seed.entity]) for _, seed in named.get("question", ())))
+    seeds = tuple(
+        dict.fromkeys(str(graph.entities.names[seed.entity]) for _, seed in named.get("question", ()))
+    )
     given = example.reference_entities or example.highly_relevant_entities
     example = replace(
         example,

@@ -1,5 +1,7 @@
-"""Results files of upstream tiny-graph-RAG, as the files that `score` writes: its figures of each question stay
-as they are, means get their intervals."""
+"""Results files of upstream tiny-graph-RAG, as the files that `score` writes.
+
+Its figures of each question stay as they are; means get their intervals.
+"""
 
 from __future__ import annotations
 
@@ -98,9 +100,7 @@ def _row(row: _Question, spelled: dict[str, str]) -> dict[str, Any]:
         "query": row.query,
         "tags": row.tags,
         "linked": [],
-        "ranked": [
-            {"id": name, "name": name, "score": None, "hop": None} for name in row.retrieved_entities
-        ],
+        "ranked": [{"id": name, "name": name, "score": None, "hop": None} for name in row.retrieved_entities],
         "references": [
             {"name": name, "grade": 1, "entity_ids": [name], "resolved_by": None}
             for name in row.reference_entities

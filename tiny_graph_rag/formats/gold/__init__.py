@@ -76,7 +76,9 @@ def _said_encoding(path: Path) -> list[str]:
     if encoding == "utf-8":
         return []
     return [
-        said("read as {encoding}, since it is no UTF-8; save it as UTF-8 to be sure", encoding=encoding.upper())
+        said(
+            "read as {encoding}, since it is no UTF-8; save it as UTF-8 to be sure", encoding=encoding.upper()
+        )
     ]
 
 
@@ -85,7 +87,9 @@ def detected(path: Path) -> str:
     head = Head.of(path)
     if head.text.strip() in ("[]", "{}"):
         in_list = said("a question in the list")
-        raise DatasetError(said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list))
+        raise DatasetError(
+            said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
+        )
     found = best_fit(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError(

@@ -16,7 +16,9 @@ from tiny_graph_rag.gold.examples import HIGHEST, Example, Source
 from tiny_graph_rag.registry import Registry
 
 
-def graded(id: str, grades: Mapping[str, int], *, query: str = "", format: str = "", **fields: Any) -> Example:
+def graded(
+    id: str, grades: Mapping[str, int], *, query: str = "", format: str = "", **fields: Any
+) -> Example:
     """A question of names (or ids) with grades: 0 is judged irrelevant, 1 relevant, 2 and more highly
     relevant, below 0 not judged. Without words its id stands for them. fields: others of Example."""
     higher = {name: grade for name, grade in grades.items() if grade > HIGHEST}

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
+from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.gold import detected
 from tiny_graph_rag.formats.gold.keys import ours, placed_in
 from tiny_graph_rag.formats.gold.layout import JsonStyle
 from tiny_graph_rag.formats.gold.questions import example_of
 from tiny_graph_rag.formats.gold.rag import question_of as example_of_rag
 from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
-from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_of
 from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
 from tiny_graph_rag.messages import said
@@ -51,7 +51,12 @@ def row_of(example: Example, format: str = "jsonl") -> dict[str, Any]:
     """The question as an object of our own format; fields that hold nothing are left out. One that came from
     the format asked for is as its file has it, but for what was changed since."""
     source = example.source
-    if source is None or not isinstance(source.row, dict) or source.format != format or source.format in GRADED:
+    if (
+        source is None
+        or not isinstance(source.row, dict)
+        or source.format != format
+        or source.format in GRADED
+    ):
         return _canonical(example)
     if format == "rag":
         before, _ = _rag(example_of_rag(source.row, example.line)), None
@@ -59,13 +64,17 @@ def row_of(example: Example, format: str = "jsonl") -> dict[str, Any]:
     else:
         before = _canonical(example_of(ours(source.row, source.names, table=source.table), example.line))
         after = _canonical(example)
-        keys = {field: key for field, (key, _) in placed_in(source.row, source.names, table=source.table).items()}
+        keys = {
+            field: key for field, (key, _) in placed_in(source.row, source.names, table=source.table).items()
+        }
     if after.get("id") == f"line-{example.line}" or _is_renamed(str(before.get("id")), example.id):
         before["id"] = after["id"]
     row = dict(source.row)
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
-            row.pop(keys.get(name, name), None) if name not in after else row.update({keys.get(name, name): after[name]})
+            row.pop(keys.get(name, name), None) if name not in after else row.update(
+                {keys.get(name, name): after[name]}
+            )
     return row
 
 

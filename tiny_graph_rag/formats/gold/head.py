@@ -30,7 +30,11 @@ def head_beside(path: Path) -> dict[str, Any]:
     head = json_file(beside, DatasetError)
     if not isinstance(head, dict):
         raise DatasetError(
-            said("{path}: wanted an object with the gold set's metadata, got {got}", path=beside, got=json_kind(head))
+            said(
+                "{path}: wanted an object with the gold set's metadata, got {got}",
+                path=beside,
+                got=json_kind(head),
+            )
         )
     return head
 

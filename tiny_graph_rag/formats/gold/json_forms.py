@@ -39,7 +39,9 @@ def _form(head: Head) -> str:
     names = {folded(name) for name in row}
     if "evidence" in names and isinstance(row.get("ground_truth"), list):
         return "evidence"
-    if "relevant_chunk_ids" in names or ("query_id" in names and not names & {*FIELDS["query"], *FIELDS["reference_entities"]}):
+    if "relevant_chunk_ids" in names or (
+        "query_id" in names and not names & {*FIELDS["query"], *FIELDS["reference_entities"]}
+    ):
         return "rag"
     if looks_like_a_run(row) and not names & {*FIELDS["ground_truth"], "reference_entities"}:
         return ""
@@ -175,7 +177,9 @@ def read_metaqa(path: Path, split: str | None) -> list[Example]:
         names = [name for part in answers.split("|") if (name := part.strip())]
         if topic and names:
             seeds, query = (topic[1],), text.replace("[", "").replace("]", "").strip()
-            given = graded(f"line-{number}", dict.fromkeys(names, 1), query=query, seed_entities=seeds, line=number)
+            given = graded(
+                f"line-{number}", dict.fromkeys(names, 1), query=query, seed_entities=seeds, line=number
+            )
             questions.append(given)
         elif line.strip():
             problems.append(

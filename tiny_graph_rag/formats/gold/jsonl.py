@@ -23,8 +23,8 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
     raise DatasetError(
         said(
             "{name}: {questions}, and none says which entities to find ('reference_entities' is missing). "
-            "`dataset from` finds them in answers and evidence, `recommend` proposes some, `retrieve` runs the "
-            "questions without",
+            "`dataset from` finds them in answers and evidence, `recommend` proposes some, `retrieve` runs "
+            "the questions without",
             name=path.name,
             questions=counted(len(gold), "{n} question", "{n} questions"),
         )

@@ -19,7 +19,12 @@ QUERY_KEYS = (
 COLUMNS_OF_QUESTIONS = {  # of an object of columns: its key → the field of each row
     **{key: key for key in QUERY_KEYS if key not in ("text", "msg", "messages")},
     **{"questions": "question", "queries": "query", "inputs": "input", "prompts": "prompt"},
-    **{"answers": "answer", "ground_truths": "ground_truth", "references": "references", "contexts": "contexts"},
+    **{
+        "answers": "answer",
+        "ground_truths": "ground_truth",
+        "references": "references",
+        "contexts": "contexts",
+    },
 }
 ID_KEYS = (
     *("id", "query_id", "question_id", "qid", "eval_id", "example_id", "_id", "sample_id", "case_id"),
@@ -28,7 +33,17 @@ ID_KEYS = (
 ANSWER_KEYS = (
     *("ground_truth", "ground_truths", "reference_answer", "expected_output", "expected_answer"),
     *("expected_response", "preferred_response", "gold_answer", "golden_answer", "ideal_answer"),
-    *("ideal_response", "correct_answer", "answer", "answers", "답", "답변", "모범답안", "모범_답안", "기대_답변"),
+    *(
+        "ideal_response",
+        "correct_answer",
+        "answer",
+        "answers",
+        "답",
+        "답변",
+        "모범답안",
+        "모범_답안",
+        "기대_답변",
+    ),
 )
 NAMES_OR_ANSWER = ("reference", "gold", "정답")  # names of entities, or an answer in words: the values decide
 FIELDS: dict[str, tuple[str, ...]] = {
@@ -43,7 +58,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "context": ("context", "앞_대화"),
     "expected_types": ("expected_types",),
     "reference_texts": (
-        *("reference_texts", "reference_contexts", "evidence", "evidences", "evidence_list", "evidence_texts"),
+        *(
+            "reference_texts",
+            "reference_contexts",
+            "evidence",
+            "evidences",
+            "evidence_list",
+            "evidence_texts",
+        ),
         *("gold_contexts", "gold_context", "ground_truth_contexts", "ground_truth_context", "source_context"),
         *("source_text", "context_texts", "supporting_passages", "supporting_texts", "gold_passages"),
         *("gold_chunk_substring", "근거", "문맥", "contexts", "context", "paragraphs"),
@@ -61,7 +83,16 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 TYPE_KEYS = (
     *("category", "type", "difficulty", "question_type", "query_type", "level", "evolution_type"),
-    *("synthesizer_name", "compositionality_type", "유형", "질문_유형", "질문유형", "난이도", "분류", "카테고리"),
+    *(
+        "synthesizer_name",
+        "compositionality_type",
+        "유형",
+        "질문_유형",
+        "질문유형",
+        "난이도",
+        "분류",
+        "카테고리",
+    ),
 )
 RESPONSE_KEYS = ("response", "actual_output", "generated_answer", "model_answer", "prediction")
 TEXT_KEYS = ("text", "page_content", "content", "fact", "paragraph_text", "passage", "body", "answer", "name")
@@ -87,7 +118,9 @@ def holds_names(values: Iterable[Any]) -> bool:
             sentences += 1
             continue
         texts = [part.strip() for part in parts]
-        sentences += any(len(text) > LONGEST_NAME or (" " in text and _SENTENCE.search(text)) for text in texts)
+        sentences += any(
+            len(text) > LONGEST_NAME or (" " in text and _SENTENCE.search(text)) for text in texts
+        )
     return 3 * sentences < max(len(told), 1)
 
 
@@ -261,9 +294,13 @@ def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
         return _several(value, row) if not isinstance(value, dict) else None
     facts = row.get("supporting_facts")
     if all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], list) for one in value):
-        titles = {one[0] for one in facts if isinstance(one, list) and one} if isinstance(facts, list) else None
+        titles = (
+            {one[0] for one in facts if isinstance(one, list) and one} if isinstance(facts, list) else None
+        )
         return [
-            " ".join(map(str, sentences)).strip() for title, sentences in value if titles is None or title in titles
+            " ".join(map(str, sentences)).strip()
+            for title, sentences in value
+            if titles is None or title in titles
         ]
     if not all(isinstance(one, dict) for one in value):
         return None

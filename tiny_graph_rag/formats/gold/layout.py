@@ -17,8 +17,8 @@ _BOM = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class JsonStyle:
-    """indent: spaces or tab of a list's rows. end: what follows the last sign. found: whether a file is written
-    so; a_line: with a row a line."""
+    """indent: spaces or tab of a list's rows. end: what follows the last sign. found: whether a file is
+    written so; a_line: with a row a line."""
 
     ascii: bool = False
     separators: tuple[str, str] = DEFAULT_SEPARATORS

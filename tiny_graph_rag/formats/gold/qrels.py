@@ -8,7 +8,6 @@ from tiny_graph_rag.errors import DatasetError, UsageError, check_few
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.gold.base import gold_format, graded
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.formats.tables import (
     DOCUMENT_NAMES,
     QUESTION_NAMES,
@@ -19,6 +18,7 @@ from tiny_graph_rag.formats.tables import (
     trec_lines,
     whole_grade,
 )
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.messages import said
 
 GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
@@ -68,8 +68,8 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     if not {*DOCUMENT_NAMES} & {*names}:
         raise DatasetError(
             said(
-                "{name}:1: no column 'query' or 'question'; it has: {names}. A table of judgments has 'query_id' "
-                "and 'doc_id'",
+                "{name}:1: no column 'query' or 'question'; it has: {names}. A table of judgments has "
+                "'query_id' and 'doc_id'",
                 name=path.name,
                 names=", ".join(name for name in names if name),
             )

@@ -13,7 +13,7 @@ from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
 from tiny_graph_rag.formats.gold.keys import NAMES_OR_ANSWER, QUERY_KEYS, folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import Records, records
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
-from tiny_graph_rag.messages import counted, said
+from tiny_graph_rag.messages import said
 
 STRING_LISTS = (
     "tags",
@@ -78,13 +78,17 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         wrong = _wrong_fields(row, drafts=drafts)
         problems.extend(at(record.place, one) for one in wrong)
         if not wrong:
-            examples.append(replace(example_of(row, record.number), source=Source(format, record.row, names, table)))
-            judged.append("reference_entities" in row)
+            examples.append(
+                replace(example_of(row, record.number), source=Source(format, record.row, names, table))
+            )
+            judged.append(says_relevant(row))
             places.append(record.place)
     if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
         problems = [at(path.name, said(DRAFT))]
     notes: list[str] = []
-    if any(judged) and not (drafts and any(row.get("draft") is True for row in rows)):  # a question that lacks what the others have was forgotten
+    if any(judged) and not (
+        drafts and any(row.get("draft") is True for row in rows)
+    ):  # a question that lacks what the others have was forgotten
         problems.extend(
             at(place, said("{field} is missing", field="'reference_entities'"))
             for place, has in zip(places, judged, strict=True)
@@ -174,8 +178,8 @@ def _said_again(again: Sequence[str]) -> list[str]:
         return []
     return [
         said(
-            "{n} used before, such as {id}; the later question is called {id}-2",
-            n=counted(len(again), "{n} id is", "{n} ids are"),
+            "ids used twice: {n}, such as {id}; the later question is called {id}-2",
+            n=f"{len(again):,}",
             id=again[0],
         )
     ]
@@ -194,7 +198,7 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     for number, record in enumerate(given, start=1):
         row = ours(dict(record)) if isinstance(record, Mapping) else record
         wrong = _wrong_fields(row)
-        if not wrong and isinstance(row, dict) and "reference_entities" not in row:
+        if not wrong and isinstance(row, dict) and not says_relevant(row):
             wrong = [said("{field} is missing", field="'reference_entities'")]
         problems.extend(at(f"question {number}", one) for one in wrong)
         if not wrong:
@@ -215,7 +219,7 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
 def example_of(row: Mapping[str, Any], number: int) -> Example:
     """A sound record under our own names as a question. number: for the id of one that has none."""
     truth = row.get("ground_truth")
-    lists = {name: tuple(row[name]) for name in STRING_LISTS if row.get(name) is not None}
+    lists: dict[str, Any] = {name: tuple(row[name]) for name in STRING_LISTS if row.get(name) is not None}
     return Example(
         id=str(row["id"]) if row.get("id") is not None else f"line-{number}",
         query=row["query"],
@@ -229,9 +233,14 @@ def example_of(row: Mapping[str, Any], number: int) -> Example:
         group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key not in _KNOWN},
         line=number,
-        judged="reference_entities" in row,
+        judged=says_relevant(row),
         **lists,
     )
+
+
+def says_relevant(row: Mapping[str, Any]) -> bool:
+    """Whether a record says what is relevant, by names or by a pattern on the graph."""
+    return "reference_entities" in row or "asks" in row
 
 
 def _wrong_fields(row: object, *, drafts: bool = False) -> list[str]:
@@ -318,4 +327,3 @@ def duplicate_ids(examples: Iterable[Example], path: Path) -> Iterator[str]:
 
 def is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
-

@@ -44,7 +44,11 @@ def _wrong(row: Any) -> list[str]:
         wrong.append(
             said("'relevant_chunk_ids' is missing; write [] where nothing in the corpus answers the question")
         )
-    metadata, types, tags = row.get("metadata") or {}, row.get("expected_doc_types") or [], row.get("tags") or []
+    metadata, types, tags = (
+        row.get("metadata") or {},
+        row.get("expected_doc_types") or [],
+        row.get("tags") or [],
+    )
     if not isinstance(metadata, dict):
         wrong.append(f"'metadata' must be an object, got {json_kind(metadata)}")
     if not isinstance(types, list):

@@ -34,8 +34,9 @@ class Record:
 
 @dataclass(slots=True)
 class Records:
-    """Iterated once. head: the object that holds the list of questions, without them; list_key: where it holds
-    them. problems: lines that are no JSON, known once the records were taken. kind: lines, list or table."""
+    """Iterated once. head: the object that holds the list of questions, without them; list_key: where it
+    holds them. problems: lines that are no JSON, known once the records were taken. kind: lines, list or
+    table."""
 
     rows: Iterator[Record]
     kind: str
@@ -72,8 +73,8 @@ def records(path: Path) -> Records:
         )
     numbered = enumerate(rows, start=1)
     head = {name: None if name == key else value for name, value in document.items()} if key else {}
-    found = (Record(n, f"{path.name}: question {n}", row) for n, row in numbered)
-    return Records(found, "list", head, key)
+    listed = (Record(n, f"{path.name}: question {n}", row) for n, row in numbered)
+    return Records(listed, "list", head, key)
 
 
 def _keys(document: Any) -> str:
@@ -166,21 +167,21 @@ def _columns(document: dict[str, Any]) -> list[Any] | None:
     if isinstance(values, list) and not all(isinstance(value, str) for value in values):
         return None
     if isinstance(values, dict) and not (
-        all(isinstance(value, str) for value in values.values())
-        and all(key.isdigit() for key in values)
+        all(isinstance(value, str) for value in values.values()) and all(key.isdigit() for key in values)
     ):
         return None
+    places = range(len(values)) if isinstance(values, list) else values.keys()
     same = [
         name
         for name, column in document.items()
         if type(column) is type(values)
-        and len(column) == len(values)
-        and (isinstance(column, list) or column.keys() == values.keys())
+        and (range(len(column)) if isinstance(column, list) else column.keys()) == places
     ]
     if len(same) < 2 and len(document) > 1:
         return None
-    keys = range(len(values)) if isinstance(values, list) else list(values)
-    return [{COLUMNS_OF_QUESTIONS.get(folded(name), name): document[name][key] for name in same} for key in keys]
+    return [
+        {COLUMNS_OF_QUESTIONS.get(folded(name), name): document[name][key] for name in same} for key in places
+    ]
 
 
 def _embedding_rows(document: dict[str, Any]) -> list[Any]:

@@ -37,7 +37,9 @@ def is_sheet(head: Head) -> bool:
 
 
 def _answers() -> set[str]:
-    return {key for field in ("reference_entities", "ground_truth", "reference_texts") for key in FIELDS[field]}
+    return {
+        key for field in ("reference_entities", "ground_truth", "reference_texts") for key in FIELDS[field]
+    }
 
 
 def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[bytes]:
@@ -50,7 +52,9 @@ def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[byte
     table.writerow([*known, *own])
     for row in rows:
         cells = [
-            str(row.get(name) or "") if name in _PLAIN else _cell(row.get(name), _SIGNS.get(name, _NAMES_SIGNS))
+            str(row.get(name) or "")
+            if name in _PLAIN
+            else _cell(row.get(name), _SIGNS.get(name, _NAMES_SIGNS))
             for name in known
         ]
         table.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
@@ -95,6 +99,10 @@ def _cell(value: Any, signs: str) -> str:
     """What `listed` reads back."""
     listed = [value] if isinstance(value, str) else list(value or ())
     texts = all(isinstance(part, str) for part in listed)
-    if not texts or any(sign in part for part in listed for sign in signs) or (listed and listed[0][:1] == "["):
+    if (
+        not texts
+        or any(sign in part for part in listed for sign in signs)
+        or (listed and listed[0][:1] == "[")
+    ):
         return json.dumps(listed, ensure_ascii=False)
     return "; ".join(listed) if ";" in signs else signs[0].join(listed)

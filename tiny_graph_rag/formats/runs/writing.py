@@ -58,8 +58,8 @@ def ordered_scores(run: Run) -> NDArray[np.float64]:
 def run_parts(
     run: Run, questions: Sequence[str | int], ids: Sequence[str], names: Sequence[str], form: str
 ) -> Iterator[bytes]:
-    """The file, piece by piece. questions: their ids, which JSON holds with the type that they have. ids, names:
-    of entities, by row. What is listed twice stays: the contest's rule counts each."""
+    """The file, piece by piece. questions: their ids, which JSON holds with the type that they have. ids,
+    names: of entities, by row. What is listed twice stays: the contest's rule counts each."""
     scores = ordered_scores(run)
     if form == "parquet":
         yield _parquet(run, list(map(str, questions)), ids, names, scores)
