@@ -56,7 +56,7 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
             '{"query": "Who?", "reference_entities": [], "reference_relationships": [{}]}',
             "'reference_relationships'",
         ),
-        ("\n\n", "the file is empty"),
+        ("\n\n", "the gold set is empty"),
         (
             '{"query": "Who is \\ud83d?", "reference_entities": []}',
             r"a-eval.jsonl:1: holds half a character (\ud83d)",

@@ -100,6 +100,11 @@ def detected(path: Path) -> str:
     if found is None:
         text = text_of(path, others=True)
         if text is not None and not text.strip():
+            if path.name.removesuffix(".gz").endswith(".jsonl"):
+                a_line = said("one JSON object a line")
+                raise DatasetError(
+                    said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=a_line)
+                )
             raise DatasetError(said("{name}: the file is empty", name=path.name))
         raise DatasetError(
             said(

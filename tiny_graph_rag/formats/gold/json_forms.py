@@ -32,7 +32,7 @@ def _form(head: Head) -> str:
             return ""
         return "contest" if isinstance(head.first, dict) and _is_contest(head.first) else "jsonl"
     row = rows[0] if rows else None
-    if isinstance(row, str):
+    if not rows or isinstance(row, str):
         return "jsonl"
     if not isinstance(row, dict):
         return "rag" if isinstance(head.first, list) else "contest"
