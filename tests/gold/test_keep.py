@@ -174,6 +174,7 @@ def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path)
             "tags": ["hard"],
             "group": "g",
             "context": ["Earlier."],
+            "seed_entities": [],
             "extra": {"kept": [1, 2]},
         }
     ]

@@ -101,7 +101,7 @@ _NOTES = ("draft", "candidates", "differ", "judge_first", "like", "no_seed", "fo
 
 def draft_row(draft: Draft) -> dict[str, Any]:
     """A draft's line."""
-    row: dict[str, Any] = {"draft": True, **row_of(draft.example)}
+    row: dict[str, Any] = {"draft": True, **row_of(draft.example, "")}
     if not row.get("reference_entities"):
         row.pop("reference_entities", None)
     row["differ"] = round(draft.differ, 4)

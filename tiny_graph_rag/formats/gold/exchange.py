@@ -47,9 +47,10 @@ _ENDINGS = {"jsonl": ".jsonl", "json": ".json", "sheet": ".csv", "rag": ".json",
 _ENDINGS |= {"table": ".csv", "contest": ".json"}
 
 
-def row_of(example: Example, format: str = "jsonl") -> dict[str, Any]:
+def row_of(example: Example, format: str = "jsonl", *, in_place: bool = True) -> dict[str, Any]:
     """The question as an object of our own format; fields that hold nothing are left out. One that came from
-    the format asked for is as its file has it, but for what was changed since."""
+    the format asked for is as its file has it, but for what was changed since. in_place: whether it stands
+    where it stood; elsewhere an id that only its line gave is written."""
     source = example.source
     if (
         source is None
@@ -67,9 +68,10 @@ def row_of(example: Example, format: str = "jsonl") -> dict[str, Any]:
         keys = {
             field: key for field, (key, _) in placed_in(source.row, source.names, table=source.table).items()
         }
-    if after.get("id") == f"line-{example.line}" or _is_renamed(str(before.get("id")), example.id):
+    by_line = after.get("id") == f"line-{example.line}"
+    if (by_line and in_place) or _is_renamed(str(before.get("id")), example.id):
         before["id"] = after["id"]
-    row = dict(source.row)
+    row = {"id": after["id"], **source.row} if by_line and not in_place else dict(source.row)
     for name in dict.fromkeys([*before, *after]):
         if before.get(name) != after.get(name):
             row.pop(keys.get(name, name), None) if name not in after else row.update(
@@ -165,11 +167,14 @@ def written(
     """The file's content. path: for its suffix alone (csv, tsv, parquet). like: the set that they come from:
     written in its format, they keep its layout, and what was not changed is byte for byte as it was."""
     name = format_for(path, format)
+    in_place = like is not None and [one.line for one in examples] == [one.line for one in like]
     match name:
         case "jsonl" | "json" | "rag":
             same = "jsonl" if name == "json" else name
             rows = [
-                _rag(example) if name == "rag" and not _is_of(example, "rag") else row_of(example, same)
+                _rag(example)
+                if name == "rag" and not _is_of(example, "rag")
+                else row_of(example, same, in_place=in_place)
                 for example in examples
             ]
             style = JsonStyle.of(like) if like is not None else JsonStyle()
@@ -177,7 +182,11 @@ def written(
         case "sheet":
             delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
             if like is not None and like.format == "sheet" and all(each.source for each in examples):
-                return sheet_as_it_was([row_of(each, "sheet") for each in examples], delimiter, like.path)
+                return sheet_as_it_was(
+                    [row_of(example, "sheet", in_place=in_place) for example in examples],
+                    delimiter,
+                    like.path,
+                )
             return sheet_parts(list(map(row_of, examples)), delimiter)
         case "trec":
             return (
