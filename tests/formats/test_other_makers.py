@@ -266,7 +266,8 @@ def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> No
         book.writestr(
             "[Content_Types].xml",
             '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-            '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            '<Default Extension="rels" '
+            'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
             '<Default Extension="xml" ContentType="application/xml"/></Types>',
         )
         book.writestr(
@@ -276,8 +277,8 @@ def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> No
         )
         book.writestr(
             "xl/workbook.xml",
-            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet name="S" sheetId="1" r:id="s"/></sheets>'
-            "</workbook>",
+            f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+            '<sheet name="S" sheetId="1" r:id="s"/></sheets></workbook>',
         )
         book.writestr(
             "xl/_rels/workbook.xml.rels",
