@@ -90,6 +90,20 @@ def test_what_can_not_be_bridged_is_said(mill: Callable[..., Bridged]) -> None:
         check_accept("bth")
 
 
+def test_a_question_that_a_person_found_no_answer_for_is_gold_too(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    pytest.importorskip("starlette")
+    write_kg(own_folder / "mill-KG.json", NAMES, RELATIONS)
+    (own_folder / "qa.json").write_text('[{"id": "a", "question": "Who swims?", "answer": "Nobody"}]')
+    run_cli("dataset", "from", "qa.json", "-g", "mill-KG.json", "-o", "./d.jsonl")
+    event = {"n": 1, "at": "x", "by": "me", "question": "a", "what": "done", "done": True, "no_answer": True}
+    (own_folder / "d.journal.jsonl").write_text(json.dumps(event) + "\n")
+    run_cli("curate", "--dataset", "./d.jsonl", "-g", "mill-KG.json", "--export", "-o", "./gold.jsonl")
+    (example,) = read_eval_set(own_folder / "gold.jsonl")
+    assert (example.reference_entities, example.tags) == ((), ("no-answer",))
+
+
 def test_from_answers_to_an_evaluation(own_folder: Path, run_cli: Callable[..., Result]) -> None:
     write_kg(own_folder / "mill-KG.json", NAMES, RELATIONS)
     rows = [

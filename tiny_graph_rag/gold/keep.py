@@ -169,6 +169,7 @@ def united(one: Example, other: Example) -> Example:
         irrelevant_entities=tuple(each for each in bad if each not in {*high, *relevant}),
         ground_truth=tuple(dict.fromkeys([*one.ground_truth, *other.ground_truth])),
         tags=tuple(dict.fromkeys([*one.tags, *other.tags])),
+        judged=one.judged or other.judged,
         seed_entities=one.seed_entities if one.seed_entities is not None else other.seed_entities,
         unknown={**other.unknown, **one.unknown},
     )

@@ -111,21 +111,17 @@ def _draft(
     order = sorted(places, key=lambda entity: (-_rank(places[entity]), graph.name_rank[entity]))
     chosen = [entity for entity in order if _is_accepted(places[entity], example, accept)]
     names = tuple(dict.fromkeys(str(graph.entities.names[entity]) for entity in chosen))
-    seeds = tuple(
-        dict.fromkeys(str(graph.entities.names[seed.entity]) for _, seed in named.get("question", ()))
-    )
     given = example.reference_entities or example.highly_relevant_entities
     example = replace(
         example,
         reference_entities=example.reference_entities if given else names,
         judged=bool(given or names),
-        seed_entities=seeds if example.seed_entities is None and seeds else example.seed_entities,
         source=None,
     )
     return Draft(
         example,
         tuple(_candidate(graph, entity, tuple(places[entity])) for entity in order),
-        seedless=not seeds,
+        seedless=not asked,
     )
 
 

@@ -179,7 +179,7 @@ function drawQuestion() {
   $("question").hidden = false;
   $("nothing").hidden = true;
   $("meta").textContent = [view.id, view.first ? t("judge first: {n}", { n: view.first }) : "", view.like.length ? t("looks like {ids}", { ids: view.like.join(", ") }) : "",
-    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : t("names no entity that the graph knows")].filter(Boolean).join(" · ");
+    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : view.seedless ? t("names no entity that the graph knows") : ""].filter(Boolean).join(" · ");
   $("context").replaceChildren(...view.context.map((turn) => el("li", {}, turn)));
   $("query").replaceChildren(name(view.query));
   $("tags").textContent = view.tags.length ? `${t("tags")}: ${view.tags.join(", ")}` : "";
