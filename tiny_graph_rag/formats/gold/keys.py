@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
@@ -102,6 +103,7 @@ _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
 LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
 
 
+@lru_cache(maxsize=4096)
 def folded(name: str) -> str:
     """`Question Type` → `question_type`: keys are compared so."""
     return _SEPARATORS.sub("_", name.strip().casefold())
@@ -134,6 +136,8 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
     with it is said later. table: cells are text, with several values between `;`, `|` or line breaks.
     """
+    if not table and "reference_entities" in row and _says_ours(tuple(row)):
+        return dict(row)
     placed = placed_in(row, names, table=table)
     found = {field: value for field, (_, value) in placed.items()}
     taken = {key for key, _ in placed.values()}
@@ -148,6 +152,17 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         taken |= {name for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     return {**found, **{name: value for name, value in row.items() if name not in taken}}
+
+
+@lru_cache(maxsize=256)
+def _says_ours(keys: tuple[str, ...]) -> bool:
+    """Whether a record of ours has no field under another maker's name. A file has few sets of keys."""
+    folds = {folded(key): key for key in keys}
+    spelled = _spellings(folds, frozenset(), own=True)
+    places = {
+        field: next((key for key in wanted if key in folds), field) for field, wanted in spelled.items()
+    }
+    return all(field == key == folds.get(key, key) for field, key in places.items())
 
 
 def placed_in(

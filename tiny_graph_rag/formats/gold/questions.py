@@ -71,16 +71,13 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         if isinstance(row, str) and row.strip():
             row = {"query": row}
         if isinstance(row, dict):
-            cells = {k: v for k, v in row.items() if k and v not in (None, "")} | _blank(row)
-            row = ours(cells if table else row, names, table=table)
+            row = ours(_filled(row) if table else row, names, table=table)
             if table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
         wrong = _wrong_fields(row, drafts=drafts)
         problems.extend(at(record.place, one) for one in wrong)
         if not wrong:
-            examples.append(
-                replace(example_of(row, record.number), source=Source(format, record.row, names, table))
-            )
+            examples.append(example_of(row, record.number, Source(format, record.row, names, table)))
             judged.append(says_relevant(row))
             places.append(record.place)
     if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
@@ -121,10 +118,14 @@ def _object(value: Any) -> Any:
         return None
 
 
-def _blank(row: Mapping[str, Any]) -> dict[str, str]:
-    """Of a table's row: empty cells that say something, an empty question and no reference."""
+def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A table's row without its empty cells, but those that say something: no question, no reference."""
     wanted = {*QUERY_KEYS, "reference_entities", "references", *NAMES_OR_ANSWER}
-    return {name: "" for name, value in row.items() if folded(name) in wanted and value in (None, "")}
+    return {
+        name: "" if value is None else value
+        for name, value in row.items()
+        if name and (value not in (None, "") or folded(name) in wanted)
+    }
 
 
 def _names_in(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
@@ -216,8 +217,9 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     return EvalSet(tuple(examples), name=name)
 
 
-def example_of(row: Mapping[str, Any], number: int) -> Example:
-    """A sound record under our own names as a question. number: for the id of one that has none."""
+def example_of(row: Mapping[str, Any], number: int, source: Source | None = None) -> Example:
+    """A sound record under our own names as a question. number: for the id of one that has none. source: the
+    record as its file has it."""
     truth = row.get("ground_truth")
     lists: dict[str, Any] = {name: tuple(row[name]) for name in STRING_LISTS if row.get(name) is not None}
     return Example(
@@ -234,6 +236,7 @@ def example_of(row: Mapping[str, Any], number: int) -> Example:
         unknown={key: value for key, value in row.items() if key not in _KNOWN},
         line=number,
         judged=says_relevant(row),
+        source=source,
         **lists,
     )
 
