@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.errors import at, json_kind
 from tiny_graph_rag.formats.gold.base import graded
 from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids
 from tiny_graph_rag.formats.gold.records import records
@@ -24,7 +24,7 @@ def sound_rag(path: Path) -> Sound:
     questions = []
     for record in found:
         wrong = _wrong(record.row)
-        problems.extend(f"{record.place}: {one}" for one in wrong)
+        problems.extend(at(record.place, one) for one in wrong)
         if not wrong:
             questions.append(question_of(record.row, record.number))
     problems = [*found.problems, *problems, *duplicate_ids(questions, path)]
@@ -33,13 +33,15 @@ def sound_rag(path: Path) -> Sound:
 
 def _wrong(row: Any) -> list[str]:
     if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
-        came = "one without" if isinstance(row, dict) else json_kind(row)
-        return [f"wanted an object with 'query_id', a text or a number, got {came}"]
+        came = said("one without") if isinstance(row, dict) else json_kind(row)
+        return [said("wanted an object with 'query_id', a text or a number, got {got}", got=came)]
     wrong = []
     for name, _ in RAG_GRADES:
         ids = row.get(name) or []
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
-            wrong.append(f"{name!r} must be a list of ids, got {json_kind(ids)}")
+            wrong.append(
+                said("{field} must be a list of ids, got {got}", field=repr(name), got=json_kind(ids))
+            )
     if "relevant_chunk_ids" not in row and not row.get("highly_relevant_chunk_ids"):
         wrong.append(
             said("'relevant_chunk_ids' is missing; write [] where nothing in the corpus answers the question")
@@ -50,11 +52,18 @@ def _wrong(row: Any) -> list[str]:
         row.get("tags") or [],
     )
     if not isinstance(metadata, dict):
-        wrong.append(f"'metadata' must be an object, got {json_kind(metadata)}")
+        wrong.append(said("'metadata' must be an object, got {got}", got=json_kind(metadata)))
     if not isinstance(types, list):
-        wrong.append(f"'expected_doc_types' must be a list, got {json_kind(types)}")
+        wrong.append(said("'expected_doc_types' must be a list, got {got}", got=json_kind(types)))
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
-        wrong.append(f"'tags' must be a list of strings, got {json_kind(tags)}")
+        wrong.append(
+            said(
+                "{field} must be a list of strings, got {got}{example}",
+                field="'tags'",
+                got=json_kind(tags),
+                example="",
+            )
+        )
     return wrong
 
 
