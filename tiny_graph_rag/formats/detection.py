@@ -94,7 +94,10 @@ class Head:
             return tuple(read_table(self.path)[0])
         line = self.start.decode(encoding_of(self.start), "replace").lstrip("\ufeff").lstrip()
         header = line.partition("\n")[0].strip("\r")
-        row = next(csv.reader([header], delimiter=delimiter_of(header)), [])
+        try:
+            row = next(csv.reader([header], delimiter=delimiter_of(header)), [])
+        except csv.Error:  # its reader says what is wrong, with the line
+            return ()
         return tuple(name.strip() for name in row)
 
     @property

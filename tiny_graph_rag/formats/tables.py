@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,7 +13,7 @@ from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, read_start
+from tiny_graph_rag.files import check_unpacked, decode_utf8, lines_of, read_bytes, read_start
 from tiny_graph_rag.messages import said
 
 PARQUET_MAGIC = b"PAR1"
@@ -185,10 +186,12 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
     except ImportError as error:
         raise MissingExtraError(said("reading worksheets (.xlsx)"), "python-calamine", "xlsx") from error
     try:
+        with zipfile.ZipFile(path) as packed:
+            check_unpacked(path, sum(part.file_size for part in packed.infolist()))
         workbook = python_calamine.CalamineWorkbook.from_path(str(path))
         sheets = (workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names)
         rows: list[list[Any]] = next((rows for rows in sheets if len(rows) > 1), [[]])
-    except (OSError, ValueError, python_calamine.CalamineError) as error:
+    except (OSError, ValueError, zipfile.BadZipFile, python_calamine.CalamineError) as error:
         raise InputError(
             said("{name}: can't be read as a worksheet: {error}", name=path.name, error=error)
         ) from error

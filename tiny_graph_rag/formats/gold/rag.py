@@ -35,7 +35,7 @@ def _wrong(row: Any) -> list[str]:
     if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
         came = said("one without") if isinstance(row, dict) else json_kind(row)
         return [said("wanted an object with 'query_id', a text or a number, got {got}", got=came)]
-    wrong = []
+    wrong: list[str] = []
     for name, _ in RAG_GRADES:
         ids = row.get(name) or []
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
