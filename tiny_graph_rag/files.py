@@ -159,7 +159,7 @@ def read_bytes(path: Path) -> bytes:
                 return stream.read()
         with gzip.open(path) as unpacked:
             content = unpacked.read(_most_unpacked + 1)
-        _check_unpacked(path, len(content))
+        check_unpacked(path, len(content))
         return content
     except (EOFError, OSError, ValueError, zlib.error) as error:  # ValueError: a NUL in the name
         raise _unreadable(path, error) from error
@@ -199,7 +199,7 @@ def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
             with gzip.open(path) as stream:
                 while block := stream.read(COPIED_BYTES):
                     unpacked.write(block)
-                    _check_unpacked(path, unpacked.tell() // ON_DISK)  # as pages of a file, not as memory
+                    check_unpacked(path, unpacked.tell() // ON_DISK)  # as pages of a file, not as memory
             unpacked.flush()
             if not unpacked.tell():
                 return b""
@@ -217,7 +217,8 @@ def allow_unpacked(gib: float) -> None:
     _most_unpacked = int(gib * (1 << 30))
 
 
-def _check_unpacked(path: Path, size: int) -> None:
+def check_unpacked(path: Path, size: int) -> None:
+    """Raises InputError for a packed file that becomes larger than is allowed. size: unpacked, in bytes."""
     if size > _most_unpacked:
         raise InputError(
             said(

@@ -228,3 +228,12 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_
     assert "failed verdicts count as the worst value: " in done.output
     assert "correctness 4" in done.output
     assert "| correctness | 0.600 |" in (folder / "story-eval-results.md").read_text("utf-8")
+
+
+def test_a_preference_is_won_tied_or_lost() -> None:
+    for winner, worth in (("B", 1.0), ("tie", 0.5), ("A", 0.0)):
+        assert JUDGES["preference"].value({"reason": "", "winner": winner}) == {"preference": worth}
+    with pytest.raises(ValueError, match="wanted A, B or tie"):
+        JUDGES["preference"].read('{"reason": "", "winner": "C"}')
+    with pytest.raises(ValueError, match="not of the form"):
+        JUDGES["preference"].read('{"reason": "", "winner": ["B"]}')

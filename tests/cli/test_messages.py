@@ -164,7 +164,7 @@ def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_c
         "question,references\nWho?,Anna\nWhat?,Rex\nWhy?,Anna\nWhen?,Rex\n", "utf-8"
     )
     assert run_cli("dataset", "split", "own.csv", "-o", "./parts", "--share", "50/50").exit_code == 0
-    assert (tale / "parts-dev.csv").read_text("utf-8-sig").startswith("id,query,reference_entities")
+    assert (tale / "parts-dev.csv").read_text("utf-8-sig").startswith("id,question,references")
     assert run_cli("dataset", "split", "tale-eval.jsonl", "-o", "./parts/", "--share", "50/50").exit_code == 0
     assert json.loads((tale / "parts/tale-eval-dev.jsonl").read_text("utf-8").splitlines()[0])["query"]
     assert run_cli("dataset", "merge", "tale-eval.jsonl", "own.csv", "-o", "./both").exit_code == 0

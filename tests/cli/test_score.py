@@ -326,7 +326,7 @@ def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expect
         ("q1 0 d1 1\n", ["--split", "test"], "gold: only tables (CSV, TSV, Parquet) have splits"),
         ("query_id,doc_id\nq1,d1\n", ["--split", "test"], "gold has no column 'split'"),
         ('{"id": "q1", "entities": ["d1"]}\n', [], "gold:1: this looks like a run, not like a gold set"),
-        ('[{"query": "who?"}]', [], "gold: question 1: wanted an object with 'query_id'"),
+        ('[{"query": "who?"}]', [], "gold: 1 question, and none says which entities to find"),
         ("", [], "gold: the file is empty"),
         ("PAR1 and no more", [], "gold: can't be read as Parquet"),
     ],

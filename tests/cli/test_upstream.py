@@ -22,7 +22,27 @@ chunking:
 storage:
     kg_dir: null
     dataset_dir: null
+    hardset_dir: "data/eval-hardset"
 """
+
+# A results file as upstream writes it, two questions by hand.
+RESULTS = {
+    "summary": {"num_examples": 2, "k": 5, "avg_precision_at_k": 0.3, "total_tokens": 30},
+    "results": [
+        {
+            "example_id": f"q{n}",
+            "query": "Whom?",
+            "reference_entities": ["Ben"],
+            "retrieved_entities": ["Ben", "Anna"],
+            "metrics": {"precision_at_k": p, "recall_at_k": 1.0, "mrr": 1.0, "ndcg_at_k": 1.0},
+            "latency_seconds": 0.5,
+            "token_usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15},
+            "estimated_cost_usd": 0.001,
+            "tags": ["t"],
+        }
+        for n, p in ((1, 0.2), (2, 0.4))
+    ],
+}
 
 
 @pytest.fixture
@@ -53,7 +73,7 @@ def test_its_settings_are_taken_and_what_makes_graphs_is_named(town: Path, run_c
     (town / "config.yaml").write_text(SETTINGS, encoding="utf-8")
     done = run_cli("eval", "--dataset", "town-eval.jsonl", "--skip-generation")
     assert done.exit_code == 0, done.output
-    assert "warning: config.yaml: chunking is upstream tiny-graph-RAG's" in done.stderr
+    assert "warning: config.yaml: chunking, storage.hardset_dir is upstream tiny-graph-RAG's" in done.stderr
     found = json.loads((town / "data/results/town-eval-results.json").read_text("utf-8"))
     assert (found["config"]["openai"]["model"], found["config"]["openai"]["max_tokens"]) == (
         "gpt-4o-mini",
@@ -152,3 +172,23 @@ def test_a_query_without_an_answer_still_shows_what_was_retrieved(town: Path, ru
     assert "Anna —KNOWS→ Ben" in done.stdout
     assert "no such thing" in done.stderr
     assert json.loads((town / "asked.json").read_text("utf-8"))["question"]["ranked"]
+
+
+def test_its_results_files_are_read_by_compare_report_and_history(own_folder: Path, run_cli) -> None:
+    for name in ("a", "b"):
+        (own_folder / f"{name}_results.json").write_text(json.dumps(RESULTS, indent=2))
+    compared = run_cli("compare", "./a_results.json", "./b_results.json")
+    assert compared.exit_code == 0, compared.output
+    assert "precision@5" in compared.stdout
+    shown = run_cli("report", "./a_results.json", "--report", "md")
+    assert shown.exit_code == 0, shown.output
+    # (0.2 + 0.4) / 2, as upstream says too.
+    assert "| precision@5 | 0.300 |" in (own_folder / "a_results.md").read_text("utf-8")
+    past = run_cli("history", ".")
+    assert "a_results" in past.stdout
+
+
+def test_its_other_commands_are_answered_with_what_to_use(run_cli) -> None:
+    done = run_cli("process", "novel.txt")
+    assert done.exit_code == 2
+    assert "process is a command of upstream tiny-graph-RAG; here: graphs are made by" in done.stderr

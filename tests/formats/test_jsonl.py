@@ -77,10 +77,19 @@ def test_duplicate_ids_are_refused_with_both_lines(tmp_path: Path) -> None:
         read_eval_set(write_gold(tmp_path / "a-eval.jsonl", q(id="x"), q(), q(id="x")))
 
 
-def test_cp949_is_named_with_its_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("encoding", ["cp949", "utf-16"])
+def test_another_encoding_is_read_and_said(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "a-eval.jsonl"
-    path.write_bytes(b'{"query": "Who?", "reference_entities": []}\n' + '{"query": "누구?"}'.encode("cp949"))
-    with pytest.raises(InputError, match=r"a-eval.jsonl:2: not UTF-8 text \(it looks like CP949"):
+    path.write_bytes('{"query": "누구?", "reference_entities": ["점순"]}\n'.encode(encoding))
+    found = read_eval_set(path)
+    assert (found[0].query, found[0].reference_entities) == ("누구?", ("점순",))
+    assert f"read as {encoding.upper()}" in str(found.notes[0])
+
+
+def test_bytes_of_no_encoding_are_refused_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "a-eval.jsonl"
+    path.write_bytes(b'{"query": "Who?", "reference_entities": []}\n{"query": "\xff\xff\xff"}')
+    with pytest.raises(InputError, match=r"a-eval.jsonl:2: not UTF-8 text"):
         read_eval_set(path)
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.formats.gold import read_gold
-from tiny_graph_rag.formats.gold.exchange import lost, read_any_gold, written
+from tiny_graph_rag.formats.gold.exchange import lost, written
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.keep import (
     contents,
@@ -145,7 +145,7 @@ FULL = question(
 def test_every_format_gives_back_the_judgments_that_were_written(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"".join(written([FULL], path, "rag" if name == "set.json" else None)))
-    (again,) = read_any_gold(path)
+    (again,) = read_gold(path)
     assert again.id == "q 1"
     assert set(again.reference_entities) == {"Anna", "Ben"}
     assert (again.highly_relevant_entities, again.irrelevant_entities) == (("Cleo",), ("Dora",))
@@ -154,7 +154,7 @@ def test_every_format_gives_back_the_judgments_that_were_written(tmp_path: Path,
 def test_our_own_format_gives_back_everything(tmp_path: Path) -> None:
     path = tmp_path / "set.jsonl"
     path.write_bytes(b"".join(written([FULL], path)))
-    assert not diff([FULL], read_any_gold(path))
+    assert not diff([FULL], read_gold(path))
     assert lost([FULL], path) == {}
     assert lost([FULL], tmp_path / "set.csv").keys() >= {"query", "tags", "context", "extra"}
 
@@ -167,11 +167,15 @@ def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path)
             "query_id": "q 1",
             "query": "Who is q 1?",
             "query_type": "multi",
-            "relevant_chunk_ids": ["Anna", "Ben"],
+            "relevant_chunk_ids": ["Anna", "Ben", "Cleo"],
             "highly_relevant_chunk_ids": ["Cleo"],
             "irrelevant_chunk_ids": ["Dora"],
             "expected_doc_types": ["PERSON"],
             "tags": ["hard"],
+            "group": "g",
+            "context": ["Earlier."],
+            "seed_entities": [],
+            "extra": {"kept": [1, 2]},
         }
     ]
 
@@ -190,7 +194,7 @@ def test_the_commands_merge_split_and_say_what_differs(run_cli, tmp_path: Path) 
     assert "8 questions of 9: 1 ids held alike" in found.stdout
     found = run_cli("dataset", "split", merged, "--share", "50/50", "-o", tmp_path / "part.jsonl")
     assert found.exit_code == 0, found.stderr
-    parts = [read_any_gold(tmp_path / f"part-{name}.jsonl") for name in ("dev", "test")]
+    parts = [read_gold(tmp_path / f"part-{name}.jsonl") for name in ("dev", "test")]
     assert sorted(each.id for part in parts for each in part) == list("abcdefgh")
     found = run_cli("dataset", "diff", one, two)
     assert found.exit_code == 1
@@ -245,7 +249,7 @@ def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Pat
 def test_grades_above_two_are_kept_or_told(tmp_path: Path, format: str) -> None:
     source, path = tmp_path / "set.qrels", tmp_path / "again"
     source.write_text("q 0 a 3\nq 0 b 1\nq 0 c 2\n")
-    examples = list(read_any_gold(source))
+    examples = list(read_gold(source))
     path.write_bytes(b"".join(written(examples, path, format)))
     if lost(examples, path, format).get("grades above 2") is None:
         assert read_gold(path).questions[0].grades == {"a": 3, "b": 1, "c": 2}
@@ -259,18 +263,18 @@ def test_what_a_list_of_documents_can_not_grade_is_told(tmp_path: Path) -> None:
 def test_tags_without_a_kind_come_back_from_the_rag_gold_json(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_bytes(b"".join(written([FULL], path, "rag")))
-    (again,) = read_any_gold(path)
+    (again,) = read_gold(path)
     assert again.tags == FULL.tags
     path.write_text('[{"query_id": "q", "relevant_chunk_ids": ["a"], "tags": "hard"}]')
     with pytest.raises(DatasetError, match="'tags' must be a list of strings, got"):
-        read_any_gold(path)
+        read_gold(path)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])
 def test_a_name_like_a_formula_is_text_in_tables_and_comes_back(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"set{suffix}"
     path.write_bytes(b"".join(written([question("=1+1", "-5", "'=x")], path, "table")))
-    (again,) = read_any_gold(path)
+    (again,) = read_gold(path)
     assert (again.id, again.reference_entities) == ("=1+1", ("-5", "'=x"))
     if suffix != ".parquet":
         cells = path.read_text().splitlines()[1].replace("\t", ",").split(",")

@@ -12,13 +12,14 @@ from tests.conftest import ROOT
 from tiny_graph_rag import files
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli import recommend, usage
-from tiny_graph_rag.gold import checks, curation
+from tiny_graph_rag.gold import checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
+from tiny_graph_rag.study.bridge import ACCEPTED
 
 
 def registry_kinds() -> set[str]:
@@ -61,6 +62,8 @@ BY_NAME = {
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
+    *(value for name, value in vars(fields).items() if name.isupper() and isinstance(value, str)),
+    *(*ACCEPTED.values(), *usage.UPSTREAM.values()),
     *(choosing.TOO_FEW, choosing.TOO_FEW_GROUPS, choosing.RULE, choosing.ONLY, choosing.BEST, choosing.ALIKE),
     choosing.SMALL_LOSS,
     *(compare.ALIKE, compare.MIXED, compare.BETTER, compare.WORSE),

@@ -288,8 +288,9 @@ def test_speed_is_compared_and_gated(run_cli, tmp_path) -> None:
 
 def test_what_looks_like_a_speed_is_named_right(run_cli) -> None:
     with pytest.raises(UsageError, match=r"latency.mean, latency.p50, latency.p95, throughput"):
-        parse_floors("latency<1")
-    assert [str(each) for each in parse_floors("latency.p95<0.5,throughput>=10")] == [
+        parse_floors("latency.p99<1")
+    assert [str(gate) for gate in parse_floors("latency<1,latency.p95<0.5,throughput>=10")] == [
+        "latency<1",
         "latency.p95<0.5",
         "throughput>=10",
     ]

@@ -102,7 +102,7 @@ def targets(run: Runner) -> list[Target]:
         {
             "id": f"q{n}", "query": f"Where does {name} live?", "reference_entities": [people[(n + 1) % 7]],
             "ground_truth": ["Mill"], "tags": ["easy", "one"], "highly_relevant_entities": ["Mill"],
-            "irrelevant_entities": ["C"], "expected_types": ["PLACE"], "seed_entities": [name], "context": ["Hi."],
+            "irrelevant_entities": [] if people[(n + 1) % 7] == "C" else ["C"], "expected_types": ["PLACE"], "seed_entities": [name], "context": ["Hi."],
             "reference_relationships": [{"source": name, "target": "Mill", "type": "LIVES_IN"}], "group": "g1",
         }
         for n, name in enumerate(people)

@@ -131,6 +131,21 @@ def _correctness(reply: Json) -> dict[str, float]:
 
 
 @judge(
+    "preference",
+    "is it better than ground_truth? 0, .5 (a tie), 1",
+    scores=("preference",),
+    schema=strict_object(reason=_TEXT, winner={"type": "string", "enum": ["A", "B", "tie"]}),
+    needs_truth=True,
+)
+def _preference(reply: Json) -> dict[str, float]:
+    """1 where the answer (B) is preferred to the reference answer (A), .5 for a tie, 0 where A is."""
+    worth = {"A": 0.0, "tie": 0.5, "B": 1.0}
+    if reply["winner"] not in worth:
+        raise ValueError(f"wanted A, B or tie, got {json_kind(reply['winner'])}")
+    return {"preference": worth[reply["winner"]]}
+
+
+@judge(
     "faithfulness",
     "share of its claims that the context supports",
     scores=("faithfulness",),

@@ -106,6 +106,7 @@ COMMANDS = (
     "eval",
     "score",
     "sweep",
+    "retrieve",
     "compare",
     "history",
     "query",

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
 from tiny_graph_rag.cli.help import GOLD, Commands
-from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.linking import Linking
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.output import STDOUT
-from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
+from tiny_graph_rag.messages import counted, said, shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -96,7 +97,7 @@ def merge_command(
     to = GoldOutput(output, format)
     path = to.path(session, f"{read[0].name}-merged.jsonl", read=[each.path for each in read])
     found = merge(read, prefer)  # type: ignore[arg-type]
-    to.write(path, found.examples)
+    to.write(path, found.examples, read[0])
     session.say(
         f"{amount(len(found.examples), 'question')} of {sum(map(len, read)):,}: {found.agreed:,} ids held "
         f"alike by several, {found.settled:,} settled"
@@ -161,7 +162,7 @@ def split_command(
     outputs = [GoldOutput(f"{stem[0]}-{each}{stem[1]}", format) for each in called]
     paths = [each.path(session, "", read=(examples.path,)) for each in outputs]
     for to, path, part in zip(outputs, paths, parts, strict=True):
-        to.write(path, part)
+        to.write(path, part, examples)
         tags = ", ".join(f"{tag} {sum(tag in each.tags for each in part):,}" for tag in examples.tags[:8])
         session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
@@ -226,8 +227,95 @@ def convert_command(
     session = Session.open(common, folders, to_stdout=to.to_stdout)
     examples = read_any(session, dataset)
     path = to.path(session, "", read=(examples.path,))
-    to.write(path, examples.examples)
+    to.write(path, examples.examples, examples)
     _tell(session, to, path, examples.examples)
+
+
+@command(sets, "from")
+def from_command(
+    dataset: Annotated[
+        Path, typer.Argument(help="Questions with answers, evidence or contexts, of any format.")
+    ],
+    graph: Graph,
+    folders: Folders,
+    chosen: Chosen,
+    common: Common,
+    linker: Annotated[str | None, from_config("--linker", help="how names are found in the texts")] = None,
+    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            "--accept",
+            help="Take as references what answer and evidence name (both), what the whole answer is (exact), "
+            "or what the answer names (answer).",
+            show_default="nothing: `curate` judges all of them",
+        ),
+    ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", help="USD that `--linker llm` may cost at most.", min=0.0),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Draft to write, under --dataset-dir; - for standard output.",
+            show_default="NAME-draft.jsonl",
+        ),
+    ] = None,
+) -> None:
+    """Find references in answers and evidence: entities that they name and the question does not. A draft."""
+    from tiny_graph_rag.cli.recommend import write_draft
+    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.formats.gold.drafts import read_questions
+    from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
+
+    accepted = check_accept(accept)
+    session = Session.open(common, folders, to_stdout=output == STDOUT, linker=linker, fuzzy=fuzzy)
+    source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
+    examples = read_questions(source).select(selection(chosen))
+    for note in examples.notes:
+        session.note(at(examples.name, note))
+    linking = Linking.of(session, cap_usd=max_cost)
+    knowledge = session.graph(graph, examples)
+    finder = linking.maker(knowledge, NameIndex.of(knowledge), session.config)
+    found = bridged(knowledge, examples, finder, accepted)
+    linking.say_spent()
+    draft = write_draft(session, found.drafts, source, output)
+    session.say(
+        t(
+            "{questions}: {found} name an entity in answer or evidence that the question does not name, "
+            "{silent} name none",
+            questions=shown(amount(len(examples), "question")),
+            found=f"{found.found:,}",
+            silent=f"{len(found.silent):,}",
+        )
+    )
+    if accepted:
+        session.say(
+            t(
+                "accepted ({how}): {references} of {questions}",
+                how=", ".join(t(ACCEPTED[part]) for part in accepted),
+                references=shown(amount(found.references, "reference")),
+                questions=shown(amount(found.accepted, "question")),
+            )
+        )
+    if found.long and accepted:
+        session.say(
+            counted(
+                found.long,
+                "{n} question has an answer of an essay's length, of which nothing was accepted",
+                "{n} questions have an answer of an essay's length, of which nothing was accepted",
+            )
+        )
+    if found.silent:
+        ids = ", ".join(found.silent[:12]) + (" …" if len(found.silent) > 12 else "")
+        session.say(t("nothing found for: {ids}", ids=ids))
+    if draft is not None:
+        judges = shell_command("curate", dataset=draft, graph=graph.graph)
+        session.say(t("draft: {path}; to make it a gold set: {command}", path=draft, command=judges))
 
 
 @command(sets, "version")
@@ -239,8 +327,13 @@ def version_command(
         str | None, typer.Option("--note", "-m", help="What changed: records a new version.")
     ] = None,
     part: Annotated[
-        str, typer.Option("--part", help="Part of the version to raise: major, minor or patch.")
-    ] = "minor",
+        str | None,
+        typer.Option(
+            "--part",
+            help="Part of the version to raise: major, minor or patch. Records a new version.",
+            show_default="minor",
+        ),
+    ] = None,
     since: Annotated[
         Path | None, typer.Option("--since", help="The set as it was: its differences are recorded too.")
     ] = None,
@@ -250,7 +343,7 @@ def version_command(
 
     session = Session.open(common, folders)
     examples = read_any(session, dataset)
-    if note is None:
+    if note is None and part is None and since is None:
         history = history_of(examples)
         for each in history:
             session.say(say_entry(each))
@@ -267,7 +360,9 @@ def version_command(
                 )
             )
         return
-    entry, path = record(examples, note, part, None if since is None else read_any(session, since))
+    entry, path = record(
+        examples, note or "", part or "minor", None if since is None else read_any(session, since)
+    )
     session.say(say_entry(entry))
     session.say(f"changelog: {path}")
 

@@ -244,7 +244,7 @@ class SavedRun:
         from tiny_graph_rag.formats.runs.writing import run_parts
 
         known = evaluation.graph.entities  # with what only the retriever knows
-        questions = [each.id for each in evaluation.examples]
+        questions = [example.written_id for example in evaluation.examples]
         write_atomically(self.path, run_parts(evaluation.run, questions, known.ids, known.names, self.form))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.output import STDOUT, keep_apart
+from tiny_graph_rag.errors import at
 from tiny_graph_rag.files import check_writable, find_input, output_path, write_atomically
 
 if TYPE_CHECKING:
@@ -40,13 +41,18 @@ class GoldOutput:
             check_writable(path)
         return path
 
-    def write(self, path: Path, examples: Sequence[Example]) -> None:
-        from tiny_graph_rag.formats.gold.exchange import written
+    def write(self, path: Path, examples: Sequence[Example], like: EvalSet | None = None) -> None:
+        """like: the set that the questions come from, whose layout and head they keep."""
+        from tiny_graph_rag.formats.gold.exchange import format_for, written
+        from tiny_graph_rag.formats.gold.head import write_head
 
         if not self.to_stdout:
-            write_atomically(path, written(examples, path, self.format))
+            format = format_for(path, self.format)
+            write_atomically(path, written(examples, path, format, like))
+            if like is not None and like.head and format not in ("json", "rag"):
+                write_head(path, {key: value for key, value in like.head.items() if key != like.list_key})
             return
-        for part in written(examples, path, self.format or "jsonl"):
+        for part in written(examples, path, self.format or "jsonl", like):
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
 
@@ -64,6 +70,9 @@ class GoldOutput:
 
 def read_any(session: Session, dataset: Path) -> EvalSet:
     """A gold set of any known format, with what that format holds. Raises DatasetError."""
-    from tiny_graph_rag.formats.gold.exchange import read_any_gold
+    from tiny_graph_rag.formats.gold import read_gold
 
-    return read_any_gold(find_input(dataset, Path(session.config.storage.dataset_dir), "gold set"))
+    gold = read_gold(find_input(dataset, Path(session.config.storage.dataset_dir), "gold set"))
+    for note in gold.notes:
+        session.note(at(gold.name, note))
+    return gold

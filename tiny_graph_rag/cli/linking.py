@@ -26,8 +26,9 @@ class Linking:
     chat: Chat | None = None
 
     @classmethod
-    def of(cls, session: Session) -> Linking:
-        """Before any work. Raises UsageError where a model is needed and none can be asked.
+    def of(cls, session: Session, *, cap_usd: float | None = None) -> Linking:
+        """Before any work. cap_usd: what asking may cost at most. Raises UsageError where a model is needed
+        and none can be asked, or a cap is given and its price unknown.
 
         Answers are cached but not journaled: there are no results that a journal could stand beside.
         """
@@ -38,8 +39,10 @@ class Linking:
         from tiny_graph_rag.llm.setup import Tariff, open_chat
 
         tariff, model = Tariff(config), config.openai.model
+        if cap_usd is not None:
+            tariff.require_prices((model,))
         session.say(asking("linking", tariff, model))
-        chat = open_chat(config, tariff, None)
+        chat = open_chat(config, tariff, None, cap_usd=cap_usd)
         return cls(session, partial(make_linker, chat=chat), chat)
 
     def say_spent(self) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,8 +14,10 @@ from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
+from tiny_graph_rag.cli.output import STDOUT, keep_apart
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.files import bare_name, check_writable, output_path, write_atomically
 from tiny_graph_rag.messages import counted, said, shown, t
 from tiny_graph_rag.retrieval import check_retrieval
 
@@ -64,12 +67,8 @@ def recommend_command(
     ] = None,
 ) -> None:
     """Propose references for questions without gold, from several retrievers: a draft to judge, no gold."""
-    import sys
-
-    from tiny_graph_rag.cli.output import STDOUT, keep_apart
-    from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path, write_atomically
-    from tiny_graph_rag.formats.gold.drafts import draft_lines, read_questions
-    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.study.recommend import recommend
 
     to_stdout = output == STDOUT
@@ -79,24 +78,16 @@ def recommend_command(
         check_retrieval(session.config.override(retriever=each))
     sets = Path(session.config.storage.dataset_dir)
     source = find_input(dataset, sets, "questions")
-    path = output_path(output or f"{bare_name(source)}-draft.jsonl", sets)
-    if not to_stdout:
-        keep_apart((path,), (source, session.config.file))
-        check_writable(path)
+    draft_path(session, source, output)  # refused before any work
     examples = read_questions(source)
     linking = Linking.of(session)
-    knowledge = session.graph(graph, EvalSet(tuple(examples), name=bare_name(source)))
+    knowledge = session.graph(graph, examples)
     with session.progress("retrievers", len(chosen), least=2) as bar:
         found = recommend(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar
         )
     linking.say_spent()
-    lines = draft_lines(found.drafts)
-    if to_stdout:
-        sys.stdout.buffer.writelines(lines)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(path, lines)
+    path = write_draft(session, found.drafts, source, output)
     for name in found.silent:
         session.warn(said("{retriever} found nothing for any question", retriever=name))
     drafts = found.drafts
@@ -114,9 +105,35 @@ def recommend_command(
         if those:
             ids = ", ".join(each.example.id for each in those[:SHOWN]) + (" …" if len(those) > SHOWN else "")
             session.say(f"{counted(len(those), one, many)}: {ids}")
-    if not to_stdout:
+    if path is not None:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
         session.say(t("draft: {path}; to make it a gold set: {command}", path=path, command=judges))
+
+
+def draft_path(session: Session, source: Path, output: str | None) -> Path | None:
+    """Where a draft goes, None for standard output. Raises UsageError where it can't be written, or would
+    destroy what is read."""
+    if output == STDOUT:
+        return None
+    sets = Path(session.config.storage.dataset_dir)
+    path = output_path(output or f"{bare_name(source)}-draft.jsonl", sets)
+    keep_apart((path,), (source, session.config.file))
+    check_writable(path)
+    return path
+
+
+def write_draft(session: Session, drafts: Sequence[Draft], source: Path, output: str | None) -> Path | None:
+    """The draft's file, None where it went to standard output."""
+    from tiny_graph_rag.formats.gold.drafts import draft_lines
+
+    path = draft_path(session, source, output)
+    lines = draft_lines(drafts)
+    if path is not None:
+        write_atomically(path, lines)
+        return path
+    sys.stdout.buffer.writelines(lines)
+    sys.stdout.buffer.flush()
+    return None
 
 
 def flags_of(retrieving: Retrieving) -> dict[str, object]:

@@ -190,7 +190,8 @@ def score(
     _show(session, request, opened, wish, collected, listed, on_graph=knowledge is not None)
     out.tell(session, results=target)
     seconds = np.array(collected.latencies, dtype=np.float64)
-    gates.conclude(session, gates.hold(collected.found().overall.measures, seconds, None), "score")
+    per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
+    gates.conclude(session, gates.hold(collected.found().overall.measures, seconds, per_second), "score")
 
 
 def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool) -> tuple[Measure, ...]:

@@ -68,8 +68,7 @@ class Session:
         if config.unused:
             session.warn(
                 said(
-                    "{file}: {settings} is upstream tiny-graph-RAG's, for making graphs of texts; not "
-                    "used here",
+                    "{file}: {settings} is upstream tiny-graph-RAG's, not used here",
                     file=config.file,
                     settings=", ".join(config.unused),
                 )
@@ -131,6 +130,8 @@ class Session:
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 
         examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
+        for line in examples.notes:
+            self.note(at(examples.name, line))
         if chosen is None:
             return examples
         return examples.select(selection(chosen))

@@ -19,6 +19,11 @@ _OUT_OF_RANGE = re.compile(r"(?s)(.*) is not in the range (.*)\.$")
 _UNREADABLE = re.compile(r"(?s)Path '(.*)' is not readable\.$")
 _NO_COMMAND = re.compile(r"(?s)No such command '(.*?)'\.")
 _LEFT_OVER = re.compile(r"(?s)Got unexpected extra argument\S* \((.*)\)$")
+# Commands of upstream tiny-graph-RAG that this program does not have, and what does their work.
+UPSTREAM = {
+    "process": "graphs are made by upstream's `process` or any other program; -g reads what they write",
+    "interactive": '`query "Who …?" -g GRAPH` asks one question, `mcp` serves them to an assistant',
+}
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -75,6 +80,12 @@ def _wrong(error: Any) -> str:
     if found := _UNREADABLE.match(error.message):
         return said("{place}: can't be read ({why})", place=found[1], why="Permission denied")
     if found := _NO_COMMAND.match(error.message):
+        if found[1] in UPSTREAM:
+            return said(
+                "{command} is a command of upstream tiny-graph-RAG; here: {instead}",
+                command=found[1],
+                instead=said(UPSTREAM[found[1]]),
+            )
         known = list(getattr(error.ctx.command, "commands", {})) if error.ctx else []
         hint = nearest(found[1], known) or said("; there are: {names}", names=", ".join(known))
         return said("no such command: {command}{hint}", command=found[1], hint=hint)

@@ -13,8 +13,8 @@ from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
 from tiny_graph_rag.cli.output import STDOUT, Written, keep_apart, write_document
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import DatasetError, FoundProblems, amount
-from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
+from tiny_graph_rag.messages import counted, said, shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -40,13 +40,22 @@ def validate_command(
             "--fix-suggestions", help="Write a gold set with missing references renamed, for you to accept."
         ),
     ] = None,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh",
+            help="Compute the references of questions that hold a pattern on this graph, and write them.",
+        ),
+    ] = False,
     output: Written = None,
     all_: Annotated[bool, typer.Option("--all", help="Show every finding, not ten of a kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
     from tiny_graph_rag.files import check_writable, find_input, write_atomically
-    from tiny_graph_rag.formats.gold.jsonl import as_lines, read_sound_lines
+    from tiny_graph_rag.formats.gold import read_sound
+    from tiny_graph_rag.formats.gold.exchange import as_lines
     from tiny_graph_rag.gold.nearest import proposed_lines, renames
+    from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.gold.stamp import read_drift, write_stamp
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
@@ -59,11 +68,19 @@ def validate_command(
         check_writable(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
     keep_apart((fix_suggestions,), (path, session.config.file))
-    examples, broken = read_sound_lines(path)
+    examples, broken = read_sound(path)
     if not len(examples):
         raise DatasetError(*broken)
-    examples = examples.select(selection(chosen))
-    knowledge = session.graph(graph, examples)
+    for note in examples.notes:
+        session.note(at(examples.name, note))
+    whole, examples = examples, examples.select(selection(chosen))
+    knowledge = _graph(session, graph, examples, is_needed=stamp or refresh or fix_suggestions is not None)
+    if knowledge is None:
+        _without_graph(session, examples, broken, output, every=all_)
+        return
+    if refresh:
+        examples = _refresh(session, knowledge, whole, path, broken)
+    examples = with_patterns(knowledge, examples)
     names = NameIndex.of(knowledge)
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
@@ -84,7 +101,7 @@ def validate_command(
         )
     if fix_suggestions is not None:
         proposals = renames(found.missing_names)
-        write_atomically(fix_suggestions, proposed_lines(as_lines(path), proposals))
+        write_atomically(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
             t(
                 "{path}: {n} of {all} missing names renamed; look at `suggested_renames` in its lines before "
@@ -109,6 +126,102 @@ def validate_command(
     if errors or lost:
         raise FoundProblems(said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings))
     session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
+
+
+def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool) -> KnowledgeGraph | None:
+    """The graph that was named, or that the set's name or the folder implies; None where there is none, or
+    where nothing in the set names entities. Raises UsageError where one is needed."""
+    if graph.graph is None and not is_needed:
+        if not any(example.judged for example in examples) or examples.format == "rag":
+            return None
+        try:
+            session.graph_path(graph, examples)
+        except UsageError:
+            return None
+    return session.graph(graph, examples)
+
+
+def _refresh(
+    session: Session, graph: KnowledgeGraph, examples: EvalSet, path: Path, broken: list[str]
+) -> EvalSet:
+    """Compute every pattern on this graph, write the set back where something changed, and say what.
+
+    Raises DatasetError for a set without patterns, a broken one, or a pattern that can't be computed.
+    """
+    from tiny_graph_rag.files import write_atomically
+    from tiny_graph_rag.formats.gold import read_gold
+    from tiny_graph_rag.formats.gold.exchange import written
+    from tiny_graph_rag.gold.patterns import GRAMMAR, KEY, refreshed
+
+    if broken:
+        raise DatasetError(*broken)
+    if not any(KEY in example.unknown for example in examples):
+        raise DatasetError(
+            said(
+                "{name}: no question holds a pattern under {key}, such as {grammar}",
+                name=path.name,
+                key=repr(KEY),
+                grammar=GRAMMAR,
+            )
+        )
+    found, changes, problems = refreshed(graph, examples)
+    if problems:
+        raise DatasetError(*problems)
+    for change in changes:
+        parts = [f"+ {name}" for name in change.added] + [f"− {name}" for name in change.removed]
+        session.say(f"{change.id}: {', '.join(parts)}")
+    patterns = sum(KEY in example.unknown for example in examples)
+    session.say(
+        t(
+            "{patterns} computed on {graph}: {n} changed",
+            patterns=shown(amount(patterns, "pattern")),
+            graph=graph.name,
+            n=shown(amount(len(changes), "reference list")),
+        )
+    )
+    if not changes:
+        return examples
+    form = {"sheet": "sheet", "rag": "rag"}.get(examples.format)
+    form = form or ("json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl")
+    write_atomically(path, written(found.examples, path, form, examples))
+    return read_gold(path)
+
+
+def _without_graph(
+    session: Session, examples: EvalSet, broken: list[str], output: str | None, *, every: bool
+) -> None:
+    """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
+    from tiny_graph_rag.gold.validate import validate_alone
+    from tiny_graph_rag.report.json.results import dataset_json
+    from tiny_graph_rag.report.terminal.validation import print_findings
+
+    findings = validate_alone(examples)
+    print_findings(findings, broken, every, session.console)
+    judged = sum(example.judged for example in examples)
+    session.say(
+        t(
+            "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
+            "not looked up",
+            questions=shown(amount(len(examples), "question")),
+            format=examples.format,
+            judged=f"{judged:,}",
+        )
+    )
+    errors = sum(finding.severity == "error" for finding in findings) + len(broken)
+    warnings = sum(finding.severity == "warning" for finding in findings)
+    if output is not None:
+        rows = [
+            {"severity": one.severity, "kind": one.kind, "line": one.line, "message": one.message}
+            for one in findings
+        ]
+        counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
+        more = {"broken_lines": list(broken), "findings": rows}
+        write_document(session, output, "validation", dataset=dataset_json(examples), **counts, **more)
+    if errors:
+        raise FoundProblems(
+            said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning"))
+        )
+    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
 
 
 def _hop_tags(

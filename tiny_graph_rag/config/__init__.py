@@ -9,23 +9,29 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from pathlib import Path
+from typing import Any
 
+from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import (
     Config,
     changed_settings,
+    fits,
     section_names,
     section_of,
     setting_field,
     setting_names,
+    setting_type,
     setting_value,
 )
+from tiny_graph_rag.errors import ConfigError
 from tiny_graph_rag.files import is_own_folder
-from tiny_graph_rag.messages import of_locale
+from tiny_graph_rag.messages import of_locale, said
 from tiny_graph_rag.secret import Secret
 
 CONFIG_FILE = "config.yaml"
+DOTENV = ".env"
 CACHE_NAME = "tiny-graph-rag"
 NO_CACHE = Path(os.devnull, CACHE_NAME)  # holds nothing and takes nothing
 
@@ -60,7 +66,7 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] | None 
 
     Raises ConfigError with every problem of the file.
     """
-    environment = os.environ if environment is None else environment
+    environment = with_dotenv(os.environ) if environment is None else environment
     if file is None and Path(CONFIG_FILE).is_file():
         file = Path(CONFIG_FILE)
     config = Config()
@@ -73,9 +79,56 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] | None 
         for each in fields(current):
             value = environment.get(each.metadata["env"]) if each.metadata["env"] else None
             if value:
-                current = replace(current, **{each.name: value})
+                current = replace(current, **{each.name: _from_environment(each, section, value)})
         config = replace(config, **{section: current})
     return replace(config, file=file, api_key=Secret(environment.get("OPENAI_API_KEY", "").strip()))
+
+
+def _from_environment(each: Field[Any], section: str, text: str) -> Any:
+    """A variable's value with the setting's type. Raises ConfigError for one that is none."""
+    variable = str(each.metadata["env"])
+    if fits(section, each.name, text):
+        return text
+    try:
+        value: Any = int(text)
+    except ValueError:
+        try:
+            value = float(text)
+        except ValueError:
+            value = text
+    if not fits(section, each.name, value):
+        raise ConfigError(
+            said(
+                "{place} must be {wanted}, got {got}",
+                place=variable,
+                wanted=setting_type(each.name),
+                got=repr(text),
+            )
+        )
+    check_bounds(each, value, variable)
+    return value
+
+
+def with_dotenv(environment: Mapping[str, str], folder: Path | None = None) -> Mapping[str, str]:
+    """The environment over what `.env` in the current folder sets, where python-dotenv is installed.
+
+    An address in `.env` is taken only with a key in `.env`: a file that came with somebody's folder must not
+    send the user's own key elsewhere.
+    """
+    file = (folder or Path()) / DOTENV
+    if not file.is_file():
+        return environment
+    try:
+        from dotenv import dotenv_values
+    except ImportError:
+        return environment
+    try:
+        values = {name: value for name, value in dotenv_values(file, interpolate=False).items() if value}
+    except (OSError, UnicodeDecodeError):
+        return environment
+    if environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
+        values.pop("OPENAI_BASE_URL", None)
+    return {**values, **environment}
 
 
 def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:

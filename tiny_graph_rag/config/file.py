@@ -14,6 +14,7 @@ from tiny_graph_rag.messages import said
 
 # What upstream tiny-graph-RAG's config.yaml has beside `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
+UPSTREAM_KEYS = {"storage": ("hardset_dir",)}  # and of sections that are ours too
 
 
 def with_file(config: Config, file: Path) -> Config:
@@ -45,6 +46,9 @@ def with_file(config: Config, file: Path) -> Config:
                 )
             )
         elif isinstance(values, dict):
+            theirs = [key for key in UPSTREAM_KEYS.get(section, ()) if key in values]
+            config = replace(config, unused=(*config.unused, *(f"{section}.{key}" for key in theirs)))
+            values = {key: value for key, value in values.items() if key not in theirs}
             current = getattr(config, section)
             config = replace(config, **{section: _with_section(current, section, values, file, problems)})
         elif values is not None:

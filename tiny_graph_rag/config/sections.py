@@ -231,8 +231,12 @@ class OpenAI:
     )
     model: str = setting("gpt-4.1-mini", "model that answers (environment: OPENAI_MODEL)", env="OPENAI_MODEL")
     judge_model: str = setting("", "model that judges answers; empty for the same")
-    temperature: float | None = setting(0.0, "null leaves it to the model", low=0.0, high=2.0)
-    max_tokens: int = setting(512, "tokens of an answer at most, reasoning included", low=1)
+    temperature: float | None = setting(
+        0.0, "null leaves it to the model", env="OPENAI_TEMPERATURE", low=0.0, high=2.0
+    )
+    max_tokens: int = setting(
+        512, "tokens of an answer at most, reasoning included", env="OPENAI_MAX_TOKENS", low=1
+    )
     timeout: float = setting(
         60.0, "seconds for a whole call (of the API, of your own retriever) until it is given up", low=0.001
     )

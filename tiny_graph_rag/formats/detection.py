@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,13 +13,20 @@ from typing import Any, Protocol, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
-from tiny_graph_rag.files import decode_utf8, read_bytes, read_start
+from tiny_graph_rag.files import read_start
+from tiny_graph_rag.formats.tables import (
+    PARQUET_MAGIC,
+    ZIP_MAGIC,
+    delimiter_of,
+    encoding_of,
+    read_table,
+    text_of,
+)
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Choice, Registry
 
 HEAD_BYTES = 1 << 16
 LONGEST_HEAD = 1 << 26
-PARQUET_MAGIC = b"PAR1"
 
 
 def read_head(path: Path, ends: Callable[[bytes], bool]) -> bytes:
@@ -98,7 +106,8 @@ class Head:
     @cached_property
     def text(self) -> str:
         """The start as text, without white space before it; what is no UTF-8 is left to the reader to say."""
-        return self.start.decode("utf-8-sig", "replace").lstrip()
+        utf16 = self.start[:2] in (b"\xff\xfe", b"\xfe\xff")
+        return self.start.decode("utf-16" if utf16 else "utf-8-sig", "replace").lstrip()
 
     @property
     def line(self) -> str:
@@ -110,14 +119,36 @@ class Head:
         return self.start.startswith(PARQUET_MAGIC)
 
     @property
+    def is_worksheet(self) -> bool:
+        return self.start.startswith(ZIP_MAGIC)
+
+    @property
     def has_columns(self) -> bool:
         """Whether it may be a table with a header."""
-        return self.is_parquet or (not self.is_json and ("," in self.line or "\t" in self.line))
+        binary = self.is_parquet or self.is_worksheet
+        return binary or (not self.is_json and ("," in self.line or "\t" in self.line))
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """The header of a table, empty where it is none; text in another encoding is read too."""
+        if not self.has_columns and ";" not in self.line:
+            return ()
+        if self.is_json:
+            return ()
+        if self.is_parquet or self.is_worksheet:
+            return tuple(read_table(self.path)[0])
+        line = self.start.decode(encoding_of(self.start), "replace").lstrip("\ufeff").lstrip()
+        header = line.partition("\n")[0].strip("\r")
+        try:
+            row = next(csv.reader([header], delimiter=delimiter_of(header)), [])
+        except csv.Error:  # its reader says what is wrong, with the line
+            return ()
+        return tuple(name.strip() for name in row)
 
     @property
     def is_json(self) -> bool:
         """Whether it begins as JSON objects and lists do."""
-        return self.line[:1] in ("{", "[") and not self.is_parquet
+        return self.line[:1] in ("{", "[") and not self.is_parquet and not self.is_worksheet
 
     @cached_property
     def first(self) -> Any:
@@ -130,7 +161,7 @@ class Head:
         except NotJsonError:
             pass
         try:
-            text = self.text if self.whole else decode_utf8(read_bytes(self.path), self.path)
+            text = self.text if self.whole else text_of(self.path, others=True) or ""
             return parse_json(text, twice=twice, halves=True)
         except (NotJsonError, InputError):
             return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,24 +13,48 @@ from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
+from tiny_graph_rag.files import check_unpacked, decode_utf8, lines_of, read_bytes, read_start
 from tiny_graph_rag.messages import said
 
 PARQUET_MAGIC = b"PAR1"
-QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "id")
-DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "entity_id", "name")
+ZIP_MAGIC = b"PK\x03\x04"  # what an .xlsx workbook is
+QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "query-id", "id")
+DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "corpus-id", "corpus_id", "entity_id", "name")
+LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
 
 
-def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
+def text_of(path: Path, *, others: bool = False) -> str | None:
+    """The file as text, None for Parquet and worksheets. others: text that is not UTF-8 but wholly CP949, or
+    UTF-16 with its mark, is read too; `encoding_of` tells. Raises InputError for any other."""
+    raw = read_bytes(path)
+    if raw[:4] in (PARQUET_MAGIC, ZIP_MAGIC):
+        return None
+    encoding = encoding_of(raw) if others else "utf-8"
+    return decode_utf8(raw, path) if encoding == "utf-8" else raw.decode(encoding)
+
+
+def encoding_of(raw: bytes) -> str:
+    """utf-8, or the other one in which all of it can be read; utf-8 too where there is none."""
+    for encoding in ("utf-8", *(("utf-16",) if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ("cp949",))):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding == "utf-8" or not any(ord(sign) < 9 for sign in text):  # bytes of no text at all
+            return encoding
+    return "utf-8"
+
+
+def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
     """The column names, and (place, row) of each row; place is for messages (`file:line`). Cells of text are
-    as they were before `guarded`.
+    as they were before `guarded`. others: as `text_of` has it.
 
     Raises InputError for an empty file and a row of another length than the header.
     """
-    raw = read_bytes(path)
-    if raw[:4] == PARQUET_MAGIC:
-        return _parquet(path)
-    text = decode_utf8(raw, path)
+    text = text_of(path, others=others)
+    if text is None:
+        return _parquet(path) if read_start(path, 4) == PARQUET_MAGIC else _worksheet(path)
+    csv.field_size_limit(LONGEST_CELL)
     header, _, _ = text.partition("\n")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -71,6 +96,15 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
             raise InputError(
                 said(
                     "{place}: wanted {n} fields ({names}), got {got}",
+                    place=place,
+                    n=len(names),
+                    names=", ".join(names),
+                    got=len(row),
+                )
+                if len(row) < len(names)
+                else said(
+                    "{place}: wanted {n} fields ({names}), got {got}; put a cell with a comma in quotes, and "
+                    "separate several names with ;",
                     place=place,
                     n=len(names),
                     names=", ".join(names),
@@ -147,6 +181,41 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
         for number, values in enumerate(zip(*columns, strict=True), start=1)
     )
     return list(table.column_names), rows
+
+
+def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
+    """The first sheet of a workbook that has anything in it: its first row names the columns."""
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise MissingExtraError(said("reading worksheets (.xlsx)"), "python-calamine", "xlsx") from error
+    try:
+        with zipfile.ZipFile(path) as packed:
+            check_unpacked(path, sum(part.file_size for part in packed.infolist()))
+        workbook = python_calamine.CalamineWorkbook.from_path(str(path))
+        sheets = (workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names)
+        rows: list[list[Any]] = next((rows for rows in sheets if len(rows) > 1), [[]])
+    except (OSError, ValueError, zipfile.BadZipFile, python_calamine.CalamineError) as error:
+        raise InputError(
+            said("{name}: can't be read as a worksheet: {error}", name=path.name, error=error)
+        ) from error
+    names = [str(cell).strip() for cell in rows[0]]
+    if not any(names):
+        raise InputError(
+            said("{path}: the file is empty; wanted a header such as query_id,doc_id,score", path=path)
+        )
+    found = (
+        (f"{path.name}: row {number}", dict(zip(names, map(_cell, row), strict=True)))
+        for number, row in enumerate(rows[1:], start=2)
+    )
+    return names, found
+
+
+def _cell(value: Any) -> Any:
+    """Of a worksheet, where every number is a fraction and ids are numbers."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else str(value)
 
 
 def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:

@@ -324,6 +324,7 @@ class Curation:
             reference_entities=tuple(name for name, grade in of_name.items() if grade == 1),
             highly_relevant_entities=tuple(name for name, grade in of_name.items() if grade == 2),
             irrelevant_entities=tuple(name for name, grade in of_name.items() if grade == 0),
+            judged=True,
             unknown=own,
         )
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.messages import said
@@ -28,13 +28,29 @@ class ReferenceRelationship:
     type: str = ""
 
 
+class Source(NamedTuple):
+    """A question's record as its file has it. format: of the file; a row of GRADED formats is name → grade.
+    names: keys of the record that were found to hold names of entities. table: whether it is cells."""
+
+    format: str
+    row: Any
+    names: frozenset[str] = frozenset()
+    table: bool = False
+
+
+HIGHEST = 2  # grade of a question of ours; what is higher stands under `grades`
+GRADED = ("trec", "table", "contest")  # formats that hold grades alone
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A question of a gold set. Only `query` and `reference_entities` are required in the file.
 
     reference_entities have grade 1, highly_relevant_entities grade 2, irrelevant_entities are judged 0.
-    No reference at all means that nothing should be retrieved. group: shared by variants of one question,
-    which intervals and tests then take as one observation. line: where it stands in the file, from 1.
+    No reference at all means that nothing should be retrieved, unless `judged` is False: then the file does
+    not say what is relevant. group: shared by variants of one question, which intervals and tests then take
+    as one observation. reference_chunks: ids of passages; reference_relations: triples as the file has them.
+    line: where it stands in the file, from 1. source: its record there, to be written back as it was.
     """
 
     id: str
@@ -47,11 +63,43 @@ class Example:
     irrelevant_entities: tuple[str, ...] = ()
     expected_types: tuple[str, ...] = ()
     reference_texts: tuple[str, ...] = ()
+    reference_chunks: tuple[str, ...] = ()
+    reference_relations: tuple[Any, ...] = ()
     seed_entities: tuple[str, ...] | None = None
     context: tuple[str, ...] = ()
     group: str | None = None
     unknown: dict[str, Any] = field(default_factory=dict)
     line: int = 0
+    judged: bool = True
+    source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def grades(self) -> dict[str, int]:
+        """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant, more where `grades` says so;
+        in the file's order where the file grades each name."""
+        given = self.unknown.get("grades")
+        higher = given if isinstance(given, dict) else {}
+        graded = {
+            **dict.fromkeys(self.irrelevant_entities, 0),
+            **dict.fromkeys(self.reference_entities, 1),
+            **dict.fromkeys(self.highly_relevant_entities, HIGHEST),
+        }
+        graded |= {
+            name: higher[name]
+            for name in self.highly_relevant_entities
+            if isinstance(higher.get(name), int) and higher[name] > HIGHEST
+        }
+        if self.source is not None and self.source.format in GRADED:
+            order = [name for name in self.source.row if name in graded]
+            graded = {name: graded[name] for name in dict.fromkeys([*order, *graded])}
+        return graded
+
+    @property
+    def written_id(self) -> str | int:
+        """The id with the JSON type that it has in its file."""
+        row = self.source.row if self.source is not None and self.source.format not in GRADED else {}
+        same = (value for value in row.values() if type(value) is int and str(value) == self.id)
+        return next(same, self.id) if isinstance(row, dict) else self.id
 
 
 def likely_groups(questions: Iterable[tuple[str, Iterable[str]]]) -> int:
@@ -104,18 +152,29 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class EvalSet(Sequence[Example]):
-    """All questions, in file order. sha256: of the file's bytes. selection: what narrowed it, if anything."""
+    """All questions, in file order. sha256: of the file's bytes. selection: what narrowed it, if anything.
+    format: of the file. head: what the file says of all of them; list_key: under which key of it they stand,
+    "" where they stand alone. notes: what a reader of the file should
+    know, a line each."""
 
     examples: tuple[Example, ...]
     name: str = ""
     path: Path | None = None
     sha256: str = ""
     selection: Selection = field(default_factory=Selection)
+    format: str = ""
+    head: Mapping[str, Any] = field(default_factory=dict)
+    list_key: str = ""
+    notes: tuple[str, ...] = ()
 
     __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    @property
+    def questions(self) -> tuple[Example, ...]:
+        return self.examples
 
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         return self.examples[row]

@@ -79,13 +79,13 @@ def _values(example: Example) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for each in fields(Example):
         value = getattr(example, each.name)
-        if each.name in ("id", "line"):
+        if each.name in ("id", "line", "source", "judged"):
             continue
         if each.name == "unknown":
             found.update(value)
         elif each.name == "reference_relationships":
             found[each.name] = sorted((one.source, one.type, one.target) for one in value)
-        elif isinstance(value, tuple) and each.name != "context":
+        elif isinstance(value, tuple) and each.name not in ("context", "reference_relations"):
             found[each.name] = sorted(value)
         else:
             found[each.name] = value
@@ -169,6 +169,7 @@ def united(one: Example, other: Example) -> Example:
         irrelevant_entities=tuple(each for each in bad if each not in {*high, *relevant}),
         ground_truth=tuple(dict.fromkeys([*one.ground_truth, *other.ground_truth])),
         tags=tuple(dict.fromkeys([*one.tags, *other.tags])),
+        judged=one.judged or other.judged,
         seed_entities=one.seed_entities if one.seed_entities is not None else other.seed_entities,
         unknown={**other.unknown, **one.unknown},
     )

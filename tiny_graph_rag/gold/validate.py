@@ -9,6 +9,7 @@ import numpy as np
 from tiny_graph_rag.gold import checks
 from tiny_graph_rag.gold.checks import Finding, Severity
 from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.fields import check_fields
 from tiny_graph_rag.gold.nearest import Near, NearestNames
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -41,6 +42,12 @@ class Validation:
         return sum(each.severity == severity for each in self.findings)
 
 
+def validate_alone(examples: EvalSet) -> tuple[Finding, ...]:
+    """What can be told without a graph: fields, duplicates, tags."""
+    findings = [*check_fields(examples), *checks.check_duplicates(examples), *checks.check_tags(examples)]
+    return tuple(sorted(findings, key=lambda finding: (finding.severity, finding.line)))
+
+
 def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Validation:
     """Everything that can be told from the gold set and the graph without linking or retrieving."""
     judgments = resolve(examples, names, len(graph))
@@ -53,6 +60,7 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
         for example, row in zip(examples, rows, strict=True)
     ]
     findings = [
+        *check_fields(examples),
         *checks.check_missing(examples, rows, nearest),
         *checks.check_doubtful(examples, rows, graph),
         *checks.check_other_names(examples, names),

@@ -1,5 +1,7 @@
 """Versions of a gold set: `NAME.versions.json` beside it says what each was, by SHA-256.
 
+`gold_v1.json` and `gold_v2.json` are versions of one set: a `v1` at a name's end is no part of it.
+
 [{"version": "1.1.0", "sha256": …, "questions": 120, "note": "aliases judged anew", "added": 3, …}], oldest
 first. No date stands in it: what a version is, its hash says, and git knows when.
 """
@@ -20,6 +22,7 @@ from tiny_graph_rag.messages import said
 
 ENDING = ".versions.json"
 PARTS = ("major", "minor", "patch")
+_NUMBERED = re.compile(r"[-_. ]?[vV]\d+(?:\.\d+)*(?=$|-eval$|-hardset$)")
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
@@ -38,7 +41,8 @@ class Entry(msgspec.Struct, omit_defaults=True):
 def versions_path(examples: EvalSet) -> Path:
     if examples.path is None:
         raise ValueError(said("a gold set that was not read from a file has no versions"))
-    return examples.path.with_name(bare_name(examples.path) + ENDING)
+    name = bare_name(examples.path)
+    return examples.path.with_name((_NUMBERED.sub("", name) or name) + ENDING)
 
 
 def history_of(examples: EvalSet) -> list[Entry]:
@@ -59,13 +63,17 @@ def is_current(examples: EvalSet, history: Sequence[Entry]) -> bool:
 
 
 def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tuple[Entry, Path]:
-    """Add a version for the set as it is; the first is 1.0.0.
+    """Add a version for the set as it is; the first is 1.0.0. since: the set as it was, whose history goes on
+    here where it lies under another name; it is the first version where nothing was recorded of it.
 
     Raises UsageError for a part that is none, and where nothing changed since the last version.
     """
     if part not in PARTS:
         raise UsageError(said("--part: wanted major, minor or patch, got {part}", part=repr(part)))
     history = history_of(examples)
+    if since is not None and not history:
+        first = Entry("1.0.0", since.sha256, len(since))
+        history = (history_of(since) if since.path is not None else []) or [first]
     if is_current(examples, history):
         raise UsageError(
             said(

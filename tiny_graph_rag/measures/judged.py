@@ -35,7 +35,8 @@ class Judged:
     entities judged 0, found or not. ideal: int32 (questions, most), grades of all relevant items, best first,
     filled up with 0. submitted: bool (questions, longest list), what was relevant in the list as it came,
     duplicates and all. answered: bool (questions,), False where the run has no entry for the question.
-    facts: what some measures need beyond these, None where nobody gave it.
+    facts: what some measures need beyond these, None where nobody gave it. seconds: float64 (questions,),
+    how long each took, NaN where nobody knows; None where nobody asked.
     """
 
     grades: NDArray[np.int32] | NDArray[np.float64]
@@ -49,6 +50,7 @@ class Judged:
     submitted: NDArray[np.bool_]
     answered: NDArray[np.bool_]
     facts: Facts | None = None
+    seconds: NDArray[np.float64] | None = None
 
     __repr__ = short_repr
 

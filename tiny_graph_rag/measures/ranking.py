@@ -211,7 +211,36 @@ def ndcg_exponential(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(_dcg(_exponential(judged.grades, cutoff)), best))
 
 
-@measure("ndcg_retrieved", source="K-RAG evaluators")
+def _stops(grades: NDArray[np.float64], top: float) -> Column:
+    """(questions,): the expected reciprocal rank at which a reader of these grades is satisfied."""
+    satisfied = (np.exp2(np.minimum(grades, top)) - 1) / 2**top
+    reaches = np.cumprod(np.hstack([np.ones((len(satisfied), 1)), 1 - satisfied]), axis=1)[:, :-1]
+    return added_up(satisfied * reaches / np.arange(1, satisfied.shape[1] + 1))
+
+
+def _best_err(judged: Judged, cutoff: int | None, top: float) -> Column:
+    return _stops(_gain(judged.ideal, cutoff), top)
+
+
+@measure(
+    "err",
+    cutoff="optional",
+    source="Chapelle, Metzler, Zhang & Grinspan (2009)",
+    ceiling=_best_err,
+    parameters={"top": Parameter(2.0, 1, 20, "the highest grade; what is higher counts as it")},
+)
+def expected_reciprocal_rank(judged: Judged, cutoff: int | None, top: float) -> Column:
+    """Σ 1/rank · R · Π (1 − R of those before), with R = (2^grade − 1) / 2^top: where a reader stops.
+
+    A single entity of the highest grade at rank 1 gives (2^top − 1) / 2^top, .75 for top = 2.
+    """
+    return defined(judged, _stops(_gain(judged.grades, cutoff), top))
+
+
+@measure(
+    "ndcg_retrieved",
+    source="krag (Python package), OfflineRetrievalEvaluators.calculate_ndcg; in no paper",
+)
 def ndcg_of_the_retrieved(judged: Judged, cutoff: int | None) -> Column:
     """ndcg@k with the ideal made from the first k only: misleading, for comparison with tutorials.
 

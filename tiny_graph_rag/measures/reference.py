@@ -7,24 +7,12 @@ import math
 from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.measures.base import MeasureKind
 
-# (name, range, definition, source) of what `eval` reports unasked; `--measures` takes none of them.
-BESIDE = (
-    (
-        "latency",
-        "0–∞ ↓",
-        "Seconds a question for linking and retrieval: mean, p50 and p95 over at most --latency-sample "
-        "questions, run singly and outside the batch; of a foreign run what it says itself.",
-        "always reported",
-    ),
-    ("throughput", "0–∞", "Questions a second of the whole batch (questions_per_second).", "always reported"),
-)
 CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
 
 
 def listed() -> list[tuple[str, str, str, str]]:
-    """(spelling, range, definition, source) of every measure, then of what is reported beside them."""
-    kinds = [(spelling(each), span(each), defined(each), each.source) for _, each in KINDS.items()]
-    return [*kinds, *BESIDE]
+    """(spelling, range, definition, source) of every measure."""
+    return [(spelling(each), span(each), defined(each), each.source) for _, each in KINDS.items()]
 
 
 def spelling(kind: MeasureKind) -> str:

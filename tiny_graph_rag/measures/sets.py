@@ -44,6 +44,14 @@ def micro_f1(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(2 * hits(judged, cutoff), returned(judged, cutoff) + judged.relevant))
 
 
+@measure("set_f1", cutoff="optional", source="trec_eval 9 (set_F)")
+def set_f1(judged: Judged, cutoff: int | None) -> Column:
+    """2 TP / (retrieved + relevant), of the first k or of all: f1 over what was really retrieved, so that a
+    list shorter than k is not held against it."""
+    count = returned(judged, cutoff) + judged.relevant
+    return defined(judged, divided(2 * hits(judged, cutoff), count))
+
+
 @measure("judged_bad", source="graded RAG gold sets (irrelevant_chunk_ids)", higher_is_better=False)
 def judged_bad(judged: Judged, cutoff: int | None) -> Column:
     """Entities among the first k that the gold set marks as irrelevant, divided by k; undefined without."""

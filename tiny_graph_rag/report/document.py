@@ -12,6 +12,7 @@ from tiny_graph_rag.errors import InputError, json_kind
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 Json = dict[str, Any]
@@ -97,6 +98,9 @@ class Document:
 
 def read_document(path: Path) -> Document:
     """Raises InputError where the file is no results file, says of which version it is, or lacks a part."""
+    theirs = upstream_document(path)
+    if theirs is not None:
+        return Document(path, theirs)
     try:
         content = msgspec.json.decode(read_bytes(path))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

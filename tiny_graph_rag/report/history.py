@@ -17,6 +17,7 @@ import msgspec
 from tiny_graph_rag.config import changed_settings, setting_field
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.report.plain import walked
+from tiny_graph_rag.study.upstream_results import upstream_document
 
 BLOCK = 1 << 16  # bytes read at a time
 LONGEST_HEAD = 1 << 24  # a head is kilobytes; what is longer is no results file
@@ -181,6 +182,12 @@ def _head(path: Path) -> dict[str, Any]:
     """What stands before the questions, and of a `score` file what stands after them."""
     with path.open("rb") as stream:
         text = bytearray()
+        theirs = None
+        if b'"schema_version"' not in stream.read(256) and path.stat().st_size < LONGEST_HEAD:
+            theirs = upstream_document(path)
+        if theirs is not None:
+            return theirs
+        stream.seek(0)
         while (end := text.find(_ROWS)) < 0:
             block = stream.read(BLOCK)
             if not block or len(text) > LONGEST_HEAD or b'"kind"' not in text[:BLOCK] + block:

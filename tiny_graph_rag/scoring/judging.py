@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.formats.gold import GoldQuestion
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.references import Reference, References
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -29,7 +29,7 @@ AT_ONCE = 4096  # questions
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
 
 
-def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool = False) -> list[str]:
+def notes(run: WrittenRun, questions: Sequence[Example], *, selected: bool = False) -> list[str]:
     """What a reader of the scores should know of the run, as counted warnings.
 
     selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
@@ -44,7 +44,7 @@ def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool 
 
 
 def stretches(
-    questions: Sequence[GoldQuestion],
+    questions: Sequence[Example],
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
@@ -60,7 +60,7 @@ def stretches(
 
 
 def judged(
-    questions: Sequence[GoldQuestion],
+    questions: Sequence[Example],
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
@@ -73,9 +73,7 @@ def judged(
     return _on_graph(questions, run, graph, NameIndex.of(graph), rows)
 
 
-def with_its_run(
-    questions: Sequence[GoldQuestion], run: WrittenRun
-) -> tuple[Sequence[GoldQuestion], WrittenRun]:
+def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
     """Some questions and what the run has for them."""
     ids = [each.id for each in questions]
     rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
@@ -83,14 +81,12 @@ def with_its_run(
     return questions, replace(run, rankings=rankings, latency_seconds=seconds, usage={}, queries={})
 
 
-def parts(
-    questions: Sequence[GoldQuestion], run: WrittenRun, at_once: int
-) -> Iterator[Sequence[GoldQuestion]]:
+def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:
     """In order; judging takes a table of questions times the longest list, so one with a very long list gets
     a part of its own, and of a few questions where that is not needed."""
     start, longest = 0, 0
     for place, each in enumerate(questions):
-        width = max(len(run.rankings.get(each.id, ())), len(each.grades), len(each.texts), 1)
+        width = max(len(run.rankings.get(each.id, ())), len(each.grades), len(each.reference_texts), 1)
         widest = max(longest, width)
         if place > start and (place - start >= at_once or (place - start + 1) * widest > CELLS_AT_ONCE):
             yield questions[start:place]
@@ -100,7 +96,7 @@ def parts(
         yield questions[start:]
 
 
-def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextMatch | None) -> Stretch:
+def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch | None) -> Stretch:
     codes: dict[str, int] = {}
     shown: dict[int, tuple[str, str]] = {}
     references: list[tuple[Reference, ...]] = []
@@ -110,19 +106,22 @@ def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextM
         places = run.rankings.get(question.id, [])
         if match is not None and match.by_text:
             # Every place is an entity of its own; which reference it fills, the texts decide.
-            filled = filled_by_text([each.text or each.name for each in places], question.texts, match)
+            filled = filled_by_text(
+                [each.text or each.name for each in places], question.reference_texts, match
+            )
             mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
             shown.update(zip(mine, ((each.key, each.name or each.key) for each in places), strict=True))
             references.append(
                 tuple(
                     Reference(text, 1, tuple(mine[at] for at in (place,) if at is not None), "text", item)
-                    for item, (text, place) in enumerate(zip(question.texts, filled, strict=True))
+                    for item, (text, place) in enumerate(zip(question.reference_texts, filled, strict=True))
                 )
             )
             irrelevant.append([])
             rankings.append(mine)
             continue
-        good = {name: grade for name, grade in question.grades.items() if grade > 0}
+        grades = question.grades
+        good = {name: grade for name, grade in grades.items() if grade > 0}
         references.append(
             tuple(
                 Reference(name, grade, (codes.setdefault(name, len(codes)),), "id", item)
@@ -130,22 +129,22 @@ def _as_strings(questions: Sequence[GoldQuestion], run: WrittenRun, match: TextM
             )
         )
         irrelevant.append(
-            [codes.setdefault(name, len(codes)) for name, grade in question.grades.items() if grade == 0]
+            [codes.setdefault(name, len(codes)) for name, grade in grades.items() if grade == 0]
         )
-        rankings.append([codes.setdefault(_key(each, question, match), len(codes)) for each in places])
+        rankings.append([codes.setdefault(_key(each, grades, match), len(codes)) for each in places])
     judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
     names = list(codes)
     return _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
 
 
-def _key(place: Retrieved, question: GoldQuestion, match: TextMatch | None) -> str:
+def _key(place: Retrieved, grades: Mapping[str, int], match: TextMatch | None) -> str:
     if match is not None:
         return place.name or place.id if match.kind == "name" else place.key
-    return place.name if place.id not in question.grades and place.name in question.grades else place.key
+    return place.name if place.id not in grades and place.name in grades else place.key
 
 
 def _on_graph(
-    questions: Sequence[GoldQuestion],
+    questions: Sequence[Example],
     run: WrittenRun,
     graph: KnowledgeGraph,
     index: NameIndex,
@@ -162,9 +161,10 @@ def _on_graph(
             known[bare] = found[0] if found else len(graph) + strangers.setdefault(place.key, len(strangers))
         return known[bare]
 
-    good = [[name for name, grade in each.grades.items() if grade > 0] for each in questions]
-    bad = [[name for name, grade in each.grades.items() if grade == 0] for each in questions]
-    grades = [grade for each in questions for grade in each.grades.values() if grade > 0]
+    graded = [question.grades for question in questions]
+    good = [[name for name, grade in row.items() if grade > 0] for row in graded]
+    bad = [[name for name, grade in row.items() if grade == 0] for row in graded]
+    grades = [grade for row in graded for grade in row.values() if grade > 0]
     meanings = index.resolve_all(name for names in (*good, *bad) for name in names)
     references = References.resolved(good, np.array(grades, dtype=np.int32), meanings)
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
@@ -182,10 +182,16 @@ def _on_graph(
             graph,
             table,
             judgments,
-            seeds=[frozenset(e for name in each.seeds for e in index.resolve(name)[0]) for each in questions],
+            seeds=[
+                frozenset(e for name in each.seed_entities or () for e in index.resolve(name)[0])
+                for each in questions
+            ],
             expected_types=[each.expected_types for each in questions],
             relationships=[
-                [RelationReference.of(*each, index) for each in question.relationships]
+                [
+                    RelationReference.of(each.source, each.target, each.type, index)
+                    for each in question.reference_relationships
+                ]
                 for question in questions
             ],
         )
@@ -201,7 +207,7 @@ def _borne(judgments: Judgments) -> NDArray[np.bool_]:
 
 
 def _stretch(
-    questions: Sequence[GoldQuestion],
+    questions: Sequence[Example],
     run: WrittenRun,
     rankings: list[list[int]],
     judgments: Judgments,
@@ -220,9 +226,11 @@ def _stretch(
         lambda row: fold(places[row].type),
         lambda row: (places[row].source,) if places[row].source else (),
     )
+    seconds = np.array([run.latency_seconds.get(question.id, np.nan) for question in questions])
+    judged = judge(table, judgments, answered=answered, facts=facts(table) if facts else written)
     return Stretch(
         ids=[each.id for each in questions],
-        judged=judge(table, judgments, answered=answered, facts=facts(table) if facts else written),
+        judged=replace(judged, seconds=seconds),
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [

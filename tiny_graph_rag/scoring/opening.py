@@ -18,8 +18,8 @@ from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
 
 if TYPE_CHECKING:  # the quick way loads none of these
-    from tiny_graph_rag.formats.gold import GoldQuestion, GoldSet
     from tiny_graph_rag.formats.runs import WrittenRun
+    from tiny_graph_rag.gold.examples import EvalSet, Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
 
@@ -70,7 +70,7 @@ class Opened:
     selection: dict[str, Any] | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
-    questions: Sequence[GoldQuestion] = ()
+    questions: Sequence[Example] = ()
     run: WrittenRun | None = None
 
 
@@ -125,15 +125,20 @@ def _notes(run: TrecRun) -> list[str]:
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
     """The careful way, for all formats; everything is in memory."""
     from tiny_graph_rag.formats.gold import read_gold
+    from tiny_graph_rag.formats.gold.jsonl import with_references
     from tiny_graph_rag.formats.runs import read_run
+    from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.scoring.judging import notes, stretches
 
     gold = read_gold(request.gold, request.gold_format, request.split)
     questions, selection = _selected(gold, request)
-    if match is not None and match.by_text and not any(each.texts for each in questions):
+    if match is not None and match.by_text and not any(each.reference_texts for each in questions):
         raise DatasetError(
             f"{request.gold.name}: --match {match.kind} compares texts, and no question has 'reference_texts'"
         )
+    if match is None or not match.by_text:
+        with_references(gold, request.gold)
+        gold = with_patterns(graph, gold)
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({each.id: each.query for each in gold.questions})
     return Opened(
@@ -143,13 +148,13 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         gold.format,
         selection,
         _usage(run),
-        lambda: notes(run, questions, selected=selection is not None),
+        lambda: [*gold.notes, *notes(run, questions, selected=selection is not None)],
         questions,
         run,
     )
 
 
-def _selected(gold: GoldSet, request: Request) -> tuple[tuple[GoldQuestion, ...], dict[str, Any] | None]:
+def _selected(gold: EvalSet, request: Request) -> tuple[tuple[Example, ...], dict[str, Any] | None]:
     tags, ids = request.tags, request.ids
     if request.limit is None and not tags and not ids:
         return gold.questions, None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.patterns import with_patterns
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -111,7 +112,7 @@ def evaluate(
     given it there. retriever_for: the same for the retriever. Raises UsageError for settings that don't go
     together.
     """
-    names = NameIndex.of(graph)
+    examples, names = with_patterns(graph, examples), NameIndex.of(graph)
     linker = linker_for(graph, names, config)
     linker.check(examples)
     linker.prepare(examples.examples)
@@ -129,6 +130,7 @@ def evaluate(
         errors = zip(linked, foreign.errors, strict=True)
         linked = tuple(replace(each, error=each.error or error) for each, error in errors)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
+    judged = replace(judged, seconds=latency.seconds)
     scores = score(judged, measures)
     summary = summarise(
         scores, judged, [example.tags for example in examples], [example.group for example in examples]

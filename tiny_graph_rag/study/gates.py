@@ -34,7 +34,7 @@ SPEEDS = {
     "latency.p95": Speed("seconds a question", False),
     "throughput": Speed("questions a second", True),
 }
-LIKE_SPEED = ("latency", "latency.p90", "latency.p99", "questions_per_second")
+LIKE_SPEED = ("latency.p90", "latency.p99", "questions_per_second")
 _FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
 _DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

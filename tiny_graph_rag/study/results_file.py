@@ -15,6 +15,7 @@ from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.study.gates import speeds
+from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 DECIDING = ("retrieval", "generation", "openai")  # sections of the settings that change figures
@@ -87,8 +88,10 @@ class System:
 
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
+    theirs = upstream_document(path)
     try:
-        found = msgspec.json.decode(read_bytes(path), type=_Document)
+        raw = read_bytes(path) if theirs is None else msgspec.json.encode(theirs)
+        found = msgspec.json.decode(raw, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(
             said(

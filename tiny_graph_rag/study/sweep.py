@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.patterns import with_patterns
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.distances import NOT_REACHED, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -167,7 +168,7 @@ def sweep(
     not be linked: what is recommended on the rest would be worth little.
     """
     started = time.perf_counter()
-    names = NameIndex.of(graph)
+    examples, names = with_patterns(graph, examples), NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
     links: dict[tuple[object, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]

@@ -1,48 +1,95 @@
-"""Gold sets of other makers, beside our own JSONL; found by content."""
+"""Gold sets of all makers, read by one reader and found by content."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import bare_name, decode_utf8, read_bytes, sha256_of
+from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head, best_fit
-from tiny_graph_rag.formats.gold.base import (
-    GOLD_FORMATS,
-    GoldFormat,
-    GoldQuestion,
-    GoldSet,
-    gold_format,
-    looks_like_a_run,
-)
+from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, GoldFormat, gold_format, graded, looks_like_a_run
+from tiny_graph_rag.formats.gold.head import head_beside
+from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids, sound_questions
+from tiny_graph_rag.formats.gold.rag import sound_rag
+from tiny_graph_rag.formats.tables import encoding_of, text_of
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 
-__all__ = ["GOLD_FORMATS", "GoldFormat", "GoldQuestion", "GoldSet", "detected", "gold_format", "read_gold"]
+__all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
+
+_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".qrels", ".trec", ".txt")
 
 
-def read_gold(path: Path, format: str | None = None, split: str | None = None) -> GoldSet:
+def read_gold(path: Path, format: str | None = None, split: str | None = None) -> EvalSet:
     """Load a gold set of any known format. Raises DatasetError, or UsageError for an unknown format."""
+    gold, problems = read_sound(path, format, split)
+    if problems:
+        raise DatasetError(*problems)
+    if not gold:
+        raise DatasetError(said("{name}: the gold set has no question", name=path.name))
+    return gold
+
+
+def read_sound(
+    path: Path, format: str | None = None, split: str | None = None, *, drafts: bool = False
+) -> tuple[EvalSet, list[str]]:
+    """The questions that can be used, and what is wrong with the others (file, line, field, what came).
+
+    drafts: questions that are marked as a draft pass, with what they hold.
+    """
     format = format or detected(path)
     reader = GOLD_FORMATS[format]
     if split is not None and not reader.has_splits:
         raise UsageError(
             said("{name}: only tables (CSV, TSV, Parquet) have splits; leave --split out", name=path.name)
         )
-    questions = reader.read(path, split)
-    seen: set[str] = set()
-    twice = [each.id for each in questions if each.id in seen or seen.add(each.id)]  # type: ignore[func-returns-value]
-    if twice:
-        raise DatasetError(*(f"{path.name}: question {each!r} stands in the file twice" for each in twice))
-    if not questions:
-        raise DatasetError(said("{name}: the gold set has no question", name=path.name))
-    return GoldSet(tuple(questions), bare_name(path), sha256_of(path), format)
+    if format in ("jsonl", "sheet"):
+        found = sound_questions(path, format, drafts=drafts)
+    elif format == "rag":
+        found = sound_rag(path)
+    else:
+        examples = tuple(reader.read(path, split))
+        found = Sound(examples, tuple(duplicate_ids(examples, path)))
+    head = dict(found.head) or head_beside(path)
+    gold = EvalSet(
+        found.examples,
+        name=_name(path),
+        path=path,
+        sha256=sha256_of(path),
+        format=format,
+        head=head,
+        list_key=found.list_key,
+        notes=(*_said_encoding(path), *found.notes),
+    )
+    return gold, list(found.problems)
+
+
+def _name(path: Path) -> str:
+    name = nfc(path.name).removesuffix(".gz")
+    return next((name.removesuffix(each) for each in _SUFFIXES if name.endswith(each)), bare_name(path))
+
+
+def _said_encoding(path: Path) -> list[str]:
+    raw = read_bytes(path)
+    encoding = encoding_of(raw) if text_of(path, others=True) is not None else "utf-8"
+    if encoding == "utf-8":
+        return []
+    return [
+        said(
+            "read as {encoding}, since it is no UTF-8; save it as UTF-8 to be sure", encoding=encoding.upper()
+        )
+    ]
 
 
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
     head = Head.of(path)
     if head.text.strip() in ("[]", "{}"):
-        raise DatasetError(said("{name}: the gold set is empty; wanted a question in it", name=path.name))
+        in_list = said("a question in the list")
+        raise DatasetError(
+            said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
+        )
     found = best_fit(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError(
@@ -51,7 +98,13 @@ def detected(path: Path) -> str:
             )
         )
     if found is None:
-        if not decode_utf8(read_bytes(path), path).strip():
+        text = text_of(path, others=True)
+        if text is not None and not text.strip():
+            if path.name.removesuffix(".gz").endswith(".jsonl"):
+                a_line = said("one JSON object a line")
+                raise DatasetError(
+                    said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=a_line)
+                )
             raise DatasetError(said("{name}: the file is empty", name=path.name))
         raise DatasetError(
             said(

@@ -1,4 +1,4 @@
-"""What a gold format is, and what it gives.
+"""What a gold format is.
 
 To add one, write a reader under `@gold_format(…)` in a module of this folder, or in another package with an
 entry point in the group `tiny_graph_rag.gold_formats`.
@@ -6,43 +6,35 @@ entry point in the group `tiny_graph_rag.gold_formats`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.gold.examples import HIGHEST, Example, Source
 from tiny_graph_rag.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class GoldQuestion:
-    """grades: document (a name or an id) → grade in file order; 0 is judged irrelevant, below 0 not judged.
-
-    texts: what to match by text. relationships: (source, target, type). seeds: what the question names.
-    """
-
-    id: str
-    grades: dict[str, int]
-    query: str = ""
-    tags: tuple[str, ...] = ()
-    expected_types: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    relationships: tuple[tuple[str, str, str], ...] = ()
-    seeds: tuple[str, ...] = ()
-    group: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class GoldSet:
-    questions: tuple[GoldQuestion, ...]
-    name: str
-    sha256: str
-    format: str
-    selection: dict[str, Any] | None = field(default=None)
+def graded(
+    id: str, grades: Mapping[str, int], *, query: str = "", format: str = "", **fields: Any
+) -> Example:
+    """A question of names (or ids) with grades: 0 is judged irrelevant, 1 relevant, 2 and more highly
+    relevant, below 0 not judged. Without words its id stands for them. fields: others of Example."""
+    higher = {name: grade for name, grade in grades.items() if grade > HIGHEST}
+    return Example(
+        id=id,
+        query=query or id,
+        reference_entities=tuple(name for name, grade in grades.items() if grade == 1),
+        highly_relevant_entities=tuple(name for name, grade in grades.items() if grade >= HIGHEST),
+        irrelevant_entities=tuple(name for name, grade in grades.items() if grade == 0),
+        unknown={**fields.pop("unknown", {}), **({"grades": higher} if higher else {})},
+        source=fields.pop("source", None) or (Source(format, grades) if format else None),
+        **fields,
+    )
 
 
-GoldReader = Callable[[Path, str | None], list[GoldQuestion]]
+GoldReader = Callable[[Path, str | None], list[Example]]
 
 
 @dataclass(frozen=True, slots=True)

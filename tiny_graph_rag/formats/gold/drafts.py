@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import DatasetError, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes, sha256_of
-from tiny_graph_rag.formats.gold.exchange import read_any_gold, row_of
-from tiny_graph_rag.formats.gold.sheet import reads_as_sheet, sheet_rows
-from tiny_graph_rag.formats.tables import QUESTION_NAMES
-from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.errors import DatasetError
+from tiny_graph_rag.files import bare_name, lines_of, sha256_of
+from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
+from tiny_graph_rag.formats.gold.exchange import row_of
+from tiny_graph_rag.formats.tables import text_of
+from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
-
-TEXT_NAMES = ("query", "question", "msg", "text")
-_LISTS = ("tags", "context", "seed_entities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,8 @@ class Candidate:
     """An entity that may be a reference, with what speaks for it.
 
     by: retriever → rank, from 1. hop: of the nearest walk, None where none led there. walk: its steps,
-    {"from", "relation", "to", "forward"} with names. words: of the question that stand in its texts.
+    {"from", "relation", "to", "forward"} with names. words: of the question that stand in its texts. named:
+    where the question's own record names it (answer, evidence), with the spans there.
     """
 
     id: str
@@ -42,6 +40,7 @@ class Candidate:
     hop: int | None = None
     walk: tuple[dict[str, Any], ...] = ()
     words: tuple[str, ...] = ()
+    named: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,143 +57,53 @@ class Draft:
     seedless: bool = False
 
 
-def read_questions(path: Path) -> list[Example]:
-    """Questions of a text (one a line), a table with a column `query` or `question`, JSON or JSONL.
+def read_questions(path: Path) -> EvalSet:
+    """Questions of a text (one a line) or of any gold format; judgments that a file holds are kept.
 
-    Judgments that a file holds are kept. Raises DatasetError with every line that is no question.
+    Raises DatasetError with every line that is no question.
     """
-    raw = read_bytes(path)
-    problems: list[str] = []
-    if raw[:4] == b"PAR1" or reads_as_sheet(path):
-        sheet = enumerate(sheet_rows(path, ("query",)), start=1)
-        rows_of = [
-            _question({"id": f"q{place:03d}", **row}, number, path, problems)
-            for place, (number, _, row) in sheet
-        ]
-        if problems:
-            raise DatasetError(*problems)
-        return _checked([each for each in rows_of if each is not None], path)
-    text = decode_utf8(raw, path)
-    start = text.lstrip()[:1]
-    if start not in ("{", "["):
-        rows = [(number, line.strip()) for number, line in enumerate(text.splitlines(), start=1)]
-        return _checked([Example(f"q{n:03d}", line, (), line=n) for n, line in rows if line], path)
-    if start == "[":
-        try:
-            document = parse_json(text)
-        except NotJsonError as error:
-            raise DatasetError(error.at(path)) from error
-        numbered = list(enumerate(document, start=1))
+    if _is_plain_text(path):
+        lines = enumerate(lines_of(text_of(path, others=True) or ""), start=1)
+        rows = [(number, text) for number, line in lines if (text := line.strip("\ufeff \r\t"))]
+        examples = [Example(f"q{n:03d}", text, (), line=n, judged=False) for n, text in rows]
+        found = EvalSet(tuple(examples), bare_name(path), path, sha256_of(path), format="text")
     else:
-        numbered = [
-            (number, _object(line, number, path))
-            for number, line in enumerate(lines_of(text), start=1)
-            if line.strip()
-        ]
-    judged = [
-        isinstance(row, dict) and "reference_entities" in row and "draft" not in row for _, row in numbered
-    ]
-    if all(judged) and start == "{":
-        return _checked(list(read_any_gold(path)), path)
-    found = [_question(row, number, path, problems) for number, row in numbered]
+        found = drafted(path)
+    if not found:
+        raise DatasetError(said("{name}: no question in it; wanted one a line", name=path.name))
+    return found
+
+
+def drafted(path: Path) -> EvalSet:
+    """A gold set, questions without gold, or a draft as what it is. Raises DatasetError."""
+    gold, problems = read_sound(path, drafts=True)
     if problems:
         raise DatasetError(*problems)
-    return _checked([each for each in found if each is not None], path)
+    numbers = [n if gold.format == "sheet" else one.line for n, one in enumerate(gold, start=1)]
+    named = [
+        replace(example, id=f"q{number:03d}") if example.id == f"line-{example.line}" else example
+        for number, example in zip(numbers, gold, strict=True)
+    ]
+    return replace(gold, examples=tuple(gold.examples if any(one.judged for one in gold) else named))
 
 
-def _object(line: str, number: int, path: Path) -> Any:
-    try:
-        return parse_json(line)
-    except NotJsonError as error:
-        raise DatasetError(error.at(path, number)) from error
+def _is_plain_text(path: Path) -> bool:
+    """Whether it is no table, no JSON and no TREC file: then a line is a question."""
+    head = Head.of(path)
+    if head.is_json or head.is_parquet or head.is_worksheet:
+        return False
+    named = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
+    return not named and not any(GOLD_FORMATS[name].fit(head) == Fit.SURE for name in GOLD_FORMATS.built_in)
 
 
-def _question(row: Any, number: int, path: Path, problems: list[str]) -> Example | None:
-    place = f"{path.name}:{number}"
-    if isinstance(row, str):
-        return Example(f"q{number:03d}", row, (), line=number)
-    if not isinstance(row, dict):
-        problems.append(
-            said(
-                "{place}: wanted a question in words or an object with 'query', got {got}",
-                place=place,
-                got=json_kind(row),
-            )
-        )
-        return None
-    query = next((row[name] for name in TEXT_NAMES if isinstance(row.get(name), str)), "")
-    if not query.strip():
-        problems.append(
-            said(
-                "{place}: wanted a question in words under 'query', got {got}",
-                place=place,
-                got=json_kind(row.get("query")),
-            )
-        )
-        return None
-    for name in ("reference_entities", "highly_relevant_entities", "irrelevant_entities", *_LISTS):
-        value = row.get(name)
-        if value is not None and not (
-            isinstance(value, list) and all(isinstance(each, str) for each in value)
-        ):
-            problems.append(
-                said(
-                    "{place}: {name} must be a list of strings, got {got}",
-                    place=place,
-                    name=repr(name),
-                    got=json_kind(value),
-                )
-            )
-            return None
-    id = next((row[name] for name in QUESTION_NAMES if isinstance(row.get(name), str | int)), None)
-    seeds = row.get("seed_entities")
-    held = {
-        "reference_entities",
-        "highly_relevant_entities",
-        "irrelevant_entities",
-        "group",
-        "candidates",
-        "draft",
-    }
-    return Example(
-        id=str(id) if id is not None else f"q{number:03d}",
-        query=query,
-        reference_entities=tuple(row.get("reference_entities") or ()),
-        highly_relevant_entities=tuple(row.get("highly_relevant_entities") or ()),
-        irrelevant_entities=tuple(row.get("irrelevant_entities") or ()),
-        tags=tuple(row.get("tags") or ()),
-        context=tuple(row.get("context") or ()),
-        seed_entities=None if seeds is None else tuple(seeds),
-        group=str(row["group"]) if row.get("group") is not None else None,
-        unknown={
-            name: value
-            for name, value in row.items()
-            if name not in {*TEXT_NAMES, *QUESTION_NAMES, *_LISTS, *held}
-        },
-        line=number,
-    )
-
-
-def _checked(examples: list[Example], path: Path) -> list[Example]:
-    if not examples:
-        raise DatasetError(said("{name}: no question in it; wanted one a line", name=path.name))
-    seen: dict[str, int] = {}
-    twice = [each for each in examples if seen.setdefault(each.id, each.line) != each.line]
-    if twice:
-        raise DatasetError(
-            *(f"{path.name}:{each.line}: id {each.id!r} is used already in {seen[each.id]}" for each in twice)
-        )
-    return examples
-
-
-_NOTES = ("differ", "judge_first", "like", "no_seed")
+_NOTES = ("draft", "candidates", "differ", "judge_first", "like", "no_seed", "found_by")
 
 
 def draft_row(draft: Draft) -> dict[str, Any]:
     """A draft's line."""
-    row: dict[str, Any] = {"draft": True, **row_of(draft.example)}
-    if not row["reference_entities"]:
-        del row["reference_entities"]
+    row: dict[str, Any] = {"draft": True, **row_of(draft.example, "")}
+    if not row.get("reference_entities"):
+        row.pop("reference_entities", None)
     row["differ"] = round(draft.differ, 4)
     if draft.first is not None:
         row["judge_first"] = draft.first
@@ -214,6 +123,7 @@ def draft_row(draft: Draft) -> dict[str, Any]:
                 ("hop", each.hop),
                 ("walk", list(each.walk)),
                 ("words", list(each.words)),
+                ("named", list(each.named)),
             )
             if value not in (None, "", [], {})
         }
@@ -232,23 +142,17 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
     Raises DatasetError.
     """
     examples = read_questions(path)
-    rows: dict[str, dict[str, Any]] = {}
-    text = decode_utf8(read_bytes(path), path)
-    if text.lstrip()[:1] == "{":
-        for number, line in enumerate(lines_of(text), start=1):
-            if line.strip():
-                row = _object(line, number, path)
-                rows[str(row.get("id", f"q{number:03d}"))] = row if row.get("draft") is True else {}
     drafts = []
     for example in examples:
-        row = rows.get(example.id) or {}
+        row = example.source.row if example.source is not None else {}
+        row = row if isinstance(row, dict) and row.get("draft") is True else {}
         try:
             candidates = tuple(_candidate(each) for each in row.get("candidates") or ())
             first = row.get("judge_first")
             own = {name: value for name, value in example.unknown.items() if name not in _NOTES}
             drafts.append(
                 Draft(
-                    Example(**{name: getattr(example, name) for name in _EXAMPLE}, unknown=own),
+                    replace(example, unknown=own) if row else example,
                     candidates,
                     float(row.get("differ") or 0.0),
                     int(first) if first is not None else None,
@@ -267,10 +171,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
                     error=error,
                 )
             ) from error
-    return drafts, sha256_of(path)
-
-
-_EXAMPLE = tuple(name for name in Example.__dataclass_fields__ if name != "unknown")
+    return drafts, examples.sha256
 
 
 def _candidate(row: dict[str, Any]) -> Candidate:
@@ -284,4 +185,5 @@ def _candidate(row: dict[str, Any]) -> Candidate:
         hop=None if hop is None else int(hop),
         walk=tuple(dict(step) for step in row.get("walk") or ()),
         words=tuple(map(str, row.get("words") or ())),
+        named=tuple(dict(place) for place in row.get("named") or ()),
     )

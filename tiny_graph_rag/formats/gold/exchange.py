@@ -15,21 +15,28 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
-from tiny_graph_rag.formats.gold import GoldQuestion, detected, read_gold
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
-from tiny_graph_rag.formats.gold.sheet import COLUMNS, sheet_parts
-from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
-from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship
+from tiny_graph_rag.files import lines_of
+from tiny_graph_rag.formats.gold import detected
+from tiny_graph_rag.formats.gold.keys import ours, placed_in
+from tiny_graph_rag.formats.gold.layout import JsonStyle
+from tiny_graph_rag.formats.gold.questions import example_of
+from tiny_graph_rag.formats.gold.rag import question_of as example_of_rag
+from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
+from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_of
+from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
 from tiny_graph_rag.messages import said
 
-HIGHEST = 2  # grade of a question of ours
 _COLUMNS = ("query_id", "doc_id", "score")
+_RAG_HOLDS = {
+    *("id", "query", "tags", "reference_entities", "highly_relevant_entities", "irrelevant_entities"),
+    *("expected_types", "grades"),
+}
 _TYPED_TAGS = ("query_type", "difficulty", "category")
 _HELD = {
     "jsonl": None,
     "json": None,
-    "sheet": {*COLUMNS},
-    "rag": {"query", "tags", "expected_types"},
+    "sheet": None,
+    "rag": None,
     "trec": set[str](),
     "table": set[str](),
     "contest": set[str](),
@@ -40,39 +47,45 @@ _ENDINGS = {"jsonl": ".jsonl", "json": ".json", "sheet": ".csv", "rag": ".json",
 _ENDINGS |= {"table": ".csv", "contest": ".json"}
 
 
-def read_any_gold(path: Path) -> EvalSet:
-    """A gold set of any format that `score` reads. Raises DatasetError."""
-    if detected(path) in ("jsonl", "sheet"):
-        return read_eval_set(path)
-    gold = read_gold(path)
-    examples = tuple(example_of(each, line) for line, each in enumerate(gold.questions, start=1))
-    return EvalSet(examples, name=gold.name, path=path, sha256=gold.sha256)
+def row_of(example: Example, format: str = "jsonl", *, in_place: bool = True) -> dict[str, Any]:
+    """The question as an object of our own format; fields that hold nothing are left out. One that came from
+    the format asked for is as its file has it, but for what was changed since. in_place: whether it stands
+    where it stood; elsewhere an id that only its line gave is written."""
+    source = example.source
+    if (
+        source is None
+        or not isinstance(source.row, dict)
+        or source.format != format
+        or source.format in GRADED
+    ):
+        return _canonical(example)
+    if format == "rag":
+        before, _ = _rag(example_of_rag(source.row, example.line)), None
+        after, keys = _rag(example), {}
+    else:
+        before = _canonical(example_of(ours(source.row, source.names, table=source.table), example.line))
+        after = _canonical(example)
+        keys = {
+            field: key for field, (key, _) in placed_in(source.row, source.names, table=source.table).items()
+        }
+    by_line = after.get("id") == f"line-{example.line}"
+    if (by_line and in_place) or _is_renamed(str(before.get("id")), example.id):
+        before["id"] = after["id"]
+    row = {"id": after["id"], **source.row} if by_line and not in_place else dict(source.row)
+    for name in dict.fromkeys([*before, *after]):
+        if before.get(name) != after.get(name):
+            row.pop(keys.get(name, name), None) if name not in after else row.update(
+                {keys.get(name, name): after[name]}
+            )
+    return row
 
 
-def example_of(question: GoldQuestion, line: int) -> Example:
-    """One question: grade 0 is judged irrelevant, 2 and more highly relevant; what is more is kept under
-    `grades`. Where the format holds no words, its id stands for them."""
-    grades = question.grades
-    higher = {name: grade for name, grade in grades.items() if grade > HIGHEST}
-    return Example(
-        id=question.id,
-        query=question.query or question.id,
-        reference_entities=tuple(name for name, grade in grades.items() if grade == 1),
-        highly_relevant_entities=tuple(name for name, grade in grades.items() if grade >= 2),
-        irrelevant_entities=tuple(name for name, grade in grades.items() if grade == 0),
-        tags=question.tags,
-        expected_types=question.expected_types,
-        reference_texts=question.texts,
-        reference_relationships=tuple(ReferenceRelationship(*each) for each in question.relationships),
-        seed_entities=question.seeds or None,
-        group=question.group,
-        unknown={"grades": higher} if higher else {},
-        line=line,
-    )
+def _is_renamed(given: str, id: str) -> bool:
+    """Whether the id was made different here, because the file uses it twice."""
+    return id.startswith(f"{given}-") and id[len(given) + 1 :].replace("-", "").isdigit()
 
 
-def row_of(example: Example) -> dict[str, Any]:
-    """The question as an object of our own format; fields that hold nothing are left out."""
+def _canonical(example: Example) -> dict[str, Any]:
     truth = example.ground_truth
     row: dict[str, Any] = {
         "id": example.id,
@@ -87,15 +100,26 @@ def row_of(example: Example) -> dict[str, Any]:
         "irrelevant_entities": list(example.irrelevant_entities),
         "expected_types": list(example.expected_types),
         "reference_texts": list(example.reference_texts),
+        "reference_chunks": list(example.reference_chunks),
+        "reference_relations": list(example.reference_relations),
         "reference_relationships": [
             {"source": each.source, "target": each.target, "type": each.type}
             for each in example.reference_relationships
         ],
     }
-    kept = {name: value for name, value in row.items() if value or name == "reference_entities"}
+    kept = {name: v for name, v in row.items() if v or (name == "reference_entities" and example.judged)}
     if example.seed_entities is not None:
         kept["seed_entities"] = list(example.seed_entities)
     return kept | {name: value for name, value in example.unknown.items() if value is not None}
+
+
+def as_lines(gold: EvalSet) -> Iterator[str]:
+    """The set as JSON, an object a line: as it stands where its file has lines, sound or not."""
+    text = None if gold.path is None or gold.format != "jsonl" else text_of(gold.path, others=True)
+    if text is not None and text.lstrip("\ufeff \t\r\n")[:1] == "{" and not gold.list_key:
+        yield from lines_of(text)
+        return
+    yield from (json.dumps(row_of(example, ""), ensure_ascii=False) for example in gold)
 
 
 def line_of(example: Example) -> bytes:
@@ -137,25 +161,41 @@ def ending_for(format: str, like: Path | None) -> str:
     return suffix if is_like and format in ("sheet", "table") else _ENDINGS[format]
 
 
-def written(examples: Sequence[Example], path: Path, format: str | None = None) -> Iterable[bytes]:
-    """The file's content. path: for its suffix alone (csv, tsv, parquet)."""
-    match format_for(path, format):
-        case "jsonl":
-            return map(line_of, examples)
-        case "json":
-            return _array([row_of(each) for each in examples])
+def written(
+    examples: Sequence[Example], path: Path, format: str | None = None, like: EvalSet | None = None
+) -> Iterable[bytes]:
+    """The file's content. path: for its suffix alone (csv, tsv, parquet). like: the set that they come from:
+    written in its format, they keep its layout, and what was not changed is byte for byte as it was."""
+    name = format_for(path, format)
+    in_place = like is not None and [one.line for one in examples] == [one.line for one in like]
+    match name:
+        case "jsonl" | "json" | "rag":
+            same = "jsonl" if name == "json" else name
+            rows = [
+                _rag(example)
+                if name == "rag" and not _is_of(example, "rag")
+                else row_of(example, same, in_place=in_place)
+                for example in examples
+            ]
+            style = JsonStyle.of(like) if like is not None else JsonStyle()
+            return style.lines(rows) if name == "jsonl" else style.listed(rows, like)
         case "sheet":
-            return sheet_parts(list(map(row_of, examples)), "\t" if path.suffix.lower() == ".tsv" else ",")
-        case "rag":
-            return _array([_rag(each) for each in examples])
+            delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+            if like is not None and like.format == "sheet" and all(each.source for each in examples):
+                return sheet_as_it_was(
+                    [row_of(example, "sheet", in_place=in_place) for example in examples],
+                    delimiter,
+                    like.path,
+                )
+            return sheet_parts(list(map(row_of, examples)), delimiter)
         case "trec":
             return (
                 f"{encoded(each.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
                 for each in examples
-                for name, grade in grades(each).items()
+                for name, grade in each.grades.items()
             )
         case "contest":
-            ids = {each.id: [name for name, grade in grades(each).items() if grade > 0] for each in examples}
+            ids = {each.id: [name for name, grade in each.grades.items() if grade > 0] for each in examples}
             return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
     return _table(examples, path.suffix.lower())
 
@@ -176,33 +216,15 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
             for field in row_of(example)
             if held is not None and field not in judged and field not in held
         )
-        if not grades(example) and name == "trec":
+        if not example.grades and name == "trec":
             found["questions without gold"] += 1
-        if "grades" not in judged and max(grades(example).values(), default=0) > HIGHEST:
+        if "grades" not in judged and max(example.grades.values(), default=0) > HIGHEST:
             found[f"grades above {HIGHEST}"] += 1
     return dict(found)
 
 
-def grades(example: Example) -> dict[str, int]:
-    """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant, more where `grades` says so."""
-    own = example.unknown.get("grades")
-    named = example.highly_relevant_entities
-    higher = {name: own[name] for name in named if isinstance(own, dict) and isinstance(own.get(name), int)}
-    return {
-        **dict.fromkeys(example.irrelevant_entities, 0),
-        **dict.fromkeys(example.reference_entities, 1),
-        **dict.fromkeys(named, HIGHEST),
-        **{name: grade for name, grade in higher.items() if grade > HIGHEST},
-    }
-
-
-def _array(rows: Sequence[dict[str, Any]]) -> Iterator[bytes]:
-    yield b"[\n"
-    for place, row in enumerate(rows):
-        yield json.dumps(row, ensure_ascii=False).encode("utf-8", "replace") + (
-            b",\n" if place + 1 < len(rows) else b"\n"
-        )
-    yield b"]\n"
+def _is_of(example: Example, format: str) -> bool:
+    return example.source is not None and example.source.format == format
 
 
 def _rag(example: Example) -> dict[str, Any]:
@@ -214,24 +236,27 @@ def _rag(example: Example) -> dict[str, Any]:
             typed[kind] = value
         else:
             plain.append(tag)
-    of = grades(example)
-    row: dict[str, Any] = {
-        "query_id": example.id,
+    of, metadata = example.grades, example.unknown.get("metadata")
+    inner = metadata if isinstance(metadata, dict) else {}
+    kinds = {name: typed.get(name) or example.unknown.get(name) for name in _TYPED_TAGS}
+    kinds["query_type"] = kinds["query_type"] or example.unknown.get("shape")
+    outer = {name: value for name, value in kinds.items() if value and str(inner.get(name)) != value}
+    more = {name: value for name, value in _canonical(example).items() if name not in _RAG_HOLDS}
+    return {
+        "query_id": example.written_id,
         "query": example.query,
-        "query_type": typed.get("query_type") or example.unknown.get("shape"),
-        "difficulty": typed.get("difficulty") or example.unknown.get("difficulty"),
-        "category": typed.get("category") or example.unknown.get("category"),
-        "relevant_chunk_ids": [name for name, grade in of.items() if grade == 1],
+        **outer,
+        "expected_doc_types": list(example.expected_types),
+        "relevant_chunk_ids": [name for name, grade in of.items() if grade >= 1],
         "highly_relevant_chunk_ids": [name for name, grade in of.items() if grade >= HIGHEST],
         "irrelevant_chunk_ids": [name for name, grade in of.items() if grade == 0],
-        "expected_doc_types": list(example.expected_types),
-        "tags": plain,
+        **({"tags": plain} if plain else {}),
+        **{name: value for name, value in more.items() if name not in outer},
     }
-    return {name: value for name, value in row.items() if value or name == "relevant_chunk_ids"}
 
 
 def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
-    rows = [(each.id, name, grade) for each in examples for name, grade in (grades(each) or {"": 0}).items()]
+    rows = [(each.id, name, grade) for each in examples for name, grade in (each.grades or {"": 0}).items()]
     if suffix == ".parquet":
         try:
             import pyarrow as pa

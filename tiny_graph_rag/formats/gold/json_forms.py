@@ -1,92 +1,87 @@
-"""Gold sets in JSON: ours (and the same as a sheet), the RAG gold JSON, the contest's."""
+"""Gold sets in JSON: ours (and the same as a sheet), the RAG gold JSON, the contest's, MetaQA's text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
+from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format, looks_like_a_run
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold.base import gold_format, graded, looks_like_a_run
+from tiny_graph_rag.formats.gold.keys import FIELDS, folded
+from tiny_graph_rag.formats.gold.questions import Sound, sound_questions
+from tiny_graph_rag.formats.gold.rag import sound_rag
+from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.formats.tables import json_document
+from tiny_graph_rag.formats.tables import json_document, text_of
+from tiny_graph_rag.gold.examples import Example, Source
 
-RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
-RAG_TAGS = ("query_type", "difficulty", "category")
-
-
-def _is_rag(value: Any) -> bool:
-    if isinstance(value, list):
-        return bool(value) and isinstance(value[0], dict)
-    if not isinstance(value, dict):
-        return False
-    lists = [each for each in value.values() if isinstance(each, list) and each]
-    return "relevant_chunk_ids" in value or any(
-        isinstance(each[0], dict) and "relevant_chunk_ids" in each[0] for each in lists
-    )
+_TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
 
 
 def _form(head: Head) -> str:
     """Which of the forms below it is; "" for what is none."""
     if not head.is_json:
         return ""
-    first = head.first
-    if isinstance(first, dict) and isinstance(first.get("results"), list):
-        first = first["results"]
-    one = first[0] if isinstance(first, list) and first else first
-    if isinstance(one, dict) and "evidence" in one and "ground_truth" in one:
-        return "evidence"
-    if isinstance(one, dict) and ("reference_entities" in one or "msg" in one):
+    rows, _ = rows_of(head.first)
+    if rows is None:
+        if looks_like_a_run(head.first):
+            return ""
+        return "contest" if isinstance(head.first, dict) and _is_contest(head.first) else "jsonl"
+    row = rows[0] if rows else None
+    if not rows or isinstance(row, str):
         return "jsonl"
-    if looks_like_a_run(first):
-        return ""
-    if _is_rag(first):
+    if not isinstance(row, dict):
+        return "rag" if isinstance(head.first, list) else "contest"
+    names = {folded(name) for name in row}
+    if "evidence" in names and isinstance(row.get("ground_truth"), list):
+        return "evidence"
+    if "relevant_chunk_ids" in names or (
+        "query_id" in names and not names & {*FIELDS["query"], *FIELDS["reference_entities"]}
+    ):
         return "rag"
-    return "jsonl" if isinstance(first, dict) and "query" in first else "contest"
+    if looks_like_a_run(row) and not names & {*FIELDS["ground_truth"], "reference_entities"}:
+        return ""
+    return "jsonl"
+
+
+def _is_contest(document: dict[str, Any]) -> bool:
+    return all(isinstance(ids, list) for ids in document.values())
 
 
 def _fits(form: str) -> Callable[[Head], Fit]:
     return lambda head: Fit.SURE if _form(head) == form else Fit.NO
 
 
+def _raised(found: Sound) -> list[Example]:
+    if found.problems:
+        raise DatasetError(*found.problems)
+    return list(found.examples)
+
+
 @gold_format(
     "jsonl",
-    "our own: query and reference_entities, an object a line",
+    "questions in JSON: a line each, a list, columns",
     _fits("jsonl"),
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
+def read_jsonl(path: Path, split: str | None) -> list[Example]:
+    """Questions as JSON, with what is relevant or with answers and evidence, under whatever names."""
+    return _raised(sound_questions(path, "jsonl"))
+
+
 @gold_format(
     "sheet",
-    "CSV or TSV, a row a question; `;` between references",
+    "a table, a row a question; `;` between references",
     lambda head: Fit.SURE if is_sheet(head) else Fit.NO,
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )
-def read_own(path: Path, split: str | None) -> list[GoldQuestion]:
-    """Our own fields, as lines or as a sheet: irrelevant entities 0, references 1, highly relevant ones 2."""
-    return [
-        GoldQuestion(
-            id=example.id,
-            grades={
-                **dict.fromkeys(example.irrelevant_entities, 0),
-                **dict.fromkeys(example.reference_entities, 1),
-                **dict.fromkeys(example.highly_relevant_entities, 2),
-            },
-            query=example.query,
-            tags=example.tags,
-            expected_types=example.expected_types,
-            texts=example.reference_texts,
-            relationships=tuple(
-                (each.source, each.target, each.type) for each in example.reference_relationships
-            ),
-            seeds=example.seed_entities or (),
-            group=example.group,
-        )
-        for example in read_eval_set(path)
-    ]
+def read_sheet(path: Path, split: str | None) -> list[Example]:
+    """The same in a spreadsheet."""
+    return _raised(sound_questions(path, "sheet"))
 
 
 @gold_format(
@@ -95,47 +90,9 @@ def read_own(path: Path, split: str | None) -> list[GoldQuestion]:
     _fits("rag"),
     example='[{"query_id": "Q1", "query": "Who?", "relevant_chunk_ids": ["d1", "d2"]}]\n',
 )
-def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
+def read_rag(path: Path, split: str | None) -> list[Example]:
     """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
-    problems: list[str] = []
-    questions = []
-    for number, row in enumerate(_rows(path), start=1):
-        place = f"{path.name}: question {number}"
-        if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
-            came = "one without" if isinstance(row, dict) else json_kind(row)
-            problems.append(f"{place}: wanted an object with 'query_id', a text or a number, got {came}")
-            continue
-        grades: dict[str, int] = {}
-        for name, grade in RAG_GRADES:
-            ids = row.get(name) or []
-            if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids):
-                problems.append(f"{place}: {name!r} must be a list of ids, got {json_kind(ids)}")
-                continue
-            grades.update(dict.fromkeys(map(str, ids), grade))
-        metadata, types = row.get("metadata") or {}, row.get("expected_doc_types") or []
-        if not isinstance(metadata, dict):
-            problems.append(f"{place}: 'metadata' must be an object, got {json_kind(metadata)}")
-            continue
-        if not isinstance(types, list):
-            problems.append(f"{place}: 'expected_doc_types' must be a list, got {json_kind(types)}")
-            continue
-        tags = row.get("tags") or []
-        if not isinstance(tags, list) or not all(isinstance(each, str) for each in tags):
-            problems.append(f"{place}: 'tags' must be a list of strings, got {json_kind(tags)}")
-            continue
-        known = {**metadata, **row}
-        questions.append(
-            GoldQuestion(
-                id=str(row["query_id"]),
-                grades=grades,
-                query=str(row.get("query") or ""),
-                tags=(*(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)), *tags),
-                expected_types=tuple(map(str, types)),
-            )
-        )
-    if problems:
-        raise DatasetError(*problems)
-    return questions
+    return _raised(sound_rag(path))
 
 
 @gold_format(
@@ -144,50 +101,36 @@ def read_rag(path: Path, split: str | None) -> list[GoldQuestion]:
     _fits("evidence"),
     example='[{"question": "Who?", "evidence": ["Bob knows Ann."], "ground_truth": ["Bob"]}]\n',
 )
-def read_evidence(path: Path, split: str | None) -> list[GoldQuestion]:
+def read_evidence(path: Path, split: str | None) -> list[Example]:
     """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
 
     A run and its gold set in one; questions are known by their text.
     """
+    found = records(path)
     problems: list[str] = []
     questions = []
-    for number, row in enumerate(_rows(path), start=1):
+    for record in found:
+        row = record.row
         truths = row.get("ground_truth") if isinstance(row, dict) else None
         truths = [truths] if isinstance(truths, str) else truths
         if not isinstance(truths, list) or not isinstance(row.get("question"), str):
             problems.append(
-                f"{path.name}: question {number}: wanted 'question' and a list 'ground_truth', "
-                f"got {json_kind(row)}"
+                f"{record.place}: wanted 'question' and a list 'ground_truth', got {json_kind(row)}"
             )
             continue
         texts = tuple(dict.fromkeys(map(str, truths)))
         questions.append(
-            GoldQuestion(
-                id=row["question"], grades=dict.fromkeys(texts, 1), query=row["question"], texts=texts
+            graded(
+                row["question"],
+                dict.fromkeys(texts, 1),
+                reference_texts=texts,
+                line=record.number,
+                source=Source("evidence", row),
             )
         )
-    if problems:
-        raise DatasetError(*problems)
+    if found.problems or problems:
+        raise DatasetError(*found.problems, *problems)
     return questions
-
-
-def _rows(path: Path) -> list[Any]:
-    text = decode_utf8(read_bytes(path), path)
-    try:
-        document = parse_json(text)
-    except NotJsonError:
-        return [_line(line, number, path) for number, line in enumerate(lines_of(text), 1) if line.strip()]
-    if isinstance(document, dict) and "query_id" not in document:
-        lists = [each for each in document.values() if isinstance(each, list)]
-        document = lists[0] if lists else []
-    return document if isinstance(document, list) else [document]
-
-
-def _line(line: str, number: int, path: Path) -> Any:
-    try:
-        return parse_json(line)
-    except NotJsonError as error:
-        raise DatasetError(error.at(path, number)) from error
 
 
 def _fits_contest(head: Head) -> Fit:
@@ -200,7 +143,7 @@ def _fits_contest(head: Head) -> Fit:
     _fits_contest,
     example='{"Q1": ["d1", "d2"], "Q2": []}\n',
 )
-def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
+def read_contest(path: Path, split: str | None) -> list[Example]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
     document = json_document(path, DatasetError)
     if not isinstance(document, dict):
@@ -208,8 +151,41 @@ def read_contest(path: Path, split: str | None) -> list[GoldQuestion]:
     wrong = [
         f"{path.name}: {key!r} must be a list of document ids, got {json_kind(ids)}"
         for key, ids in document.items()
-        if not isinstance(ids, list) or not all(isinstance(each, str | int) for each in ids)
+        if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids)
     ]
     if wrong:
         raise DatasetError(*wrong)
-    return [GoldQuestion(id=key, grades=dict.fromkeys(map(str, ids), 1)) for key, ids in document.items()]
+    return [
+        graded(key, dict.fromkeys(map(str, ids), 1), format="contest", line=number)
+        for number, (key, ids) in enumerate(document.items(), start=1)
+    ]
+
+
+@gold_format(
+    "metaqa",
+    "MetaQA's text: question with [topic], tab, answer|answer",
+    lambda head: Fit.SURE if _TOPIC.fullmatch(head.line) and not head.is_json else Fit.NO,
+    example="whom does [Ann] know\tBob|Cid\nwho knows [Bob]\tAnn\n",
+)
+def read_metaqa(path: Path, split: str | None) -> list[Example]:
+    """MetaQA's `qa_dev.txt`: the topic in brackets is the seed, the answers are names of entities."""
+    problems: list[str] = []
+    questions = []
+    for number, line in enumerate(lines_of(text_of(path, others=True) or ""), start=1):
+        text, _, answers = line.strip("\ufeff\r").partition("\t")
+        topic = re.search(r"\[([^\]]+)\]", text)
+        names = [name for part in answers.split("|") if (name := part.strip())]
+        if topic and names:
+            seeds, query = (topic[1],), text.replace("[", "").replace("]", "").strip()
+            given = graded(
+                f"line-{number}", dict.fromkeys(names, 1), query=query, seed_entities=seeds, line=number
+            )
+            questions.append(given)
+        elif line.strip():
+            problems.append(
+                f"{path.name}:{number}: wanted a question with its [topic], a tab and answers between |, "
+                f"got {line.strip()[:60]!r}"
+            )
+    if problems:
+        raise DatasetError(*problems)
+    return questions

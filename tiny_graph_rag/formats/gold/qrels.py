@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, UsageError, check_few
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.gold.base import GoldQuestion, gold_format
+from tiny_graph_rag.formats.gold.base import gold_format, graded
+from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import (
     DOCUMENT_NAMES,
     QUESTION_NAMES,
@@ -17,6 +18,8 @@ from tiny_graph_rag.formats.tables import (
     trec_lines,
     whole_grade,
 )
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.messages import said
 
 GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
@@ -26,11 +29,13 @@ def _fits_trec(head: Head) -> Fit:
 
 
 def _fits_table(head: Head) -> Fit:
-    return Fit.SURE if head.is_parquet else Fit.SHAPE if head.has_columns else Fit.NO
+    if is_sheet(head):
+        return Fit.NO
+    return Fit.SURE if head.is_parquet or head.is_worksheet else Fit.SHAPE if head.has_columns else Fit.NO
 
 
 @gold_format("trec", "TREC qrels: question, 0, document, grade", _fits_trec, example="Q1 0 d1 1\nQ1 0 d2 2\n")
-def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
+def read_qrels(path: Path, split: str | None) -> list[Example]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
     problems: list[str] = []
@@ -47,7 +52,7 @@ def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
             _judge(grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), grade, place, problems)
     if problems:
         raise DatasetError(*problems)
-    return [GoldQuestion(id=question, grades=row) for question, row in grades.items()]
+    return [graded(id, row, format="trec", line=n) for n, (id, row) in enumerate(grades.items(), start=1)]
 
 
 @gold_format(
@@ -57,9 +62,18 @@ def read_qrels(path: Path, split: str | None) -> list[GoldQuestion]:
     example="query_id,doc_id,score\nQ1,d1,1\nQ1,d2,2\n",
     has_splits=True,
 )
-def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
+def read_table_gold(path: Path, split: str | None) -> list[Example]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score; `split` keeps one split."""
     names, rows = read_table(path)
+    if not {*DOCUMENT_NAMES} & {*names}:
+        raise DatasetError(
+            said(
+                "{name}:1: no column 'query' or 'question'; it has: {names}. A table of judgments has "
+                "'query_id' and 'doc_id'",
+                name=path.name,
+                names=", ".join(name for name in names if name),
+            )
+        )
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     grade = next((name for name in GRADE_NAMES if name in names), None)
     if split is not None and "split" not in names:
@@ -88,7 +102,7 @@ def read_table_gold(path: Path, split: str | None) -> list[GoldQuestion]:
         raise DatasetError(*problems)
     if split is not None and not grades:
         raise UsageError(f"{path.name} has no split {split!r}; it has: {', '.join(sorted(splits))}")
-    return [GoldQuestion(id=key, grades=row) for key, row in grades.items()]
+    return [graded(id, row, format="table", line=n) for n, (id, row) in enumerate(grades.items(), start=1)]
 
 
 def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: list[str]) -> None:

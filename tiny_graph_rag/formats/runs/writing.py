@@ -19,11 +19,15 @@ FORMS = ("trec", "jsonl", "csv", "parquet", "contest")
 TREC_TAG = "tiny-graph-rag"
 
 
-def form_of(path: Path, given: str | None) -> str:
-    """The form of --save-run: `given`, else by suffix. Raises UsageError."""
+def form_of(path: Path, given: str | None, *, option: str = "--save-run") -> str:
+    """The form of a run: `given`, else by suffix. option: that names the file, for the message.
+
+    Raises UsageError.
+    """
     form = given or path.suffix.removeprefix(".").lower()
     if form not in FORMS:
-        option = "--save-run-format" if given else "--save-run (by suffix; or name it with --save-run-format)"
+        naming = "--format" if option == "-o" else f"{option}-format"
+        option = naming if given else f"{option} (by suffix; or name it with {naming})"
         raise unknown(f"form of {option}", form, FORMS)
     if form == "parquet":
         try:
@@ -52,12 +56,13 @@ def ordered_scores(run: Run) -> NDArray[np.float64]:
 
 
 def run_parts(
-    run: Run, questions: Sequence[str], ids: Sequence[str], names: Sequence[str], form: str
+    run: Run, questions: Sequence[str | int], ids: Sequence[str], names: Sequence[str], form: str
 ) -> Iterator[bytes]:
-    """The file, piece by piece. ids, names: of entities, by row."""
+    """The file, piece by piece. questions: their ids, which JSON holds with the type that they have. ids,
+    names: of entities, by row. What is listed twice stays: the contest's rule counts each."""
     scores = ordered_scores(run)
     if form == "parquet":
-        yield _parquet(run, questions, ids, names, scores)
+        yield _parquet(run, list(map(str, questions)), ids, names, scores)
         return
     if form == "csv":
         yield b"query_id,doc_id,rank,score,name\n"
@@ -67,7 +72,7 @@ def run_parts(
         pairs = zip(entities, scores[start:stop].tolist(), strict=True)
         if form == "trec":
             lines = [
-                f"{encoded(question)} Q0 {encoded(ids[entity])} {rank} {score!r} {TREC_TAG}\n"
+                f"{encoded(str(question))} Q0 {encoded(ids[entity])} {rank} {score!r} {TREC_TAG}\n"
                 for rank, (entity, score) in enumerate(pairs, start=1)
             ]
             yield "".join(lines).encode()
@@ -80,7 +85,7 @@ def run_parts(
         else:
             text = io.StringIO()
             TableWriter(text).writerows(
-                [guarded(question), guarded(ids[entity]), rank, repr(score), guarded(names[entity])]
+                [guarded(str(question)), guarded(ids[entity]), rank, repr(score), guarded(names[entity])]
                 for rank, (entity, score) in enumerate(pairs, start=1)
             )
             yield text.getvalue().encode()

@@ -47,6 +47,7 @@ MOST_RELATIONS = (
 )
 LARGEST_BODY = 1 << 16
 LONGEST_TEXT = 400  # characters of a description in the list
+LONGEST_SOURCE, MOST_SOURCES = 2000, 12  # characters of a piece of evidence, and pieces, that are shown
 _FILES = {"page.css": "text/css", "page.js": "text/javascript"}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
@@ -189,6 +190,8 @@ class CurationServer:
                 "id": id,
                 "context": list(draft.example.context),
                 "seeds": list(draft.example.seed_entities or ()),
+                "answers": list(draft.example.ground_truth),
+                "evidence": [text[:LONGEST_SOURCE] for text in draft.example.reference_texts[:MOST_SOURCES]],
                 "given": given,
                 "candidates": list(shown.values()),
                 "like": list(draft.like),
@@ -380,6 +383,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "hop": each.hop,
         "walk": list(each.walk),
         "words": list(each.words),
+        "named": list(each.named),
     }
 
 

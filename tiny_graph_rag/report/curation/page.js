@@ -179,12 +179,19 @@ function drawQuestion() {
   $("question").hidden = false;
   $("nothing").hidden = true;
   $("meta").textContent = [view.id, view.first ? t("judge first: {n}", { n: view.first }) : "", view.like.length ? t("looks like {ids}", { ids: view.like.join(", ") }) : "",
-    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : t("names no entity that the graph knows")].filter(Boolean).join(" · ");
+    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : view.seedless ? t("names no entity that the graph knows") : ""].filter(Boolean).join(" · ");
   $("context").replaceChildren(...view.context.map((turn) => el("li", {}, turn)));
   $("query").replaceChildren(name(view.query));
   $("tags").textContent = view.tags.length ? `${t("tags")}: ${view.tags.join(", ")}` : "";
   $("note").textContent = view.note ? `${t("note")}: ${view.note}` : "";
+  $("sources").replaceChildren(...sources(t("answer"), view.answers), ...sources(t("evidence"), view.evidence));
   $("candidates").replaceChildren(...view.candidates.map(candidate));
+}
+function sources(title, texts) {
+  return texts.length ? [el("dt", { class: "soft" }, title), ...texts.map((text) => el("dd", {}, name(text)))] : [];
+}
+function named(place) {
+  return el("div", {}, `${t(place.in)}: `, place.before, el("mark", {}, place.words), place.after);
 }
 function candidate(each, place) {
   const grades = now.view.grades, mine = grades[now.by]?.[each.id] ?? null;
@@ -203,6 +210,7 @@ function candidate(each, place) {
   el("div", { class: "why" }, each.description ?? ""),
   el("div", { class: "why" },
     each.walk?.length ? el("div", {}, walk(each.walk)) : null,
+    ...(each.named ?? []).map(named),
     each.words?.length ? el("div", {}, `${t("words")}: `, el("b", {}, each.words.join(", "))) : null,
     each.aliases?.length ? el("div", {}, `${t("also")}: ${each.aliases.join(", ")}`) : null,
     ranks ? el("div", {}, t("ranked by {ranks}", { ranks })) : null,

@@ -32,8 +32,8 @@ from tiny_graph_rag.study.verdicts import NO_RANK, Diagnosis, Listed, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
-    from tiny_graph_rag.formats.gold import GoldQuestion
     from tiny_graph_rag.formats.runs import WrittenRun
+    from tiny_graph_rag.gold.examples import Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
 
@@ -116,7 +116,7 @@ def written(stretch: Stretch, wish: Wish) -> Written:
 
 
 def written_on(
-    graph: KnowledgeGraph | None, part: tuple[Wish, Sequence[GoldQuestion], WrittenRun], config: Config
+    graph: KnowledgeGraph | None, part: tuple[Wish, Sequence[Example], WrittenRun], config: Config
 ) -> Written:
     """`written` of some questions as work for a cluster."""
     from tiny_graph_rag.scoring.judging import judged  # the quick way loads none of it

@@ -1,0 +1,118 @@
+"""`validate` without a graph: the fields of the RAG gold JSON, one broken record a rule."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+
+def record(number: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "query_id": f"Q{number:03d}",
+        "query": f"질문 {number}?",
+        "query_type": "general_inquiry",
+        "expected_doc_types": ["law"],
+        "relevant_chunk_ids": [f"c{number}"],
+        "highly_relevant_chunk_ids": [f"c{number}"],
+        "irrelevant_chunk_ids": [],
+        "metadata": {"difficulty": "easy", "created_at": "2026-01-05T14:30:00", "annotator": "a"},
+    } | fields
+
+
+def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
+
+
+BROKEN = {
+    "missing id": (without(record(2), "query_id"), "wanted an object with 'query_id'"),
+    "duplicate id": (record(1, query="other?"), "id 'Q001' is used already in line 1"),
+    "empty query": (record(2, query=" "), "(Q002): the question is empty"),
+    "missing relevant ids": (
+        without(record(2), "relevant_chunk_ids", "highly_relevant_chunk_ids"),
+        "'relevant_chunk_ids' is missing",
+    ),
+    "highly relevant outside": (
+        record(2, highly_relevant_chunk_ids=["x"]),
+        "'x': highly relevant but not among",
+    ),
+    "overlap": (record(2, irrelevant_chunk_ids=["c2"]), "'c2': relevant and irrelevant at once"),
+    "query type": (record(2, query_type="chat"), "query_type: unknown value 'chat'"),
+    "document type": (record(2, expected_doc_types=["blog"]), "expected_doc_types: unknown value 'blog'"),
+    "difficulty": (record(2, metadata={"difficulty": "extreme"}), "difficulty: unknown value 'extreme'"),
+    "date": (record(2, metadata={"created_at": "yesterday"}), "metadata.created_at: 'yesterday' is no date"),
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_record_is_an_error_of_its_rule(
+    own_folder: Path, run_cli: Callable[..., Result], rule: str
+) -> None:
+    broken, said = BROKEN[rule]
+    (own_folder / "gold.json").write_text(json.dumps([record(1), broken], ensure_ascii=False))
+    done = run_cli("validate", "--dataset", "./gold.json")
+    assert done.exit_code == 1, done.output
+    assert said in done.stdout
+    assert "error" in done.stderr
+
+
+def test_a_sound_set_passes_and_an_unlabelled_question_is_a_warning(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    rows = [record(1), record(2), record(3, relevant_chunk_ids=[], highly_relevant_chunk_ids=[])]
+    (own_folder / "gold.json").write_text(json.dumps(rows))
+    done = run_cli("validate", "--dataset", "./gold.json", "-o", "./v.json")
+    assert done.exit_code == 0, done.output
+    assert "'relevant_chunk_ids' is empty" in done.stdout
+    found = json.loads(Path("v.json").read_text())
+    assert (found["errors"], found["warnings"], found["questions"]) == (0, 1, 3)
+
+
+def test_types_of_another_field_of_knowledge_are_only_warned_of(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    rows = [record(n, query_type="recipe", expected_doc_types=["blog"]) for n in (1, 2)]
+    (own_folder / "gold.json").write_text(json.dumps(rows))
+    done = run_cli("validate", "--dataset", "./gold.json")
+    assert done.exit_code == 0, done.output
+    assert "query_type: unknown value 'recipe'" in done.stdout
+
+
+def test_metadata_survives_every_conversion_and_versions_are_one_history(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    rows = [record(1), record(2)]
+    (own_folder / "gold_v1.json").write_text(json.dumps(rows, ensure_ascii=False, indent=2))
+    (own_folder / "gold_v2.json").write_text(json.dumps([*rows, record(3)], ensure_ascii=False, indent=2))
+    for format, name in (("rag", "a.json"), ("jsonl", "b.jsonl"), ("sheet", "c.csv"), ("json", "d.json")):
+        assert (
+            run_cli("dataset", "convert", "./gold_v1.json", "-o", f"./{name}", "--format", format).exit_code
+            == 0
+        )
+        assert (
+            run_cli("dataset", "convert", f"./{name}", "-o", "./back.json", "--format", "rag").exit_code == 0
+        )
+        assert json.loads(Path("back.json").read_text("utf-8")) == rows, format
+    assert Path("a.json").read_bytes() == Path("gold_v1.json").read_bytes()
+    assert run_cli("dataset", "version", "./gold_v1.json", "-m", "first").exit_code == 0
+    second = run_cli("dataset", "version", "./gold_v2.json", "--part", "major", "--since", "./gold_v1.json")
+    assert second.exit_code == 0, second.output
+    listed = json.loads(Path("gold.versions.json").read_text())
+    assert [entry["version"] for entry in listed] == ["1.0.0", "2.0.0"]
+    assert (listed[1]["added"], listed[1]["removed"]) == (1, 0)
+
+
+def test_what_a_file_says_of_all_its_questions_is_kept_beside_formats_without_room(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    head = {"version": "1", "metadata": {"annotator": "expert_1"}}
+    (own_folder / "w.json").write_text(json.dumps({**head, "queries": [record(1)]}))
+    assert run_cli("dataset", "convert", "./w.json", "-o", "./w.csv", "--format", "sheet").exit_code == 0
+    assert json.loads(Path("w.metadata.json").read_text()) == head
+    assert run_cli("dataset", "convert", "./w.csv", "-o", "./again.json", "--format", "rag").exit_code == 0
+    again = json.loads(Path("again.json").read_text())
+    assert {name: again[name] for name in head} == head

@@ -1,0 +1,111 @@
+"""Patterns on the graph: by hand, against the same graph grown, and against generated sets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from tests.conftest import ROOT, write_gold, write_kg
+from tiny_graph_rag.errors import DatasetError
+from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.patterns import with_patterns
+
+NAMES = ["Anna", "Ben", "Cleo", "Dora", "Mill (old)"]
+RELATIONS = [
+    ("Anna", "KNOWS", "Ben"),
+    ("Anna", "KNOWS", "Cleo"),
+    ("Dora", "KNOWS", "Cleo"),
+    ("Ben", "OWNS", "Mill (old)"),
+    ("Anna", "RELATED_TO", "Dora"),
+]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "answers"),
+    [
+        ("(Anna)-[:KNOWS]->(?)", {"Ben", "Cleo"}),
+        ("(Cleo)<-[:KNOWS]-(?)", {"Anna", "Dora"}),
+        ("(Anna)-[:KNOWS]->()-[:OWNS]->(?)", {"Mill (old)"}),
+        ('("Mill (old)")<-[:OWNS]-()<-[:knows]-(?)', {"Anna"}),
+        ("(Anna)-[:KNOWS]->(?) AND (Dora)-[:KNOWS]->(?)", {"Cleo"}),
+        ("(Anna)-[:KNOWS]->(?) and not (Dora)-[:KNOWS]->(?)", {"Ben"}),
+        ("(Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", {"Mill (old)", "Cleo"}),
+        ("(Dora)-[:RELATED_TO]-(?)", {"Anna"}),
+    ],
+)
+def test_a_pattern_by_hand(tmp_path: Path, pattern: str, answers: set[str]) -> None:
+    write_kg(tmp_path / "t-KG.json", NAMES, RELATIONS)
+    path = write_gold(tmp_path / "p.jsonl", {"id": "q", "query": "Who?", "asks": pattern})
+    (example,) = with_patterns(read_graph(tmp_path / "t-KG.json"), read_gold(path))
+    assert set(example.reference_entities) == answers
+    assert example.judged
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("(Anna)-[:KNOW]->(?)", "no relation has the type 'KNOW'; did you mean 'KNOWS'"),
+        ("(Nobody)-[:KNOWS]->(?)", "no entity has the name 'Nobody'"),
+        ("(Anna)-[:KNOWS]-(?)", "KNOWS has a direction"),
+        ("(Anna)-[:KNOWS]->(Ben)", "can't read"),
+        ("Anna knows whom?", "can't read"),
+        ("(Anna)-[:KNOWS]->(?) AND (Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", "one of the three"),
+        ({"operation": "xor", "paths": [{}]}, "unknown operation 'xor'"),
+        ({"paths": [{"steps": []}]}, "'seed' is missing"),
+    ],
+)
+def test_what_is_no_pattern_is_said(tmp_path: Path, pattern: object, said: str) -> None:
+    write_kg(tmp_path / "t-KG.json", NAMES, RELATIONS)
+    path = write_gold(tmp_path / "p.jsonl", {"id": "q", "query": "Who?", "asks": pattern})
+    with pytest.raises(DatasetError, match=said):
+        with_patterns(read_graph(tmp_path / "t-KG.json"), read_gold(path))
+
+
+def test_a_growing_graph_moves_the_references_and_refresh_writes_them(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    write_kg(own_folder / "t-KG.json", NAMES, RELATIONS)
+    write_kg(own_folder / "grown-KG.json", [*NAMES, "Emil"], [*RELATIONS, ("Anna", "KNOWS", "Emil")])
+    path = write_gold(
+        own_folder / "p.jsonl",
+        {"id": "q", "query": "Whom does Anna know?", "note": 1, "asks": "(Anna)-[:KNOWS]->(?)"},
+    )
+    before = path.read_bytes()
+    for graph, recall in (("t-KG.json", 1.0), ("grown-KG.json", 1.0)):
+        done = run_cli("eval", "--dataset", "./p.jsonl", "-g", graph, "--skip-generation", "-o", "./o.json")
+        assert done.exit_code == 0, done.output
+        (row,) = json.loads(Path("o.json").read_text())["results"]
+        assert len(row["references"]) == (2 if graph == "t-KG.json" else 3)
+        assert row["metrics"]["recall@5"] == recall
+    assert path.read_bytes() == before
+    run_cli("validate", "--dataset", "./p.jsonl", "-g", "t-KG.json", "--refresh", "--stamp")
+    assert json.loads(path.read_text())["reference_entities"] == ["Ben", "Cleo"]
+    told = run_cli("validate", "--dataset", "./p.jsonl", "-g", "grown-KG.json", "--refresh")
+    assert "q: + Emil" in told.stdout, told.output
+    assert "1 pattern computed on grown: 1 reference list changed" in told.stdout
+    assert "the graph has changed since the gold set was stamped for t" in told.stdout
+    assert json.loads(path.read_text())["note"] == 1
+
+
+def test_without_a_graph_a_pattern_is_refused(own_folder: Path, run_cli: Callable[..., Result]) -> None:
+    write_gold(own_folder / "p.jsonl", {"id": "q", "query": "Who?", "asks": "(Anna)-[:KNOWS]->(?)"})
+    (own_folder / "run.jsonl").write_text('{"id": "q", "entities": ["Ben"]}\n')
+    done = run_cli("score", "--run", "run.jsonl", "--gold", "p.jsonl", "-o", "./o.json")
+    assert (done.exit_code, "name the graph with -g" in done.stderr) == (2, True)
+
+
+def test_the_patterns_of_a_generated_set_give_its_references_again(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    graph = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
+    made = run_cli("generate", "-g", graph, "--n", 40, "-o", "./gen.jsonl")
+    assert made.exit_code == 0, made.output
+    before = Path("gen.jsonl").read_bytes()
+    told = run_cli("validate", "--dataset", "./gen.jsonl", "-g", graph, "--refresh")
+    assert "40 patterns computed on conan-doyle-speckled-band: 0 reference lists changed" in told.stdout
+    assert Path("gen.jsonl").read_bytes() == before

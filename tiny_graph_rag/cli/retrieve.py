@@ -1,0 +1,125 @@
+"""`retrieve`: a run for questions that nobody has judged."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import MEASURE, OUTPUT
+from tiny_graph_rag.cli.linking import Linking
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, flags
+from tiny_graph_rag.cli.output import STDOUT, keep_apart
+from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.errors import ServiceError, amount, at
+from tiny_graph_rag.messages import counted, shown, t
+from tiny_graph_rag.retrieval import check_retrieval
+
+
+@command(app, "retrieve", MEASURE)
+def retrieve_command(
+    questions: Annotated[
+        Path,
+        typer.Argument(help="Questions: text (one a line), or a file of any gold format."),
+    ],
+    graph: Graph,
+    folders: Folders,
+    chosen: Chosen,
+    retrieving: Retrieving,
+    common: Common,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
+            show_default="NAME.trec",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="trec, jsonl, csv, parquet, or contest (eval_id and topk, an object a line).",
+            show_default="by the file's suffix",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    names: Annotated[
+        bool,
+        typer.Option("--names", help="Write names of entities in place of ids.", rich_help_panel=OUTPUT),
+    ] = False,
+) -> None:
+    """Retrieve for questions without references, and write the run: for a contest, or to judge it later."""
+    from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path, write_atomically
+    from tiny_graph_rag.formats.gold.drafts import read_questions
+    from tiny_graph_rag.formats.runs.writing import form_of, run_parts
+    from tiny_graph_rag.study.evaluate import evaluate
+
+    to_stdout = output == STDOUT
+    session = Session.open(common, folders, to_stdout=to_stdout, **flags(retrieving), latency_sample=0)
+    config = session.config
+    check_retrieval(config)
+    source = find_input(questions, Path(config.storage.dataset_dir), "questions")
+    given = output or f"{bare_name(source)}.{'jsonl' if format == 'contest' else format or 'trec'}"
+    path = output_path(given, Path(config.storage.results_dir))
+    form = (format or "jsonl") if to_stdout else form_of(path, format, option="-o")
+    form_of(path, form, option="-o")
+    if not to_stdout:
+        keep_apart((path,), (source, *session.files_read))
+        check_writable(path)
+    examples = read_questions(source).select(selection(chosen))
+    for note in examples.notes:
+        session.note(at(examples.name, note))
+    linking = Linking.of(session)
+    knowledge = session.graph(graph, examples)
+    with session.progress("questions", len(examples)) as bar:
+        found = evaluate(knowledge, examples, config, (), bar, linker_for=linking.maker)
+    linking.say_spent()
+    failed = [linked.error for linked in found.linked if linked.error is not None]
+    entities = found.graph.entities
+    ids = entities.names if names else entities.ids
+    asked = [example.written_id for example in examples]
+    parts = run_parts(found.run, asked, ids, entities.names, form)
+    if to_stdout:
+        sys.stdout.buffer.writelines(parts)
+        sys.stdout.buffer.flush()
+    else:
+        write_atomically(path, parts)
+    empty = [
+        str(asked[row])
+        for row in range(len(found.run))
+        if found.run.rows(row).start == found.run.rows(row).stop
+    ]
+    session.say(
+        t(
+            "{questions}, {entities} retrieved by {retriever}",
+            questions=shown(amount(len(examples), "question")),
+            entities=shown(amount(len(found.run.entities), "entity", "entities")),
+            retriever=config.retrieval.retriever,
+        )
+    )
+    if empty:
+        listed = ", ".join(empty[:12]) + (" …" if len(empty) > 12 else "")
+        one, many = "{n} question retrieved nothing", "{n} questions retrieved nothing"
+        session.say(f"{counted(len(empty), one, many)}: {listed}")
+    twice = _doubled([str(ids[entity]) for entity in found.run.entities.tolist()], found.run.offsets.tolist())
+    if twice:
+        one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"
+        session.warn(counted(twice, one, many))
+    if not to_stdout:
+        session.say(t("run: {path}", path=path))
+    if failed:
+        raise ServiceError(failed[0])
+
+
+def _doubled(listed: list[str], offsets: list[int]) -> int:
+    """How many entries repeat an earlier one of their question."""
+    rows = pairwise(offsets)
+    return sum(stop - start - len(set(listed[start:stop])) for start, stop in rows)

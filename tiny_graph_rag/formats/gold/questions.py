@@ -1,0 +1,332 @@
+"""Records as questions: what a field must hold, and what is wrong where it does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
+from tiny_graph_rag.formats.gold.keys import NAMES_OR_ANSWER, QUERY_KEYS, folded, holds_names, is_ours, ours
+from tiny_graph_rag.formats.gold.records import Records, records
+from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
+from tiny_graph_rag.messages import said
+
+STRING_LISTS = (
+    "tags",
+    "highly_relevant_entities",
+    "irrelevant_entities",
+    "expected_types",
+    "reference_texts",
+    "reference_chunks",
+    "seed_entities",
+    "context",
+)
+DRAFT = "this is a draft, which nobody has judged; `curate` makes it a gold set"
+_KNOWN = {
+    "id",
+    "query",
+    "reference_entities",
+    "ground_truth",
+    "reference_relationships",
+    "reference_relations",
+    "group",
+    *STRING_LISTS,
+}
+NAMED_COLUMNS = 12  # columns without a meaning that a note names
+_KINDS_OF_REFERENCE = ("reference_entities", "highly_relevant_entities")
+
+
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """What can be used of a file, and what is wrong with the rest (file, line, field, what came)."""
+
+    examples: tuple[Example, ...]
+    problems: tuple[str, ...]
+    head: Mapping[str, Any] = field(default_factory=dict)
+    list_key: str = ""
+    notes: tuple[str, ...] = ()
+
+
+def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
+    """The questions of JSON or of a sheet, under whatever names. drafts: those marked so are questions too.
+
+    Raises DatasetError, InputError.
+    """
+    found = records(path)
+    every = list(found)
+    table = found.kind == "table"
+    rows = [record.row for record in every if isinstance(record.row, dict)]
+    names = _names_in(rows)
+    problems = list(found.problems)
+    examples: list[Example] = []
+    judged: list[bool] = []
+    places: list[str] = []
+    for record in every:
+        check_few(problems, DatasetError)
+        row = record.row
+        if isinstance(row, str) and row.strip():
+            row = {"query": row}
+        if isinstance(row, dict):
+            row = ours(_filled(row) if table else row, names, table=table)
+            if table:
+                row |= {name: value for name in row if (value := _object(row[name])) is not None}
+        wrong = _wrong_fields(row, drafts=drafts)
+        problems.extend(at(record.place, one) for one in wrong)
+        if not wrong:
+            examples.append(example_of(row, record.number, Source(format, record.row, names, table)))
+            judged.append(says_relevant(row))
+            places.append(record.place)
+    if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
+        problems = [at(path.name, said(DRAFT))]
+    notes: list[str] = []
+    if any(judged) and not (
+        drafts and any(row.get("draft") is True for row in rows)
+    ):  # a question that lacks what the others have was forgotten
+        problems.extend(
+            at(place, said("{field} is missing", field="'reference_entities'"))
+            for place, has in zip(places, judged, strict=True)
+            if not has
+        )
+        examples = [example for example, has in zip(examples, judged, strict=True) if has]
+        problems.extend(duplicate_ids(examples, path))
+    elif drafts:
+        problems.extend(duplicate_ids(examples, path))
+    else:
+        examples, again = _renamed(examples)
+        notes += _said_again(again)
+    if not examples and not problems:
+        problems.append(
+            said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=_wanted(found))
+        )
+    if table or not any(judged):
+        notes += _columns_kept(examples)
+    notes += _said_names(rows, names, table)
+    return Sound(tuple(examples), tuple(problems), found.head, found.list_key, tuple(notes))
+
+
+def _object(value: Any) -> Any:
+    """The object that a cell spells as JSON, None where it spells none."""
+    if not isinstance(value, str) or value[:1] != "{" or value[-1:] != "}":
+        return None
+    try:
+        return parse_json(value)
+    except NotJsonError:
+        return None
+
+
+def _filled(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A table's row without its empty cells, but those that say something: no question, no reference."""
+    wanted = {*QUERY_KEYS, "reference_entities", "references", *NAMES_OR_ANSWER}
+    return {
+        name: "" if value is None else value
+        for name, value in row.items()
+        if name and (value not in (None, "") or folded(name) in wanted)
+    }
+
+
+def _names_in(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """The keys that may hold names or an answer, and hold names: judged by all of their values."""
+    keys = dict.fromkeys(key for row in rows for key in row if folded(key) in NAMES_OR_ANSWER)
+    folds = {folded(key) for row in rows for key in row}
+    if folds & {"user_input", "reference_contexts", "retrieved_contexts", "response"}:
+        return frozenset()  # ragas calls its answer `reference`
+    return frozenset(key for key in keys if holds_names(row.get(key) for row in rows))
+
+
+def _said_names(rows: Sequence[Mapping[str, Any]], names: frozenset[str], table: bool) -> list[str]:
+    if not names or any(is_ours(row) for row in rows):
+        return []
+    return [
+        said(
+            "{field} is read as names of entities; call it 'ground_truth' if it holds answers in words",
+            field=", ".join(map(repr, sorted(names))),
+        )
+    ]
+
+
+def _columns_kept(examples: Sequence[Example]) -> list[str]:
+    counts = Counter(name for example in examples for name in example.unknown if name)
+    if not counts:
+        return []
+    more = " …" if len(counts) > NAMED_COLUMNS else ""
+    listed = ", ".join(map(str, list(counts)[:NAMED_COLUMNS])) + more
+    return [said("kept without a use here: {names}", names=listed)]
+
+
+def _renamed(examples: Sequence[Example]) -> tuple[list[Example], list[str]]:
+    """Ids made different where a file of other makers uses one twice; and which."""
+    known = {example.id for example in examples}
+    seen: set[str] = set()
+    again: list[str] = []
+    made = []
+    for example in examples:
+        id, number = example.id, 2
+        if id in seen:
+            again.append(id)
+            while id in seen or id in known:
+                id, number = f"{example.id}-{number}", number + 1
+        seen.add(id)
+        made.append(example if id == example.id else replace(example, id=id))
+    return made, again
+
+
+def _said_again(again: Sequence[str]) -> list[str]:
+    if not again:
+        return []
+    return [
+        said(
+            "ids used twice: {n}, such as {id}; the later question is called {id}-2",
+            n=f"{len(again):,}",
+            id=again[0],
+        )
+    ]
+
+
+def _wanted(found: Records) -> str:
+    """What an empty file should hold."""
+    kinds = {"table": said("a question a row below the header"), "list": said("a question in the list")}
+    return kinds.get(found.kind) or said("one JSON object a line")
+
+
+def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
+    """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
+    problems: list[str] = []
+    examples: list[Example] = []
+    for number, record in enumerate(given, start=1):
+        row = ours(dict(record)) if isinstance(record, Mapping) else record
+        wrong = _wrong_fields(row)
+        if not wrong and isinstance(row, dict) and not says_relevant(row):
+            wrong = [said("{field} is missing", field="'reference_entities'")]
+        problems.extend(at(f"question {number}", one) for one in wrong)
+        if not wrong:
+            examples.append(example_of(row, number))
+    first: dict[str, int] = {}
+    for example in examples:
+        if first.setdefault(example.id, example.line) != example.line:
+            problems.append(
+                f"question {example.line}: id {example.id!r} is used already by question {first[example.id]}"
+            )
+    if not examples and not problems:
+        problems.append("the gold set is empty; wanted records with 'query' and 'reference_entities'")
+    if problems:
+        raise DatasetError(*problems)
+    return EvalSet(tuple(examples), name=name)
+
+
+def example_of(row: Mapping[str, Any], number: int, source: Source | None = None) -> Example:
+    """A sound record under our own names as a question. number: for the id of one that has none. source: the
+    record as its file has it."""
+    truth = row.get("ground_truth")
+    lists: dict[str, Any] = {name: tuple(row[name]) for name in STRING_LISTS if row.get(name) is not None}
+    return Example(
+        id=str(row["id"]) if row.get("id") is not None else f"line-{number}",
+        query=row["query"],
+        reference_entities=tuple(row.get("reference_entities") or ()),
+        ground_truth=(truth,) if isinstance(truth, str) else tuple(truth or ()),
+        reference_relationships=tuple(
+            ReferenceRelationship(one["source"], one["target"], one.get("type") or "")
+            for one in row.get("reference_relationships") or ()
+        ),
+        reference_relations=tuple(row.get("reference_relations") or ()),
+        group=str(row["group"]) if row.get("group") is not None else None,
+        unknown={key: value for key, value in row.items() if key not in _KNOWN},
+        line=number,
+        judged=says_relevant(row),
+        source=source,
+        **lists,
+    )
+
+
+def says_relevant(row: Mapping[str, Any]) -> bool:
+    """Whether a record says what is relevant, by names or by a pattern on the graph."""
+    return "reference_entities" in row or "asks" in row
+
+
+def _wrong_fields(row: object, *, drafts: bool = False) -> list[str]:
+    if not isinstance(row, dict):
+        got = json_kind(row)
+        return [said("wanted an object with 'query' and 'reference_entities', got {got}", got=got)]
+    if row.get("draft") is True and "reference_entities" not in row and not drafts:
+        return [said(DRAFT)]
+    wrong: list[str] = []
+    query = row.get("query")
+    if "query" not in row:
+        wrong.append(said("{field} is missing", field="'query'"))
+    elif not isinstance(query, str) or not query.strip():
+        wrong.append(said("'query' must be a question in words, got {got}", got=json_kind(query)))
+    for name in ("id", "group"):
+        value = row.get(name)
+        if not isinstance(value, str | int | None) or isinstance(value, bool):
+            wrong.append(said("{field} must be a string, got {got}", field=repr(name), got=json_kind(value)))
+    if row.get("group") == "":
+        wrong.append(said("'group' must not be empty; leave it out where a question stands for itself"))
+    if row.get("id") == "":
+        wrong.append(said("'id' must not be empty; leave it out to get line-<n>"))
+    for name in ("reference_entities", *STRING_LISTS):
+        value = row.get(name)
+        if name in row and not is_string_list(value) and not (value is None and name != "reference_entities"):
+            example = (
+                said('. Write ["{value}"] instead of "{value}"', value=value)
+                if isinstance(value, str)
+                else ""
+            )
+            if isinstance(value, str) and "," in value and name != "reference_texts":
+                example = said("; several names stand in a list: {value}", value=_as_list(value))
+            wrong.append(
+                said(
+                    "{field} must be a list of strings, got {got}{example}",
+                    field=repr(name),
+                    got=json_kind(value),
+                    example=example,
+                )
+            )
+        elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
+            wrong.append(said("{field} holds an empty string", field=repr(name)))
+    truth = row.get("ground_truth")
+    if truth is not None and not isinstance(truth, str) and not is_string_list(truth):
+        wrong.append(
+            said("'ground_truth' must be a string or a list of strings, got {got}", got=json_kind(truth))
+        )
+    wrong.extend(_wrong_relationships(row.get("reference_relationships")))
+    return wrong
+
+
+def _as_list(value: str) -> str:
+    parts = [part.strip() for part in value.split(",")]
+    return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
+
+
+def _wrong_relationships(value: object) -> list[str]:
+    if value is None:
+        return []
+    wanted = '\'reference_relationships\' must be a list of {"source", "target", "type"} with strings'
+    if not isinstance(value, list):
+        return [f"{wanted}, got {json_kind(value)}"]
+    for one in value:
+        sound = (
+            isinstance(one, dict)
+            and isinstance(one.get("source"), str)
+            and isinstance(one.get("target"), str)
+        )
+        if not sound or not isinstance(one.get("type") or "", str):
+            return [f"{wanted}, got {json_kind(one)} in it"]
+    return []
+
+
+def duplicate_ids(examples: Iterable[Example], path: Path) -> Iterator[str]:
+    first: dict[str, int] = {}
+    for example in examples:
+        earlier = first.setdefault(example.id, example.line)
+        if earlier != example.line:
+            yield at(
+                f"{path.name}:{example.line}",
+                said("id {id} is used already in line {line}", id=repr(example.id), line=earlier),
+            )
+
+
+def is_string_list(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

@@ -1,0 +1,143 @@
+"""Results files of upstream tiny-graph-RAG, as the files that `score` writes.
+
+Its figures of each question stay as they are; means get their intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.measures.summary import Beside, Slice, slices
+from tiny_graph_rag.version import SCHEMA_VERSION, __version__
+
+_FIGURES = {"precision_at_k": "precision", "recall_at_k": "recall", "mrr": "mrr", "ndcg_at_k": "ndcg"}
+MARKS = (b'"avg_precision_at_k"', b'"example_id"')
+
+
+class _Question(msgspec.Struct):
+    example_id: str
+    query: str
+    reference_entities: list[str]
+    retrieved_entities: list[str]
+    metrics: dict[str, float]
+    latency_seconds: float = 0.0
+    token_usage: dict[str, int] = {}
+    estimated_cost_usd: float = 0.0
+    tags: list[str] = []
+
+
+class _Summary(msgspec.Struct):
+    k: int
+    avg_precision_at_k: float
+    total_tokens: int = 0
+    total_estimated_cost_usd: float = 0.0
+
+
+class _Document(msgspec.Struct):
+    summary: _Summary
+    results: list[_Question]
+
+
+def upstream_document(path: Path) -> dict[str, Any] | None:
+    """The file as one of `score`'s; None where upstream did not write it."""
+    raw = read_bytes(path)
+    if b'"schema_version"' in raw[:256] or not all(mark in raw for mark in MARKS):
+        return None
+    try:
+        found = msgspec.json.decode(raw, type=_Document)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    cutoff, rows = found.summary.k, found.results
+    spelled = {name: kind if kind == "mrr" else f"{kind}@{cutoff}" for name, kind in _FIGURES.items()}
+    scores = {
+        Measure.parse(measure): np.array([row.metrics.get(name, math.nan) for row in rows], dtype=np.float64)
+        for name, measure in spelled.items()
+    }
+    relevant, retrieved = (
+        np.array([len(getattr(row, name)) for row in rows], dtype=np.int64)
+        for name in ("reference_entities", "retrieved_entities")
+    )
+    parts = slices(scores, Beside(relevant, retrieved), [row.tags for row in rows])
+    name = bare_name(path)
+    for ending in ("_results", "-results", "-eval-results"):
+        name = name.removesuffix(ending)
+    seconds = np.array([row.latency_seconds for row in rows], dtype=np.float64)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "kind": "score",
+        "made": {"at": None, "label": None, "command": "upstream tiny-graph-RAG"},
+        "graph": None,
+        "config": {},
+        "dataset": {"name": name, "sha256": "", "selection": None},
+        "run": {"name": path.name, "sha256": "", "format": "tiny-graph-RAG"},
+        "summary": {
+            "k": cutoff,
+            "mean_mrr": _mean_of(parts.overall, "mrr"),
+            **{f"mean_{name}": _mean_of(parts.overall, spelled[name]) for name in _FIGURES if name != "mrr"},
+            "total_token_usage": found.summary.total_tokens,
+            "estimated_cost_usd": found.summary.total_estimated_cost_usd,
+            **_slice(parts.overall),
+            "by_tag": {tag: _slice(part) for tag, part in parts.by_tag.items()},
+            "latency": _latency(seconds),
+        },
+        "results": [_row(row, spelled) for row in rows],
+        "entities": {},
+    }
+
+
+def _row(row: _Question, spelled: dict[str, str]) -> dict[str, Any]:
+    return {
+        "id": row.example_id,
+        "query": row.query,
+        "tags": row.tags,
+        "linked": [],
+        "ranked": [{"id": name, "name": name, "score": None, "hop": None} for name in row.retrieved_entities],
+        "references": [
+            {"name": name, "grade": 1, "entity_ids": [name], "resolved_by": None}
+            for name in row.reference_entities
+        ],
+        "metrics": {spelled[name]: value for name, value in row.metrics.items() if name in spelled},
+        "answer": None,
+        "latency_seconds": row.latency_seconds,
+    }
+
+
+def _mean_of(part: Slice, measure: str) -> float | None:
+    return _number(part.measures[Measure.parse(measure)].mean)
+
+
+def _slice(part: Slice) -> dict[str, Any]:
+    return {
+        "questions": part.questions,
+        "scored": part.questions - part.without_gold,
+        "without_gold": part.without_gold,
+        "rightly_empty": part.rightly_empty,
+        "nothing_retrieved": part.nothing_retrieved,
+        "failed": 0,
+        "measures": {str(measure): _mean(mean) for measure, mean in part.measures.items()},
+    }
+
+
+def _mean(mean: Mean) -> dict[str, Any]:
+    ends = {name: _number(getattr(mean, name)) for name in ("mean", "low", "high")}
+    return {**ends, "n": mean.n, "reliable": mean.reliable}
+
+
+def _latency(seconds: Any) -> dict[str, float | None]:
+    if not len(seconds) or not seconds.any():
+        return {"mean": None, "p50": None, "p95": None, "n": 0}
+    p50, p95 = np.percentile(seconds, [50, 95]).tolist()
+    return {"mean": float(seconds.mean()), "p50": p50, "p95": p95, "n": len(seconds)}
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
