@@ -308,6 +308,6 @@ def asking_own(
         config.openai.timeout,
         journal,
         generating.resume or generating.retry_failed,
-        progress,
+        done=progress,
     )
     return make_own(config.retrieval.retriever, asking)

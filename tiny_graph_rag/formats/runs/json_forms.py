@@ -109,10 +109,11 @@ NAMES = ("entity_name", "entity", "title")  # what other programs call an entity
 
 def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Retrieved]:
     """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
-    return [each for each in (_entity(value, place, problems) for value in values) if each is not None]
+    return [each for each in (entity_of(value, place, problems) for value in values) if each is not None]
 
 
-def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
+def entity_of(value: Any, place: str, problems: list[str]) -> Retrieved | None:
+    """A place of a ranking; None, and the reason in `problems`, where it is none."""
     if isinstance(value, str) and value:
         return Retrieved(value)
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
