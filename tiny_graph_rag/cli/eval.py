@@ -99,6 +99,15 @@ def evaluate_command(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            min=1,
+            help="Ask your own retriever so many times; show whether its order changes.",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
+    ] = 1,
     save_run: Annotated[
         str | None,
         typer.Option(
@@ -138,6 +147,10 @@ def evaluate_command(
     session = priced(session, generating)
     config = session.config
     check_retrieval(config)
+    if repeat > 1 and not is_own(config.retrieval.retriever):
+        raise UsageError(
+            said("--repeat asks a retriever of your own again; a built-in one gives the same order")
+        )
     gates = floors.checked()
     computed = _measures(config, measures, gates)
     altered = _altered(config, perturb)
@@ -167,7 +180,7 @@ def evaluate_command(
                 retriever = cluster.sharing(session.graph_path(graph, examples), progress)
             if own:
                 journal_of = None if out.to_stdout else target
-                retriever = asking_own(config, generating, journal_of, progress)
+                retriever = asking_own(config, generating, journal_of, progress, repeat)
             shown = (lambda done: None) if own else progress
             evaluation = evaluate(knowledge, examples, config, computed, shown, linker, retriever)
     if saved is not None:
@@ -294,7 +307,11 @@ def _conclude(
 
 
 def asking_own(
-    config: Config, generating: Generating, results: Path | None, progress: Callable[[int, str], None]
+    config: Config,
+    generating: Generating,
+    results: Path | None,
+    progress: Callable[[int, str], None],
+    repeat: int = 1,
 ) -> RetrieverMaker:
     """A function of the user's as the retriever, with this run's journal beside its results."""
     from tiny_graph_rag.retrieval.own import Asking, make_own
@@ -308,6 +325,7 @@ def asking_own(
         config.openai.timeout,
         journal,
         generating.resume or generating.retry_failed,
+        repeat=repeat,
         done=progress,
     )
     return make_own(config.retrieval.retriever, asking)

@@ -147,9 +147,12 @@ class OwnRetriever(Retriever):
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         self._ask({question.id: question.text for question in questions if question.id not in self.replies})
-        replies = [self.replies[question.id] for question in questions]
+        return self._whole_run([question.id for question in questions], self.replies)
+
+    def _whole_run(self, keys: Sequence[str], all_replies: dict[str, OwnReply]) -> Run:
+        replies = [all_replies[key] for key in keys]
         run = Run.concatenated([self._run(reply) for reply in replies])
-        sound = [reply for reply in self.replies.values() if reply.error is None]
+        sound = [reply for reply in all_replies.values() if reply.error is None]
         relations = [reply.relations or () for reply in replies]
         passages = [reply.passages or () for reply in replies]
         no_relations = all(reply.relations is None for reply in sound)
@@ -169,6 +172,7 @@ class OwnRetriever(Retriever):
         for key in keys:
             self._run(self.replies[key])  # so that every stranger is known
         replies = [self.replies[key] for key in keys]
+        repeats = tuple(self._whole_run(keys, again) for again in self.repeats)
         return Foreign(
             graph=self.graph.extended_by(list(self.strangers), NOT_IN_GRAPH),
             known=len(self.graph),
@@ -178,6 +182,7 @@ class OwnRetriever(Retriever):
             answers=tuple(reply.answer for reply in replies),
             contexts=tuple(reply.context for reply in replies),
             usage=tuple(reply.usage for reply in replies),
+            repeats=repeats,
         )
 
     def notes(self) -> list[str]:
@@ -236,13 +241,6 @@ class OwnRetriever(Retriever):
             all=len(self.replies),
             key=repr(changed[0]),
         )
-
-    def repeated(self, questions: Sequence[LinkedQuestion]) -> list[Run]:
-        """The runs of the rounds after the first."""
-        return [
-            Run.concatenated([self._run(replies[question.id]) for question in questions])
-            for replies in self.repeats
-        ]
 
     def _ask(self, questions: dict[str, str]) -> None:
         if not questions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,8 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.summary import Summary, summarise
+from tiny_graph_rag.measures.summary import Mean, Summary, summarise
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
@@ -130,11 +131,17 @@ def evaluate(
         linked = tuple(replace(each, error=each.error or error) for each, error in errors)
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
     scores = score(judged, measures)
-    summary = summarise(
-        scores, judged, [example.tags for example in examples], [example.group for example in examples]
-    )
+    tags, groups = [example.tags for example in examples], [example.group for example in examples]
+    summary = summarise(scores, judged, tags, groups)
     judged_run = JudgedRun(graph, names, examples, linked, run, judgments, judged)
     why = explain(judged_run, retriever, config, list(scores))
+    notes = retriever.notes()
+    rounds = [summary.overall.measures]
+    for again in foreign.repeats if foreign is not None else ():
+        held = judge_on_graph(graph, examples.examples, names, linked, again, judgments, measures)
+        rounds.append(summarise(score(held, measures), held, tags, groups).overall.measures)
+    if len(rounds) > 1:
+        notes.append(_spread(rounds))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(
         graph,
@@ -149,9 +156,22 @@ def evaluate(
         latency,
         why,
         reasons=reasons,
-        notes=tuple(retriever.notes()),
+        notes=tuple(notes),
         foreign=foreign,
     )
+
+
+def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:
+    """How far the means of a retriever that was asked several times lie apart."""
+    ranges = [
+        (measure, min(each[measure].mean for each in rounds), max(each[measure].mean for each in rounds))
+        for measure in rounds[0]
+    ]
+    listed = ", ".join(
+        f"{measure} {low:.3f}" if low == high else f"{measure} {low:.3f} to {high:.3f}"
+        for measure, low, high in ranges
+    )
+    return t("over {n} rounds: {means}", n=len(rounds), means=listed)
 
 
 def judge_on_graph(
