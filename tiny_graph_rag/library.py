@@ -256,7 +256,11 @@ def evaluate(
         name = chosen.retrieval.retriever
         maker = make_given(retriever, name, asking) if given else make_own(name, asking)
     shown = (lambda done: None) if own else progress
-    return Result(evaluated(_graph(graph), examples, chosen, wanted, shown, retriever_for=maker))
+    return Result(
+        evaluated(
+            _graph(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
+        )
+    )
 
 
 def _called(retriever: Any) -> str:

@@ -63,7 +63,8 @@ class Run:
     where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
     before the hops that were asked for. relations, passages: what an external retriever returned beside
     entities, a list a question, best first; None where it returned none of that kind for any question.
-    returns_entities: False where it answered, but never with a list of entities.
+    returns_entities: False where it answered, but never with a list of entities. external: somebody else's
+    retriever made it: what was retrieved is what it returned, and nothing that the graph has between.
     """
 
     offsets: NDArray[np.int64]
@@ -75,6 +76,7 @@ class Run:
     relations: tuple[tuple[Relation, ...], ...] | None = None
     passages: tuple[tuple[Passage, ...], ...] | None = None
     returns_entities: bool = True
+    external: bool = False
 
     __repr__ = short_repr
 
@@ -136,6 +138,7 @@ class Run:
             relations=None if self.relations is None else tuple(self.relations[row] for row in chosen),
             passages=None if self.passages is None else tuple(self.passages[row] for row in chosen),
             returns_entities=self.returns_entities,
+            external=self.external,
         )
 
     @classmethod
@@ -163,6 +166,7 @@ class Run:
             _joined([part.relations for part in parts], parts),
             _joined([part.passages for part in parts], parts),
             any(part.returns_entities for part in parts),
+            any(part.external for part in parts),
         )
 
 

@@ -182,7 +182,9 @@ def evaluate_command(
                 journal_of = None if out.to_stdout else target
                 retriever = asking_own(config, generating, journal_of, progress, repeat)
             shown = (lambda done: None) if own else progress
-            evaluation = evaluate(knowledge, examples, config, computed, shown, linker, retriever)
+            evaluation = evaluate(
+                knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
+            )
     if saved is not None:
         saved.write(evaluation)
 

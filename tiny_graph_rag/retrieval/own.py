@@ -165,6 +165,7 @@ class OwnRetriever(Retriever):
             relations=None if no_relations else tuple(relations),
             passages=None if no_passages else tuple(passages),
             returns_entities=not sound or any(reply.entities is not None for reply in sound),
+            external=True,
         )
 
     def foreign(self) -> Foreign:

@@ -14,9 +14,9 @@ from typing import Any
 
 from tiny_graph_rag.errors import InputError, RunError, UsageError
 from tiny_graph_rag.formats.runs import Retrieved, in_order
-from tiny_graph_rag.formats.runs.json_forms import is_score
+from tiny_graph_rag.formats.runs.items import LONGEST_TEXT, is_score
 from tiny_graph_rag.journals import JournalFile
-from tiny_graph_rag.retrieval.native import LONGEST_TEXT, unpacked
+from tiny_graph_rag.retrieval.native import unpacked
 from tiny_graph_rag.run import Passage, Relation
 
 JOURNAL_ENDING = ".retrieved.jsonl"

@@ -31,6 +31,7 @@ class GoldQuestion:
     relationships: tuple[tuple[str, str, str], ...] = ()
     seeds: tuple[str, ...] = ()
     group: str | None = None
+    unknown: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ def read_own(path: Path, split: str | None) -> list[GoldQuestion]:
             ),
             seeds=example.seed_entities or (),
             group=example.group,
+            unknown=example.unknown,
         )
         for example in read_eval_set(path)
     ]
