@@ -86,6 +86,12 @@ def evaluate_command(
     ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
+    match: Annotated[str | None, from_config("--match", panel=MEASURES + DETAIL)] = None,
+    rouge_threshold: Annotated[
+        float | None, from_config("--rouge-threshold", panel=MEASURES + DETAIL)
+    ] = None,
+    relation_match: Annotated[str | None, from_config("--relation-match", panel=MEASURES + DETAIL)] = None,
+    source_chunks: Annotated[str | None, from_config("--source-chunks", panel=MEASURES + DETAIL)] = None,
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
@@ -139,6 +145,10 @@ def evaluate_command(
         to_stdout=out.to_stdout,
         **flags(retrieving),
         top_k=top_k,
+        match=match,
+        rouge_threshold=rouge_threshold,
+        relation_match=relation_match,
+        source_chunks=source_chunks,
         save_reasons=save_reasons,
         results=results,
         latency_sample=latency_sample,

@@ -7,9 +7,10 @@ that fit `generation.context_tokens`. Of anyone else's it is what was returned, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from tiny_graph_rag.answers.context import Context, ContextMaker
-from tiny_graph_rag.config import Config
+from tiny_graph_rag.config import Config, tokenizer_folder
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -25,19 +26,24 @@ class SentContexts:
     def __init__(
         self, graph: KnowledgeGraph, run: Run, seeds: Sequence[frozenset[int]], config: Config
     ) -> None:
+        self.graph, self.run, self.seeds, self.config = graph, run, seeds, config
+        self._made: dict[int, Context] = {}
+
+    @cached_property
+    def _maker(self) -> ContextMaker:
+        """Made when a context is asked for: measures of types need none."""
         try:
-            counter = TokenCounter.for_model(config.openai.model)
+            counter = TokenCounter.for_model(self.config.openai.model, tokenizer_folder())
         except ImportError:  # without the extra tokens are estimated
             counter = TokenCounter(None, "estimate")
-        allowed = Filters.of(graph, config.retrieval).relations
-        self.graph, self.run, self.seeds, self.cutoff = graph, run, seeds, config.evaluation.top_k
-        self.maker = ContextMaker(graph, counter, config.generation.context_tokens, allowed)
-        self._made: dict[int, Context] = {}
+        allowed = Filters.of(self.graph, self.config.retrieval).relations
+        return ContextMaker(self.graph, counter, self.config.generation.context_tokens, allowed)
 
     def context(self, question: int) -> Context:
         if question not in self._made:
-            ranked = self.run.entities[self.run.rows(question)][: self.cutoff].tolist()
-            self._made[question] = self.maker.make(sorted(self.seeds[question]), ranked)
+            most = self.config.evaluation.top_k
+            ranked = self.run.entities[self.run.rows(question)][:most].tolist()
+            self._made[question] = self._maker.make(sorted(self.seeds[question]), ranked)
         return self._made[question]
 
     def subgraph(self, question: int) -> Subgraph:

@@ -25,7 +25,8 @@ from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_ret
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain
+from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain, limits_of
+from tiny_graph_rag.study.kind_verdicts import KindVerdicts, kind_verdicts
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -98,6 +99,8 @@ class Evaluation:
     """What somebody else's retriever did; None for ours."""
     trials: tuple[Trial, ...] = ()
     """What flags would change, where that was tried."""
+    kinds: tuple[KindVerdicts, ...] = ()
+    """Relations and passages, where they were judged."""
 
     __repr__ = short_repr
 
@@ -172,6 +175,20 @@ def evaluate(
         reasons=reasons,
         notes=tuple(notes),
         foreign=foreign,
+        kinds=tuple(
+            kind_verdicts(
+                kind,
+                of,
+                graph,
+                names,
+                examples.examples,
+                linked,
+                limits_of(graph, retriever, config),
+                config.evaluation.top_k,
+            )
+            for kind, of in judged.kinds.items()
+            if of is not None
+        ),
     )
 
 

@@ -19,7 +19,7 @@ from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tiny_graph_rag.measures import Measure
@@ -44,6 +44,14 @@ MEANING = {
     "recall@k": "ranked below k",
 }
 
+MEANING_OF_KINDS = {
+    "in graph": "not in the graph",
+    "reachable": "no path from any seed",
+    "within hops": "farther than --hops",
+    "in run": "not returned",
+    "recall@k": "ranked below k",
+}
+
 
 def print_evaluation(
     evaluation: Evaluation, console: Console, command_for: Callable[[str], str] = lambda question: ""
@@ -61,6 +69,16 @@ def print_evaluation(
                 most=f"{each['most']:,}",
             )
         )
+    for found in evaluation.kinds:
+        if not any(math.isnan(step.recall) for step in found.waterfall):
+            title = {
+                "relations": t("where recall of relations is lost"),
+                "passages": t("where recall of passages is lost"),
+            }[found.kind]
+            cutoff = evaluation.config.evaluation.top_k
+            console.print(waterfall_table(found.waterfall, cutoff, title=title, meaning=MEANING_OF_KINDS))
+    if evaluation.judged.of("") is None:  # no entities were returned at all: nothing of theirs was lost
+        return
     _print_explanation(evaluation.explanation, console)
     _print_worst(evaluation, console, command_for)
     hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
@@ -134,12 +152,17 @@ def _print_explanation(found: Explanation, console: Console) -> None:
 
 
 def waterfall_table(
-    steps: Sequence[Step], cutoff: int, gold: Sequence[Step] = (), gold_questions: int | None = None
+    steps: Sequence[Step],
+    cutoff: int,
+    gold: Sequence[Step] = (),
+    gold_questions: int | None = None,
+    title: str = "",
+    meaning: Mapping[str, str] = MEANING,
 ) -> Table:
     """gold_questions: over how many `gold` speaks, where that is not all.
 
     Where there is little room the bar goes first: it says what the figure beside it says."""
-    table = Table(title=t("where recall is lost"))
+    table = Table(title=title or t("where recall is lost"))
     table.add_column("", no_wrap=True)
     table.add_column(t("points"), justify="right", no_wrap=True)
     table.add_column(t("left"), justify="right", no_wrap=True)
@@ -154,7 +177,7 @@ def waterfall_table(
         kept, before = round(BAR * step.recall), round(BAR * (step.recall + step.loss))
         bar = "█" * kept + "░" * (before - kept)
         other = [shown(by_name[step.name].recall) if step.name in by_name else ""] if gold else []
-        cells = (name, points_lost(step.loss), shown(step.recall), bar, *other, t(MEANING[step.name]))
+        cells = (name, points_lost(step.loss), shown(step.recall), bar, *other, t(meaning[step.name]))
         table.add_row(*cells)
     return table
 
