@@ -74,11 +74,10 @@ def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
 def subgraph(graph, entities: Iterable[int]) -> Subgraph:
     """The entities, and every relation with both ends among them."""
     inside, known = frozenset(entities), graph.relations
+    columns = known.sources.tolist(), known.targets.tolist(), known.types
     relations = [
         RelationReference(frozenset({source}), frozenset({target}), fold(type))
-        for source, target, type in zip(
-            known.sources.tolist(), known.targets.tolist(), known.types, strict=True
-        )
+        for source, target, type in zip(*columns, strict=True)
         if source in inside and target in inside
     ]
     return Subgraph(inside, tuple(relations))

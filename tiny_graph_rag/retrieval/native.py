@@ -44,7 +44,8 @@ WANTED = (
 )
 # LightRAG's `only_need_context`: a heading, then a block of one JSON object a line.
 _SECTION = re.compile(
-    r"(entit|relation|chunk|source)[^\n`]{0,60}\n+```(?:json|csv)?\n(.*?)\n```", re.I | re.S
+    r"^[^\n]{0,80}?(entit|relation|chunk|source)[^\n]{0,1000}\n+```(?:json|csv)?\n(.*?)\n```",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
 _SECTION_KINDS = {
     "entit": "entities",

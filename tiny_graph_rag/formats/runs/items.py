@@ -25,7 +25,7 @@ TARGET_END = (
     *("end", "tgt", "to", "entity2"),
 )
 TYPES = ("type", "relationship_type", "relation_type", "relation", "relationship", "predicate", "label")
-ENTITY_NAMES = ("name", "entity_name", "entity", "title", "label")
+ENTITY_NAMES = ("name", "entity_name", "entity", "title")
 TEXTS = ("page_content", "text", "content", "chunk", "body")
 IDS = ("id", "chunk_id", "node_id", "id_", "doc_id", "_id")
 SOURCES = ("source", "file_path", "file_name", "title")
@@ -80,7 +80,7 @@ def kind_of(item: Any) -> str:
     if isinstance(item, list | tuple) and not hasattr(item, "_fields"):
         is_triple = len(item) == 3 and not is_score(item[1]) and not is_score(item[2])
         return "relations" if is_triple else "entities"
-    if isinstance(item, str | bytes) or item is None or attribute(item, ENTITY_NAMES[:-1]) is not None:
+    if isinstance(item, str | bytes) or item is None or attribute(item, ENTITY_NAMES) is not None:
         return "entities"
     if _body(item) is not None:
         return "passages"
@@ -121,7 +121,7 @@ def relation_of(item: Any) -> Relation:
 def _name_of(value: Any) -> str:
     """An end or a type, by itself or as an object that has a name, an id or a label."""
     if value is not None and not isinstance(value, str | int | float):
-        value = attribute(value, (*ENTITY_NAMES, "id"))
+        value = attribute(value, (*ENTITY_NAMES, "label", "id"))
     return text_of(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
 
 

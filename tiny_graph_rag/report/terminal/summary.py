@@ -96,6 +96,8 @@ def remarks(summary: Summary) -> list[str]:
                 groups=f"{overall.groups:,}",
             )
         )
+    if all(measure.of for measure in overall.measures):  # what follows counts entities
+        return lines
     lines += without_gold(overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures))
     missed = overall.nothing_retrieved - overall.rightly_empty
     if missed:
