@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Evaluation
 
 SHOWN_ROWS = 20  # of a table in a notebook
+SHOWN_WORST = 3  # questions of a floor that was missed
 
 GraphLike = KnowledgeGraph | str | PathLike[str]
 QuestionsLike = EvalSet | str | PathLike[str] | Iterable[Mapping[str, Any]]
@@ -261,6 +262,48 @@ def evaluate(
             _graph(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
         )
     )
+
+
+def assert_retrieval(
+    graph: GraphLike,
+    questions: QuestionsLike,
+    floors: str,
+    *,
+    basis: str = "mean",
+    **options: Any,
+) -> Result:
+    """For tests: `assert_retrieval(graph, questions, "recall@5>=0.8,mrr>0.5", hops=3)`.
+
+    floors: as `--fail-under` takes them; basis: "mean", or "interval" for the end of the interval on the
+    failing side. options: those of `evaluate`. Raises AssertionError with every floor that was missed and the
+    questions furthest below; an undefined mean fails. Returns the result where all hold.
+    """
+    from tiny_graph_rag.study.gates import check_basis, hold_floors, parse_floors
+
+    gates = parse_floors(floors)
+    for gate in gates:
+        if isinstance(gate.measure, str):
+            raise UsageError(f"{gate}: times differ from machine to machine; a test takes measures only")
+    measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
+    result = evaluate(graph, questions, measures=measures, **options)
+    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis))
+    missed = [(gate, outcome) for gate, outcome in zip(gates, outcomes, strict=True) if not outcome.passed]
+    if missed:
+        lines = []
+        for gate, outcome in missed:
+            lines += [outcome.message, *_worst(result.evaluation, gate.measure)]
+        raise AssertionError("\n".join(lines))
+    return result
+
+
+def _worst(evaluation: Evaluation, measure: Measure | str) -> list[str]:
+    """The questions that a mean suffers from most, a line each."""
+    if isinstance(measure, str):
+        return []
+    sign = -1 if measure.kind.higher_is_better else 1
+    rows = zip(evaluation.scores[measure].tolist(), evaluation.examples, strict=True)
+    known = sorted((-sign * value, row.id, value, row.query) for value, row in rows if value == value)
+    return [f"  {value:.3f}  {id}  {query[:80]}" for _, id, value, query in known[:SHOWN_WORST]]
 
 
 def _called(retriever: Any) -> str:

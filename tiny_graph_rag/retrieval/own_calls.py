@@ -160,7 +160,7 @@ class Calls:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, daemon=True, name="retriever loop").start()
+                threading.Thread(target=_run, args=(self._loop,), daemon=True, name="retriever loop").start()
         over: Future[tuple[Any, BaseException | None]] = Future()
 
         async def run() -> None:
@@ -178,6 +178,13 @@ class Calls:
         if error is not None:
             raise error
         return value
+
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    try:
+        loop.run_forever()
+    finally:
+        loop.close()
 
 
 def _checked(value: Any) -> OwnReply:

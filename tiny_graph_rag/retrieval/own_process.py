@@ -45,6 +45,7 @@ class RetrieverProcess:
     def __init__(self, spec: str) -> None:
         self.spec = spec
         self._process: subprocess.Popen[bytes] | None = None
+        self._reader: threading.Thread | None = None
         self.several = False
         self.restart()
 
@@ -63,7 +64,7 @@ class RetrieverProcess:
             self.kill()
             raise
         self.several = bool(ready["several"])
-        reader = threading.Thread(target=_read, args=(process, self.events), daemon=True)
+        self._reader = reader = threading.Thread(target=_read, args=(process, self.events), daemon=True)
         reader.start()
         threading.Thread(target=_watch, args=(process, reader, self.events), daemon=True).start()
 
@@ -97,6 +98,11 @@ class RetrieverProcess:
         if process.stdin is not None:
             with contextlib.suppress(OSError):
                 process.stdin.close()
+        if self._reader is not None:
+            self._reader.join(LAST_WORDS_SECONDS)
+        elif process.stdout is not None:  # it never got as far as being read from
+            process.stdout.close()
+        self._reader = None
 
     def _send(self, message: dict[str, Any]) -> None:
         process = self._process
@@ -126,7 +132,7 @@ class RetrieverProcess:
 
 def _read(process: subprocess.Popen[bytes], events: SimpleQueue[Event]) -> None:
     assert process.stdout is not None
-    with contextlib.suppress(OSError, ValueError):
+    with process.stdout, contextlib.suppress(OSError, ValueError):
         for line in process.stdout:
             message = json.loads(line)
             if message["what"] == "started":
