@@ -77,7 +77,7 @@ def kind_of(item: Any) -> str:
     item, _ = with_score(item)
     if isinstance(item, Relation):
         return "relations"
-    if isinstance(item, list | tuple) and not hasattr(item, "_fields"):
+    if is_list(item):
         is_triple = len(item) == 3 and not is_score(item[1]) and not is_score(item[2])
         return "relations" if is_triple else "entities"
     if isinstance(item, str | bytes) or item is None or attribute(item, ENTITY_NAMES) is not None:
@@ -96,10 +96,10 @@ def relation_of(item: Any) -> Relation:
     if isinstance(item, str) and (arrow := _ARROW.fullmatch(item.strip())):
         item = arrow.groups()
     id = ""
-    if isinstance(item, list | tuple) and len(item) in (3, 4):
+    if is_list(item) and len(item) in (3, 4):
         source, type, target = item[:3]
         score = score_of(item[3]) if len(item) == 4 else score
-    elif isinstance(item, list | tuple | str) or item is None:
+    elif is_list(item) or isinstance(item, str) or item is None:
         raise ValueError(
             f"a relation must be (source, type, target) or an object with 'source' and 'target', "
             f"got {json_kind(item)}"
@@ -132,7 +132,7 @@ def passage_of(item: Any) -> Passage:
         text = text_of(item, "a passage") or ""
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
-    if isinstance(item, str | bytes | list | tuple | int | float) or item is None:
+    if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
         raise ValueError(f"a passage must be a text, or an object with 'text' or 'id', got {json_kind(item)}")
     score = score_of(attribute(item, ("score",))) if score is None else score
     node = attribute(item, ("node",))  # LlamaIndex wraps a node and its score
@@ -165,18 +165,23 @@ def _body(item: Any) -> str | None:
 
 def with_score(item: Any) -> tuple[Any, float | None]:
     """(item, score) of a pair whose second is a number; the item alone otherwise."""
-    if isinstance(item, list | tuple) and not hasattr(item, "_fields") and len(item) == 2:
+    if is_list(item) and len(item) == 2:
         score = scalar(item[1])
         if is_score(score):
             return item[0], float(score)
     return item, None
 
 
+def is_list(value: Any) -> bool:
+    """Whether it is a list or a tuple, and no record with named fields."""
+    return isinstance(value, list | tuple) and not hasattr(value, "_fields")
+
+
 def attribute(value: Any, names: Sequence[str]) -> Any:
     """The first of these that it has, as a key or as an attribute; None without one."""
     if isinstance(value, Mapping):
         return next((value[name] for name in names if value.get(name) is not None), None)
-    if value is None or isinstance(value, str | bytes | int | float | list | tuple):
+    if value is None or is_list(value) or isinstance(value, str | bytes | int | float):
         return None
     for name in names:
         given = getattr(value, name, None)
@@ -216,7 +221,7 @@ def plain_entity(item: Any) -> Any:
     item, score = with_score(item)
     if isinstance(item, str):
         return item if score is None else [item, score]
-    if isinstance(item, list | tuple | bytes | bool | int | float) or item is None:
+    if is_list(item) or isinstance(item, bytes | bool | int | float) or item is None:
         return item if score is None else [item, score]
     names = ("id", "score", "text", "type", "source")
     fields = {name: scalar(attribute(item, (name,))) for name in names}
