@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import namedtuple
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -11,8 +13,11 @@ import numpy as np
 import pandas
 import pytest
 
+from tests.conftest import ROOT
+from tiny_graph_rag import load_questions
 from tiny_graph_rag.retrieval.native import unpacked
 from tiny_graph_rag.retrieval.own_replies import OwnReply, reply_of
+from tiny_graph_rag.scoring.kinds import reference_relations
 
 
 @dataclass
@@ -174,6 +179,20 @@ def test_what_a_library_returns_is_what_it_means(value: Any, wanted: Any) -> Non
 def test_what_is_none_of_these_is_refused_by_name(value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         reply_of(value)
+
+
+def test_what_the_docs_return_is_read() -> None:
+    page = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    code = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "passages" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert kinds(names["retrieve"]("?")) == (
+        ["Dover", "Calais"],
+        [("Bea", "LIVES_IN", "Dover")],
+        [("c2", "Bea lives in Dover.")],
+    )
+    gold = next(line for line in page.splitlines() if line.startswith('{"query"'))
+    assert reference_relations(load_questions([json.loads(gold)])[0])[0].type == "SISTER_OF"
 
 
 def test_answers_and_scores_come_along() -> None:
