@@ -4,7 +4,7 @@
     export OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:6006
     python otel_spans.py data/results/my-questions-results.json
 
-The attributes are OpenInference's (`retrieval.documents.N.document.id`, `.content`, `.score`); measures are `eval.…`.
+The attributes are those of OpenInference: `retrieval.documents.N.document.id`, `.content`, `.score`.
 """
 
 import json

@@ -38,7 +38,7 @@ GOLD: list[dict[str, Any]] = [
         "query": "Whom does Cy know?",
         "reference_entities": ["Ann"],
         "seed_entities": ["Cy"],
-        "reference_relations": [{"source": "Cy", "type": "KNOWS", "target": "Ann"}],
+        "reference_relations": [["Cy", "KNOWS", "Ann"]],
         "reference_texts": ["Cy knows Ann."],
     },
     {"id": "c", "query": "Is it late in Calais?", "reference_entities": [], "seed_entities": ["Calais"]},

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import DatasetError
+from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.language.folding import fold, nfc
@@ -52,8 +53,8 @@ class Matching:
 def reference_relations(question: Question) -> tuple[Relation, ...]:
     """The relations that a gold set expects of a question, each once."""
     given = _field(question, "reference_relations") or _field(question, "reference_relationships")
-    given = given or getattr(question, "relationships", ())
-    return tuple(dict.fromkeys(_relation(question, item) for item in given or ()))
+    pairs = [Relation(*triple) for triple in getattr(question, "relationships", ())]
+    return tuple(dict.fromkeys([_relation(question, item) for item in given or ()] or pairs))
 
 
 def reference_chunks(question: Question) -> tuple[str, ...]:
@@ -75,24 +76,19 @@ def _field(question: Question, name: str) -> Any:
 
 
 def _relation(question: Question, item: Any) -> Relation:
-    if isinstance(item, Mapping):
-        parts = [item.get(name) for name in ("source", "target", "type", "id")]
-    elif isinstance(item, list | tuple):
-        parts = [*item[:3], None]
-    else:
-        parts = [getattr(item, name, None) for name in ("source", "target", "type", "id")]
-    source, target, kind, id = ("" if part is None else part for part in (*parts, *[None] * (4 - len(parts))))
-    if not all(isinstance(part, str) for part in (source, target, kind, id)) or not (
-        (source and target) or id
-    ):
+    """Of [source, type, target], an object with two ends, or an id."""
+    try:
+        return relation_of(item)
+    except ValueError as error:
+        if isinstance(item, str) and item:
+            return Relation("", "", "", item)
         raise DatasetError(
             said(
                 "question {id}: 'reference_relations' must be a list of {wanted}",
                 id=repr(question.id),
-                wanted='{"source", "target", "type"}',
+                wanted='[source, type, target] or {"source", "target", "type"}',
             )
-        )
-    return Relation(source, target, kind, id)
+        ) from error
 
 
 def _strings(question: Question, name: str, given: Any) -> tuple[str, ...]:
