@@ -121,6 +121,7 @@ class OwnRetriever(Retriever):
         self.wall_seconds = 0.0
         self.resumed = 0
         self.strangers: dict[str, int] = {}
+        self.knows_some = False
         self._made, self._first = made, first
         self._names = NameIndex.of(task.graph)
         self._rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
@@ -213,6 +214,14 @@ class OwnRetriever(Retriever):
                     names=first,
                 )
             )
+        if self.strangers and not self.knows_some:
+            lines.append(
+                t(
+                    "{spec}: nothing that it returned as an entity is in the graph. Does it return texts or "
+                    "chunks? Return them as 'passages', and --measures passages:recall@5 judges them",
+                    spec=self.spec,
+                )
+            )
         if self.resumed:
             lines.append(t("{spec}: {n} replies were taken from the journal", spec=self.spec, n=self.resumed))
         left_out = sum(reply.left_out for reply in self.replies.values())
@@ -296,6 +305,7 @@ class OwnRetriever(Retriever):
         by_id = self._rows.get(place.id) if place.id else None
         found = self._names.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
         if found:
+            self.knows_some = True
             return next((row for row in found if row not in used), found[0])
         key = place.name or place.id
         return len(self.graph) + self.strangers.setdefault(key, len(self.strangers))

@@ -24,6 +24,7 @@ from tiny_graph_rag.measures.facts import Facts, RelationReference
 from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import NO_HOP, Run
 from tiny_graph_rag.scoring.kinds import (
     Matching,
@@ -50,7 +51,14 @@ def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool 
     twice = sum(
         len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
     )
-    return counted(unknown, len(missing), missing[:3], twice)
+    lines = counted(unknown, len(missing), missing[:3], twice)
+    if not run.lists_entities:
+        kinds = [(RELATIONS, run.relations), (PASSAGES, run.passages)]
+        examples = ", ".join(f"{kind}:recall@5" for kind, lists in kinds if lists is not None)
+        lines.append(
+            said("the run has no entities; measures of what it has are spelled {examples}", examples=examples)
+        )
+    return lines
 
 
 def stretches(
