@@ -163,10 +163,10 @@ class Run:
             np.concatenate([part.hops for part in parts]),
             np.concatenate(walks) if len(walks) == len(parts) else None,
             cuts,
-            _joined([part.relations for part in parts], parts),
-            _joined([part.passages for part in parts], parts),
-            any(part.returns_entities for part in parts),
-            any(part.external for part in parts),
+            relations=_joined([part.relations for part in parts], parts),
+            passages=_joined([part.passages for part in parts], parts),
+            returns_entities=any(part.returns_entities for part in parts),
+            external=any(part.external for part in parts),
         )
 
 

@@ -20,7 +20,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar, Protocol, Self
@@ -158,11 +158,8 @@ class OwnRetriever(Retriever):
         passages = [reply.passages or () for reply in replies]
         no_relations = all(reply.relations is None for reply in sound)
         no_passages = all(reply.passages is None for reply in sound)
-        return Run(
-            run.offsets,
-            run.entities,
-            run.scores,
-            run.hops,
+        return replace(
+            run,
             relations=None if no_relations else tuple(relations),
             passages=None if no_passages else tuple(passages),
             returns_entities=not sound or any(reply.entities is not None for reply in sound),

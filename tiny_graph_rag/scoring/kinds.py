@@ -7,7 +7,7 @@ id, or its text. One returned item fills one reference, and a later duplicate is
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -209,7 +209,7 @@ def _judged(
     entities = np.array(codes, dtype=np.int32)
     offsets = np.cumsum([0, *map(len, returned)]).astype(np.int64)
     run = Run(offsets, entities, np.zeros(len(codes)), np.full(len(codes), NO_HOP, dtype=np.int32))
-    judged = judge(run, judgments, answered=answered)
+    judged = replace(judge(run, judgments), answered=answered)
     flat = [item for items in returned for item in items]
     rankings, ranks = [], []
     for question, (first, last) in enumerate(pairwise(judgments.item_offsets.tolist())):

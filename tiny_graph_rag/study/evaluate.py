@@ -281,8 +281,8 @@ def judge_on_graph(
     """
     measures = tuple(measures)
     kinds: dict[str, JudgedKind | None] = {} if run.returns_entities else {ENTITIES: None}
+    judged = judge(run, judgments)
     if not any(measure.kind.needs or measure.of for measure in measures):
-        judged = judge(run, judgments)
         return replace(judged, kinds=kinds) if kinds else judged
     from tiny_graph_rag.measures.facts import RelationReference
     from tiny_graph_rag.measures.graph_facts import graph_facts
@@ -294,7 +294,6 @@ def judge_on_graph(
     sent = None if run.external else SentContexts(graph, run, seeds, config)
     settings = config.evaluation
     matching = Matching.of(settings.relation_match, settings.match, settings.rouge_threshold)
-    answered = np.ones(len(run), dtype=bool)
     wanted = {measure.of for measure in measures}
     if RELATIONS in wanted:
         relations = run.relations if sent is None else sent.relations()
@@ -302,12 +301,12 @@ def judge_on_graph(
         if relations is not None:
             known = lambda name: frozenset(names.resolve(name)[0])  # noqa: E731 - a reference is a name
             kinds[RELATIONS] = judged_relations(
-                examples, relations, answered, ends, known, matching.relations
+                examples, relations, judged.answered, ends, known, matching.relations
             )
     if PASSAGES in wanted:
         kinds[PASSAGES] = None
         if run.passages is not None:
-            kinds[PASSAGES] = judged_passages(examples, run.passages, answered, matching.passages)
+            kinds[PASSAGES] = judged_passages(examples, run.passages, judged.answered, matching.passages)
     facts = None
     if any(measure.kind.needs for measure in measures):
         facts = graph_facts(
@@ -325,7 +324,7 @@ def judge_on_graph(
             ],
             subgraph=returned_subgraph(ends, run) if sent is None else sent.subgraph,
         )
-    return replace(judge(run, judgments, facts=facts), kinds=kinds)
+    return replace(judged, facts=facts, kinds=kinds)
 
 
 def _reasons(
