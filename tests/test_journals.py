@@ -102,8 +102,8 @@ def test_a_new_run_of_replies_replaces_the_last_ones(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     for answer in ("first", "second"):
         journal = ReplyJournal(path, "own.py:ask")
-        journal.keep("q", "who?", OwnReply(answer=answer))
+        journal.keep("q", "who?", OwnReply(entities=(), answer=answer))
         journal.close()
     journal = ReplyJournal(path, "own.py:ask")
-    assert journal.replies({"q": "who?"}) == {"q": OwnReply(answer="second")}
+    assert journal.replies({"q": "who?"}) == {"q": OwnReply(entities=(), answer="second")}
     journal.close()

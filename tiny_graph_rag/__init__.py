@@ -15,6 +15,8 @@
     load_questions(path or records)             a gold set → EvalSet of Examples
     ask(graph, "Who …?", hops=2)                what one question retrieves → Ranking
     evaluate(graph, questions, hops=3)          score the retrieval → Result
+    evaluate(…, retriever=my_function)          score a retriever of your own
+    assert_retrieval(…, "recall@5>=0.8")        the same in a test: fails below
     score(run, gold, "ndcg@10,map")             score anyone's run, dictionaries or DataFrames → Scored
     evaluate_predictions(preds, qrels)          the same by cutoff, as a DataFrame
     load_config(path)                           settings of a config.yaml → Config
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.library import Ranking as Ranking
     from tiny_graph_rag.library import Result as Result
     from tiny_graph_rag.library import ask as ask
+    from tiny_graph_rag.library import assert_retrieval as assert_retrieval
     from tiny_graph_rag.library import evaluate as evaluate
     from tiny_graph_rag.library import load_graph as load_graph
     from tiny_graph_rag.library import load_questions as load_questions
@@ -59,6 +62,7 @@ PUBLIC = {
     "load_questions": "tiny_graph_rag.library",
     "ask": "tiny_graph_rag.library",
     "evaluate": "tiny_graph_rag.library",
+    "assert_retrieval": "tiny_graph_rag.library",
     "score": "tiny_graph_rag.scoring.frames",
     "evaluate_predictions": "tiny_graph_rag.scoring.frames",
     "Ranking": "tiny_graph_rag.library",

@@ -21,6 +21,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Mean, Measure, default_measures, parse_measures
 from tiny_graph_rag.measures.summary import Summary
+from tiny_graph_rag.retrieval import is_own
 
 if TYPE_CHECKING:
     import pandas
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Evaluation
 
 SHOWN_ROWS = 20  # of a table in a notebook
+SHOWN_WORST = 3  # questions of a floor that was missed
 
 GraphLike = KnowledgeGraph | str | PathLike[str]
 QuestionsLike = EvalSet | str | PathLike[str] | Iterable[Mapping[str, Any]]
@@ -213,6 +215,8 @@ def evaluate(
     questions: QuestionsLike,
     *,
     measures: str | Sequence[Measure | str] | None = None,
+    retriever: Any = None,
+    repeat: int = 1,
     config: Config | None = None,
     progress: Callable[[int], None] = lambda done: None,
     **settings: Any,
@@ -220,15 +224,26 @@ def evaluate(
     """Score a graph's retrieval against a gold set: `evaluate(graph, questions, hops=3).means`.
 
     graph, questions: loaded, or where they lie. measures: "ndcg@5,recall@{5,10},mrr", or one by one; without
-    it the four that `eval` reports. settings: any of config.yaml by name (hops, top_k, depth, retriever,
-    linker …), over `config`. progress: is told how many questions are done. Raises UsageError for what does
-    not go together, ConfigError for a value out of its bounds, GraphError and DatasetError for broken input.
+    it the four that `eval` reports. retriever: the name of a built-in one, or a function of your own, sync or
+    async, or an object that retrieves (docs/runs.md); it is asked in this process, each question for at most
+    `timeout` seconds, `concurrency` at a time. repeat: how many times it is asked, to see whether its order
+    changes. settings: any of config.yaml by name (hops, top_k, depth, linker …), over `config`. progress: is
+    told how many questions are done. Raises UsageError for what does not go together, ConfigError for a value
+    out of its bounds, GraphError and DatasetError for broken input, ServiceError where a retriever of your
+    own fails for every question.
     """
+    from tiny_graph_rag.retrieval import make_retriever
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
         raise UsageError("evaluate() takes a graph and questions; for a run and qrels there is score()")
+    given = retriever is not None and not isinstance(retriever, str)
+    if retriever is not None:
+        settings["retriever"] = _called(retriever) if given else retriever
     chosen = _configured(config, settings)
+    own = is_own(chosen.retrieval.retriever)
+    if repeat != 1 and not own:
+        raise UsageError("repeat= asks a retriever of your own again; a built-in one never changes its order")
     if measures is None:
         wanted = default_measures(chosen.evaluation.top_k)
     else:
@@ -239,7 +254,74 @@ def evaluate(
     if chosen.evaluation.top_k > chosen.retrieval.depth:
         raise UsageError(f"top_k={chosen.evaluation.top_k} can't be more than depth={chosen.retrieval.depth}")
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
-    return Result(evaluated(_graph(graph), examples, chosen, wanted, progress))
+    maker = make_retriever
+    if own:
+        from tiny_graph_rag.retrieval.own import Asking, make_given, make_own
+
+        asking = Asking(
+            chosen.openai.concurrency,
+            chosen.openai.timeout,
+            repeat=repeat,
+            done=lambda done, note: progress(done),
+        )
+        name = chosen.retrieval.retriever
+        maker = make_given(retriever, name, asking) if given else make_own(name, asking)
+    shown = (lambda done: None) if own else progress
+    return Result(
+        evaluated(
+            _graph(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
+        )
+    )
+
+
+def assert_retrieval(
+    graph: GraphLike,
+    questions: QuestionsLike,
+    floors: str,
+    *,
+    basis: str = "mean",
+    **options: Any,
+) -> Result:
+    """For tests: `assert_retrieval(graph, questions, "recall@5>=0.8,mrr>0.5", hops=3)`.
+
+    floors: as `--fail-under` takes them; basis: "mean", or "interval" for the end of the interval on the
+    failing side. options: those of `evaluate`. Raises AssertionError with every floor that was missed and the
+    questions furthest below; an undefined mean fails. Returns the result where all hold.
+    """
+    from tiny_graph_rag.study.gates import check_basis, hold_floors, parse_floors
+
+    gates = parse_floors(floors)
+    for gate in gates:
+        if isinstance(gate.measure, str):
+            raise UsageError(f"{gate}: times differ from machine to machine; a test takes measures only")
+    measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
+    result = evaluate(graph, questions, measures=measures, **options)
+    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis))
+    missed = [(gate, outcome) for gate, outcome in zip(gates, outcomes, strict=True) if not outcome.passed]
+    if missed:
+        lines = []
+        for gate, outcome in missed:
+            lines += [outcome.message, *_worst(result.evaluation, gate.measure)]
+        raise AssertionError("\n".join(lines))
+    return result
+
+
+def _worst(evaluation: Evaluation, measure: Measure | str) -> list[str]:
+    """The questions that a mean suffers from most, a line each."""
+    if isinstance(measure, str):
+        return []
+    sign = -1 if measure.kind.higher_is_better else 1
+    rows = zip(evaluation.scores[measure].tolist(), evaluation.examples, strict=True)
+    known = sorted((-sign * value, row.id, value, row.query) for value, row in rows if value == value)
+    return [f"  {value:.3f}  {id}  {query[:80]}" for _, id, value, query in known[:SHOWN_WORST]]
+
+
+def _called(retriever: Any) -> str:
+    """How results name a callable of this process: as `--retriever` would, had it a file."""
+    named = retriever if hasattr(retriever, "__name__") else type(retriever)
+    module = str(getattr(named, "__module__", None) or "__main__")
+    name = str(named.__name__)
+    return f"{module if '.' in module else f'{module}.py'}:{name if name.isidentifier() else 'function'}"
 
 
 def _graph(given: GraphLike) -> KnowledgeGraph:

@@ -1,9 +1,11 @@
-"""A run: what any retriever returns, built in or foreign, for each question a ranked list of entities."""
+"""A run: what any retriever returns, built in or external, for each question a ranked list of entities, and
+of relations and passages where it returns those."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,32 @@ from tiny_graph_rag.shown import short_repr
 NO_HOP = -1  # the hop of an entity that no walk reached
 NO_STEP = -1  # fills the rest of a walk's row
 COST_PARTS = ("link", "walk", "text", "neighbour", "near")  # of `bfs`; in the order of Run.parts
+Item = TypeVar("Item")
+
+
+class Relation(NamedTuple):
+    """A relation that a retriever returned. source, target: a name or an id; type: "" where it gave none.
+
+    id: its own, "" without one. score: None where the order of the list is all that was given.
+    """
+
+    source: str
+    target: str
+    type: str = ""
+    id: str = ""
+    score: float | None = None
+
+
+class Passage(NamedTuple):
+    """A text (chunk, document) that a retriever returned; of id and text at least one is not empty.
+
+    source: the document that it is from, "" where unknown.
+    """
+
+    id: str
+    text: str = ""
+    source: str = ""
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +64,10 @@ class Run:
     where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
     before the hops that were asked for. parts: int32 (rows, COST_PARTS), what each row's cost is made of, in
     millionths: they add up to the cost, and the score is 1 / (1 + cost) to the sixth digit; or None where the
-    retriever has no costs.
+    retriever has no costs. relations, passages: what an external retriever returned beside
+    entities, a list a question, best first; None where it returned none of that kind for any question.
+    returns_entities: False where it answered, but never with a list of entities. external: somebody else's
+    retriever made it: what was retrieved is what it returned, and nothing that the graph has between.
     """
 
     offsets: NDArray[np.int64]
@@ -46,6 +77,10 @@ class Run:
     walks: NDArray[np.int32] | None = None
     cuts: Mapping[int, Cut] = field(default_factory=dict)
     parts: NDArray[np.int32] | None = None
+    relations: tuple[tuple[Relation, ...], ...] | None = None
+    passages: tuple[tuple[Passage, ...], ...] | None = None
+    returns_entities: bool = True
+    external: bool = False
 
     __repr__ = short_repr
 
@@ -68,18 +103,23 @@ class Run:
         rank = np.arange(len(self.entities)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         keep = rank < depth
         offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
-        return Run(
-            offsets, self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks, keep),
-            self.cuts, _of(self.parts, keep),
-        )  # fmt: skip
+        return self._kept(keep, offsets)
 
     def where(self, keep: NDArray[np.bool_]) -> Run:
         """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
         counts = np.concatenate([[0], np.cumsum(keep)])
-        return Run(
-            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks,
-            keep), self.cuts, _of(self.parts, keep),
-        )  # fmt: skip
+        return self._kept(keep, counts[self.offsets])
+
+    def _kept(self, keep: NDArray[np.bool_], offsets: NDArray[np.int64]) -> Run:
+        return replace(
+            self,
+            offsets=offsets,
+            entities=self.entities[keep],
+            scores=self.scores[keep],
+            hops=self.hops[keep],
+            walks=_of(self.walks, keep),
+            parts=_of(self.parts, keep),
+        )
 
     def within(self, hops: int) -> Run:
         """What fewer hops reach, for a retriever that ranks it the same."""
@@ -92,7 +132,18 @@ class Run:
         rows = stretches(self.offsets[questions], lengths)
         cuts = {new: self.cuts[row] for new, row in enumerate(questions.tolist()) if row in self.cuts}
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return Run(offsets, self.entities[rows], self.scores[rows], self.hops[rows], cuts=cuts)
+        chosen = questions.tolist()
+        return Run(
+            offsets,
+            self.entities[rows],
+            self.scores[rows],
+            self.hops[rows],
+            cuts=cuts,
+            relations=None if self.relations is None else tuple(self.relations[row] for row in chosen),
+            passages=None if self.passages is None else tuple(self.passages[row] for row in chosen),
+            returns_entities=self.returns_entities,
+            external=self.external,
+        )
 
     @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:
@@ -118,8 +169,26 @@ class Run:
             np.concatenate(walks) if len(walks) == len(parts) else None,
             cuts,
             np.concatenate(costs) if len(costs) == len(parts) else None,
+            relations=_joined([part.relations for part in parts], parts),
+            passages=_joined([part.passages for part in parts], parts),
+            returns_entities=any(part.returns_entities for part in parts),
+            external=any(part.external for part in parts),
         )
 
 
 def _of(column: NDArray[np.int32] | None, keep: NDArray[np.bool_]) -> NDArray[np.int32] | None:
     return None if column is None else column[keep]
+
+
+def _joined(
+    lists: Sequence[tuple[tuple[Item, ...], ...] | None], parts: Sequence[Run]
+) -> tuple[tuple[Item, ...], ...] | None:
+    """One kind of all parts; a part without it has an empty list for each of its questions."""
+    if all(part is None for part in lists):
+        return None
+    empty: tuple[Item, ...] = ()
+    return tuple(
+        row
+        for rows, part in zip(lists, parts, strict=True)
+        for row in (rows if rows is not None else (empty,) * len(part))
+    )

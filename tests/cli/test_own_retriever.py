@@ -267,3 +267,37 @@ def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: 
     assert verdicts == ["ranked_below_k"] * 3 + ["not_in_graph"]
     assert "the retriever ranks others first" in found.stdout
     assert "vocabulary file" not in found.stdout
+
+
+def test_what_a_function_prints_stays_off_standard_output(folder: Path) -> None:
+    write(
+        folder,
+        "import os\ndef retrieve(q):\n    print('noise')\n    os.write(1, b'raw')\n    return ['Dover']",
+    )
+    found = run(folder, "my_rag.py:retrieve", "-o", "-")
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["kind"] == "eval"
+    assert "noise" in found.stderr
+
+
+def test_asked_again_it_is_told_where_the_order_changes(folder: Path) -> None:
+    write(
+        folder,
+        "calls = []\n"
+        "def retrieve(q):\n"
+        "    calls.append(q)\n"
+        "    names = ['Dover', 'Ann', 'Ben']\n"
+        "    return names if 'Ann' not in q or calls.count(q) == 1 else names[::-1]",
+    )
+    found = run(folder, "my_rag.py:retrieve", "--repeat", "2")
+    assert found.returncode == 0, found.stderr
+    assert "asked 2 times, 1 of 3 questions got different rankings, such as 'a'" in found.stdout
+    # Of a, Dover stands first, then third; of b, Ann second both times and Ben third; c has none of its own.
+    assert "over 2 rounds: recall@2 0.167 to 0.500, mrr 0.278 to 0.500" in found.stdout
+    refused = run(folder, "bfs", "--repeat", "2")
+    assert (refused.returncode, refused.stdout) == (2, "")
+
+
+def test_chunks_returned_as_names_are_told_to_be_passages(folder: Path) -> None:
+    write(folder, "def retrieve(q):\n    return ['Ann moved to Dover in spring.', 'Calais lies opposite.']")
+    assert "Return them as 'passages'" in run(folder, "my_rag.py:retrieve").stdout

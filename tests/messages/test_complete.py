@@ -16,7 +16,7 @@ from tiny_graph_rag.gold import checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
-from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
+from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
@@ -34,6 +34,8 @@ CURATION = PACKAGE / "report" / "curation"
 BY_NAME = {
     *MEANING,
     *MEANING.values(),
+    *MEANING_OF_KINDS.values(),
+    *("entities", "relations", "passages"),
     *END_WORDS.values(),
     *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
     *(

@@ -53,8 +53,10 @@ class AnsweringTask:
     sent: dict[int, Context] = field(default_factory=dict)
 
     def context(self, row: int) -> Context:
+        """Of the seeds and the first k entities: what measures judge is what the model is sent."""
         seeds = [seed.entity for seed in self.linked[row].seeds]
-        return self.contexts.make(seeds, self.run.entities[self.run.rows(row)].tolist())
+        ranked = self.run.entities[self.run.rows(row)][: self.config.evaluation.top_k]
+        return self.contexts.make(seeds, ranked.tolist())
 
     def call(self, row: int) -> Call:
         settings, example = self.config.openai, self.examples[row]

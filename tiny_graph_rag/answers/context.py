@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -22,21 +22,25 @@ _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?graph\b)", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """text: one line without its number. entities: the one or two rows that it speaks of. tokens: of text."""
+    """text: one line without its number. entities: the one or two rows that it speaks of. tokens: of text.
+    relation: its row, None of a fact about an entity."""
 
     text: str
     entities: tuple[int, ...]
     tokens: int
+    relation: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """facts: the entities of each fact that fits the budget. tokens: of `text`. left_out: there is more."""
+    """facts: the entities of each fact that fits the budget. tokens: of `text`. left_out: there is more.
+    relations: rows of the relations among the facts, in their order."""
 
     facts: tuple[tuple[int, ...], ...]
     text: str
     tokens: int
     left_out: bool
+    relations: tuple[int, ...] = ()
 
     def entities(self, number: int) -> tuple[int, ...]:
         """What fact `number` (from 1, as cited) speaks of; nothing for a number that no fact has."""
@@ -65,17 +69,23 @@ class ContextMaker:
 
     def make(self, seeds: Sequence[int], ranked: Sequence[int]) -> Context:
         """seeds: entity rows; ranked: returned entity rows, best first."""
-        facts: list[tuple[int, ...]] = []
-        lines: list[str] = []
-        tokens = 0
+        facts: list[Fact] = []
+        tokens, left_out = 0, False
         for fact in self._facts(seeds, ranked):
             took = self._number_tokens(len(facts) + 1) + fact.tokens
             if tokens + took > self.budget:
-                return Context(tuple(facts), "\n".join(lines) or NO_FACTS, tokens, left_out=True)
+                left_out = True
+                break
             tokens += took
-            facts.append(fact.entities)
-            lines.append(f"[{len(facts)}] {fact.text}")
-        return Context(tuple(facts), "\n".join(lines) or NO_FACTS, tokens, left_out=False)
+            facts.append(fact)
+        lines = [f"[{number}] {fact.text}" for number, fact in enumerate(facts, start=1)]
+        return Context(
+            tuple(fact.entities for fact in facts),
+            "\n".join(lines) or NO_FACTS,
+            tokens,
+            left_out,
+            tuple(fact.relation for fact in facts if fact.relation is not None),
+        )
 
     def entity(self, entity: int) -> str:
         """One line: name, type, description."""
@@ -114,7 +124,7 @@ class ContextMaker:
         known, names = self.graph.relations, self.graph.entities.names
         source, target = int(known.sources[relation]), int(known.targets[relation])
         said = f"{names[source]} —{known.types[relation]}→ {names[target]}"
-        return self._fact(said, known.descriptions[relation], source, target)
+        return replace(self._fact(said, known.descriptions[relation], source, target), relation=relation)
 
     def _fact(self, said: str, description: str, *entities: int) -> Fact:
         text = _one_line(f"{said}: {description}" if description else said)

@@ -86,6 +86,12 @@ def evaluate_command(
     ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
+    match: Annotated[str | None, from_config("--match", panel=MEASURES + DETAIL)] = None,
+    rouge_threshold: Annotated[
+        float | None, from_config("--rouge-threshold", panel=MEASURES + DETAIL)
+    ] = None,
+    relation_match: Annotated[str | None, from_config("--relation-match", panel=MEASURES + DETAIL)] = None,
+    source_chunks: Annotated[str | None, from_config("--source-chunks", panel=MEASURES + DETAIL)] = None,
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
@@ -99,6 +105,15 @@ def evaluate_command(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            min=1,
+            help="Ask your own retriever so many times; show whether its order changes.",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
+    ] = 1,
     save_run: Annotated[
         str | None,
         typer.Option(
@@ -130,6 +145,10 @@ def evaluate_command(
         to_stdout=out.to_stdout,
         **flags(retrieving),
         top_k=top_k,
+        match=match,
+        rouge_threshold=rouge_threshold,
+        relation_match=relation_match,
+        source_chunks=source_chunks,
         save_reasons=save_reasons,
         results=results,
         latency_sample=latency_sample,
@@ -138,6 +157,10 @@ def evaluate_command(
     session = priced(session, generating)
     config = session.config
     check_retrieval(config)
+    if repeat > 1 and not is_own(config.retrieval.retriever):
+        raise UsageError(
+            said("--repeat asks a retriever of your own again; a built-in one gives the same order")
+        )
     gates = floors.checked()
     computed = _measures(config, measures, gates)
     altered = _altered(config, perturb)
@@ -167,9 +190,11 @@ def evaluate_command(
                 retriever = cluster.sharing(session.graph_path(graph, examples), progress)
             if own:
                 journal_of = None if out.to_stdout else target
-                retriever = asking_own(config, generating, journal_of, progress)
+                retriever = asking_own(config, generating, journal_of, progress, repeat)
             shown = (lambda done: None) if own else progress
-            evaluation = evaluate(knowledge, examples, config, computed, shown, linker, retriever)
+            evaluation = evaluate(
+                knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
+            )
     if saved is not None:
         saved.write(evaluation)
 
@@ -294,7 +319,11 @@ def _conclude(
 
 
 def asking_own(
-    config: Config, generating: Generating, results: Path | None, progress: Callable[[int, str], None]
+    config: Config,
+    generating: Generating,
+    results: Path | None,
+    progress: Callable[[int, str], None],
+    repeat: int = 1,
 ) -> RetrieverMaker:
     """A function of the user's as the retriever, with this run's journal beside its results."""
     from tiny_graph_rag.retrieval.own import Asking, make_own
@@ -308,6 +337,7 @@ def asking_own(
         config.openai.timeout,
         journal,
         generating.resume or generating.retry_failed,
-        progress,
+        repeat=repeat,
+        done=progress,
     )
     return make_own(config.retrieval.retriever, asking)

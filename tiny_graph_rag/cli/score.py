@@ -140,6 +140,7 @@ def score(
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
+    from tiny_graph_rag.scoring.kinds import Matching
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
@@ -151,6 +152,11 @@ def score(
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = _measures(measures, gates, cutoff, on_graph=graph is not None)
+    matching = Matching.of(
+        config.evaluation.relation_match,
+        config.evaluation.match if match in (None, "name") else match,
+        rouge_threshold,
+    )
     request = Request(
         find_input(run, Path(config.storage.results_dir), "run"),
         find_input(gold, Path(config.storage.dataset_dir), "gold set"),
@@ -161,13 +167,16 @@ def score(
         chosen.limit,
         comma_list(chosen.tags),
         comma_list(chosen.ids),
+        matching,
     )
     target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(graph)) if graph is not None else None
     out.keep_apart(target, gates.junit, read=(request.run, request.gold, graph_path, *session.files_read))
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
-    wish = Wish(wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match)
+    wish = Wish(
+        wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match, matching
+    )
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
         collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)

@@ -181,6 +181,23 @@ class EvaluationSettings:
     top_k: int = setting(5, "rank at which measures cut; at most retrieval.depth", low=1)
     save_reasons: bool = setting(False, "keep what each rank shown is made of in the results")
     latency_sample: int = setting(200, "questions that are timed one by one, at most", low=0)
+    match: str = setting(
+        "auto",
+        "when a passage is a reference: auto (by id, else by text), id, text, rouge1, rouge2 or rougeL",
+        choices=("auto", "id", "text", "rouge1", "rouge2", "rougeL"),
+    )
+    rouge_threshold: float = setting(0.5, "ROUGE F1 from which a text is a reference", low=0.001, high=1)
+    relation_match: str = setting(
+        "ends",
+        "when a relation is a reference: ends (and type), exact (as written) or id",
+        choices=("ends", "exact", "id"),
+    )
+    source_chunks: str = setting(
+        "none",
+        "judge returned entities by their source_chunks (passages), returned passages by their entities "
+        "(entities), or none",
+        choices=("none", "passages", "entities"),
+    )
     seed: int = setting(0, "seed of everything random (tests, samples)", low=0)
 
     @property

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, unknown
-from tiny_graph_rag.measures.judged import Judged
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Judged
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
@@ -131,13 +131,18 @@ class Measure:
     """`ndcg@5`, `mrr`, `rbp(p=0.5)@10`: a kind with its cutoff, if it takes one, and its parameters.
 
     parameters: (name, value) in the kind's order, without those at their default: `rbp(p=0.8)` is `rbp`.
+    of: what is judged: "" for entities, else `relations` or `passages`, as in `passages:recall@5`.
     """
 
     name: str
     cutoff: int | None = None
     parameters: tuple[tuple[str, float], ...] = ()
+    of: str = ""
 
     def __str__(self) -> str:
+        return f"{self.of}:{self._spelled()}" if self.of else self._spelled()
+
+    def _spelled(self) -> str:
         given = ",".join(f"{name}={value!r}".removesuffix(".0") for name, value in self.parameters)
         at = "" if self.cutoff is None else f"@{self.cutoff}"
         return f"{self.name}({given}){at}" if given else f"{self.name}{at}"
@@ -164,7 +169,10 @@ class Measure:
         return None if self.kind.ceiling is None else self._of(self.kind.ceiling, judged)
 
     def _of(self, compute: Compute, judged: Judged) -> Column:
-        kind = self.kind
+        kind, of = self.kind, judged.of(self.of)
+        if of is None:  # nothing of what is judged was returned for any question
+            return np.full(len(judged), np.nan)
+        judged = of
         if not kind.parameters:
             return compute(judged, self.cutoff)
         defaults = {name: each.default for name, each in kind.parameters.items()}
@@ -174,6 +182,21 @@ class Measure:
     def parse(cls, text: str) -> Measure:
         """Raises UsageError for an unknown name (and the nearest), a cutoff or parameter that doesn't fit."""
         shown = text.strip()
+        of, colon, rest = shown.lower().partition(":")
+        if colon and of.strip() in (ENTITIES, RELATIONS, PASSAGES):
+            measure = cls.parse(rest)
+            if of.strip() == ENTITIES:
+                return measure
+            if measure.of or measure.kind.needs:
+                raise UsageError(
+                    said(
+                        "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
+                        shown=repr(shown),
+                        name=str(measure),
+                        of=repr(f"{of}:"),
+                    )
+                )
+            return replace(measure, of=of.strip())
         parts = _SPELLED.fullmatch(shown.lower())
         assert parts is not None  # every text has a name, if an empty one
         name, at, cutoff = parts["name"].strip(), parts["at"] or "", parts["cutoff"]
@@ -285,9 +308,10 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 
-def default_measures(cutoff: int) -> tuple[Measure, ...]:
-    """The four that `eval` reports unless told otherwise."""
-    return (Measure("precision", cutoff), Measure("recall", cutoff), Measure("mrr"), Measure("ndcg", cutoff))
+def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
+    """The four that `eval` reports unless told otherwise, of entities or of another kind."""
+    named = (("precision", cutoff), ("recall", cutoff), ("mrr", None), ("ndcg", cutoff))
+    return tuple(Measure(name, at, (), of) for name, at in named)
 
 
 def telling(measures: Sequence[Measure]) -> Measure | None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tiny_graph_rag.measures.base import Column, measure
+from tiny_graph_rag.measures.base import Column, defined, divided, hits, measure
 from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedContext
 from tiny_graph_rag.measures.judged import NO_ROW, Judged
 
@@ -78,50 +78,102 @@ def context_relevance(judged: Judged, cutoff: int | None) -> Column:
 
 @measure("context_completeness", cutoff="none", source=GRAPH_RAG, needs="graph")
 def context_completeness(judged: Judged, cutoff: int | None) -> Column:
-    """Of the relevant: share inside the whole retrieved context, seeds included, whatever its rank."""
+    """Of the relevant: share inside the retrieved context, whatever its rank there; of a built-in retriever
+    that is what a model would be sent, seeds included.
+    """
 
     def value(facts: Facts, question: int) -> float:
         wanted = int(judged.relevant[question])
         if not wanted or facts.context is None:
             return math.nan
-        # A seed that the list leaves out (--exclude-seeds) is in the context all the same.
         return facts.context(question).filled / wanted
 
     return _each(judged, value)
 
 
-@measure("relation_recall", cutoff="none", source=GRAPH_RAG, needs="graph")
-def relation_recall(judged: Judged, cutoff: int | None) -> Column:
-    """Of the reference relationships: share whose both ends and type are in the retrieved subgraph."""
+@measure("completeness", cutoff="optional", source="list questions (Voorhees, TREC 2003 QA)")
+def completeness(judged: Judged, cutoff: int | None) -> Column:
+    """Of all the answers of a list question: share returned, anywhere in the list unless cut at k."""
+    return defined(judged, divided(hits(judged, cutoff), judged.relevant))
+
+
+def _of_relations(judged: Judged, value: Callable[[RetrievedContext], float]) -> Column:
+    """NaN without reference relationships, and where the retriever returns no relations at all."""
     return _of_context(
         judged,
-        lambda context: (
-            sum(map(bool, context.held)) / len(context.references) if context.references else math.nan
-        ),
+        lambda context: value(context) if context.references and context.relations is not None else math.nan,
     )
+
+
+@measure("relation_recall", cutoff="none", source=GRAPH_RAG, needs="graph")
+def relation_recall(judged: Judged, cutoff: int | None) -> Column:
+    """Of the reference relationships: share that was returned, with both ends and its type. Undefined where
+    the retriever returned relations for no question.
+    """
+    return _of_relations(judged, lambda context: sum(map(bool, context.held)) / len(context.references))
 
 
 @measure("relation_precision", cutoff="none", source=GRAPH_RAG, needs="graph")
 def relation_precision(judged: Judged, cutoff: int | None) -> Column:
-    """Of the retrieved subgraph's relations: share that is a reference relationship; the rest is the
-    spurious-edge rate. 0 where the subgraph has no relation.
+    """Of the returned relations: share that is a reference relationship; the rest is the spurious-edge rate.
+    0 where a question has none; undefined where the retriever returned relations for no question.
     """
 
     def value(context: RetrievedContext) -> float:
-        if not context.references:
-            return math.nan
-        found = {row for rows in context.held for row in rows}
-        return len(found) / len(context.relations) if context.relations else 0.0
+        right = {place for places in context.held for place in places}
+        return len(right) / len(context.relations) if context.relations else 0.0
 
-    return _of_context(judged, value)
+    return _of_relations(judged, value)
 
 
 @measure("path_completeness", cutoff="none", source=GRAPH_RAG, needs="graph")
 def path_completeness(judged: Judged, cutoff: int | None) -> Column:
-    """The longest unbroken stretch from a seed along the reference relationships that the retrieved subgraph
-    holds, divided by their number on that path; 0 where no seed is on one.
+    """The longest unbroken stretch from a seed along the reference relationships that were returned, divided
+    by their number on that path; 0 where no seed is on one.
     """
-    return _of_context(judged, lambda context: _stretch(context) if context.references else math.nan)
+    return _of_relations(judged, _stretch)
+
+
+@measure("depth_accuracy", cutoff="none", source=GRAPH_RAG, needs="graph")
+def depth_accuracy(judged: Judged, cutoff: int | None) -> Column:
+    """The lesser of two depths divided by the greater: how far the returned relations lead from the seeds,
+    and how far the reference relationships do. Undefined where no seed is on a reference relationship.
+    """
+    return _of_depths(judged, lambda returned, reference: min(returned, reference) / max(returned, reference))
+
+
+@measure("stopped_early", cutoff="none", source=GRAPH_RAG, needs="graph", higher_is_better=False)
+def stopped_early(judged: Judged, cutoff: int | None) -> Column:
+    """1 where the returned relations lead less far from the seeds than the reference ones do, else 0."""
+    return _of_depths(judged, lambda returned, reference: float(returned < reference))
+
+
+@measure("stopped_late", cutoff="none", source=GRAPH_RAG, needs="graph", higher_is_better=False)
+def stopped_late(judged: Judged, cutoff: int | None) -> Column:
+    """1 where the returned relations lead farther from the seeds than the reference ones do, else 0."""
+    return _of_depths(judged, lambda returned, reference: float(returned > reference))
+
+
+def _of_depths(judged: Judged, value: Callable[[int, int], float]) -> Column:
+    def of_question(context: RetrievedContext) -> float:
+        reference = _depth(context.seeds, context.references)
+        return value(_depth(context.seeds, context.relations or ()), reference) if reference else math.nan
+
+    return _of_relations(judged, of_question)
+
+
+def _depth(seeds: frozenset[int], relations: Sequence[RelationReference]) -> int:
+    """Steps to the farthest end that relations lead to from a seed, each end by its shortest way."""
+    reached, left, depth = set(seeds), list(relations), 0
+    while left:
+        steps = [relation for relation in left if reached & (relation.sources | relation.targets)]
+        ends = set().union(*(relation.sources | relation.targets for relation in steps)) - reached
+        if not ends:
+            return depth
+        depth += 1
+        reached |= ends
+        left = [relation for relation in left if relation not in steps]
+    return depth
 
 
 def _stretch(context: RetrievedContext) -> float:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RelationReference:
-    """A reference relationship: the entities that its ends can mean, and its type folded ("" is any)."""
+    """A relation, expected or returned: the entities that its ends can mean, its type folded ("" is any)."""
 
     sources: frozenset[int]
     targets: frozenset[int]
@@ -24,15 +24,31 @@ class RelationReference:
     def of(cls, source: str, target: str, type: str, names: NameIndex) -> RelationReference:
         return cls(frozenset(names.resolve(source)[0]), frozenset(names.resolve(target)[0]), fold(type))
 
+    def is_met_by(self, returned: RelationReference) -> bool:
+        """Whether a returned relation is this reference: the same ends and type. One that came without a type
+        says nothing of a direction either: its ends decide, either way round."""
+        if self.sources & returned.sources and self.targets & returned.targets:
+            return not self.type or not returned.type or self.type == returned.type
+        turned = self.sources & returned.targets and self.targets & returned.sources
+        return not returned.type and bool(turned)
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """What one question retrieved. relations: None where the retriever returns none for any question."""
+
+    entities: frozenset[int]
+    relations: tuple[RelationReference, ...] | None
+
 
 @dataclass(frozen=True, slots=True)
 class RetrievedContext:
-    """One question's retrieved subgraph: its seeds, the returned entities, and every relation with both ends
-    among them.
+    """One question's retrieved subgraph, held against what the gold set expects.
 
-    returned: the ranked list. added: what of it is no seed. relevant: entities that can fill a reference.
-    filled: how many relevant items seeds and list fill together, one entity one item. relations: rows of the
-    graph. held: of each reference relationship, the relations that are it.
+    seeds: where paths begin. returned: the entities that were retrieved. added: what of it is no seed.
+    relevant: entities that can fill a reference. filled: how many relevant items the retrieved entities fill
+    together, one entity one item. relations: as Subgraph has them. held: of each reference relationship, the
+    places in `relations` that are it.
     """
 
     seeds: frozenset[int]
@@ -40,7 +56,7 @@ class RetrievedContext:
     added: frozenset[int]
     relevant: frozenset[int]
     filled: int
-    relations: tuple[int, ...]
+    relations: tuple[RelationReference, ...] | None
     references: tuple[RelationReference, ...]
     held: tuple[tuple[int, ...], ...]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.run import Run
 
 
+ENTITIES, RELATIONS, PASSAGES = "entities", "relations", "passages"  # what can be judged
 NO_ITEM = -1
 NO_ROW = -1
 
@@ -36,7 +38,8 @@ class Judged:
     filled up with 0. submitted: bool (questions, longest list), what was relevant in the list as it came,
     duplicates and all. answered: bool (questions,), False where the run has no entry for the question.
     facts: what some measures need beyond these, None where nobody gave it. seconds: float64 (questions,),
-    how long each took, NaN where nobody knows; None where nobody asked.
+    how long each took, NaN where nobody knows; None where nobody asked. kinds: relations and passages of
+    the same questions, judged the same way; None under a kind that the retriever returned for no question.
     """
 
     grades: NDArray[np.int32] | NDArray[np.float64]
@@ -51,11 +54,34 @@ class Judged:
     answered: NDArray[np.bool_]
     facts: Facts | None = None
     seconds: NDArray[np.float64] | None = None
+    kinds: Mapping[str, JudgedKind | None] = field(default_factory=dict)
 
     __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.relevant)
+
+    def of(self, kind: str) -> Judged | None:
+        """What measures of a kind ("" for entities) see; None where they are undefined."""
+        if kind:
+            judged = self.kinds.get(kind)
+            return None if judged is None else judged.judged
+        return self if self.kinds.get(ENTITIES, self) is not None else None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedKind:
+    """Relations or passages of every question. rankings: what was returned, best first, duplicates dropped.
+
+    references: as written, in words. ranks: of each reference, from 1, None where it was not returned.
+    """
+
+    judged: Judged
+    rankings: Sequence[Sequence[Any]]
+    references: Sequence[Sequence[Any]]
+    ranks: Sequence[Sequence[int | None]]
+
+    __repr__ = short_repr
 
 
 @dataclass(frozen=True, slots=True, eq=False)

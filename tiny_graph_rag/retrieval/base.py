@@ -62,7 +62,8 @@ class Foreign:
 
     graph: with an entity for every name that it returned and the graph lacks, behind the `known` ones.
     seconds: of each question;
-    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it.
+    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it. repeats:
+    what it returned where it was asked again.
     """
 
     graph: KnowledgeGraph
@@ -73,6 +74,7 @@ class Foreign:
     answers: tuple[str | None, ...]
     contexts: tuple[str | None, ...]
     usage: tuple[dict[str, Any], ...]
+    repeats: tuple[Run, ...] = ()
 
 
 class Retriever(ABC):

@@ -212,7 +212,8 @@ class RunFileRetriever(Retriever):
         self.rankings: dict[str, list[int]] = {}
         strangers: dict[str, None] = {}
         queries = {each.id: each.query for each in task.examples or ()}
-        for question, places in read_run(path).keyed_by(queries).rankings.items():
+        self.written = read_run(path).keyed_by(queries)
+        for question, places in self.written.rankings.items():
             ranking = self.rankings.setdefault(question, [])
             for place in places:
                 row = rows.get(place.id)
@@ -242,4 +243,12 @@ class RunFileRetriever(Retriever):
         for question in questions:
             ranking = np.array(list(dict.fromkeys(self.rankings.get(question.id, []))), dtype=np.int32)
             parts.append(self.candidates.ranked(question, ranking, 1.0 / np.arange(1, len(ranking) + 1)))
-        return Run.concatenated(parts)
+        ids = [question.id for question in questions]
+        relations, passages = self.written.relations, self.written.passages
+        return replace(
+            Run.concatenated(parts),
+            relations=None if relations is None else tuple(tuple(relations.get(id, ())) for id in ids),
+            passages=None if passages is None else tuple(tuple(passages.get(id, ())) for id in ids),
+            returns_entities=self.written.lists_entities,
+            external=True,
+        )

@@ -1,13 +1,13 @@
 """A retriever of the user's own: any callable, question → what it retrieved.
 
-    --retriever my_rag.py:retrieve          a function of a file
+    --retriever my_rag.py:retrieve          a function, class or object of a file
     --retriever package.module:function     of an importable module
+    evaluate(…, retriever=my_function)      of this process, from Python
 
-Sync or async; it is given the question's text and returns a list, best first, of names, (name, score) pairs
-or objects with `name` or `id`, or an object that holds such a list under `entities` beside `context`,
-`answer` and `usage`. Each question is asked once, several at a time; every reply is on disk before it counts,
-so that a run that was cut off goes on where it stopped. A question that raises, times out or returns
-something else has failed: it retrieved nothing, is listed with its error and scores 0.
+On the command line it runs in a process of its own (`own_process`), from Python in threads of this one
+(`own_calls`). Each question is asked once, several at a time; every reply is on disk before it counts, so
+that a run that was cut off goes on where it stopped. A question that raises, times out or returns something
+else has failed: it retrieved nothing, is listed with its error and scores 0.
 
 What the graph does not have keeps its place in the ranking, as an entity without relations that is no
 reference: leaving it out would move the others up.
@@ -15,35 +15,34 @@ reference: leaving it out would move the others up.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import importlib
-import importlib.util
-import inspect
-import sys
-import threading
+import math
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from queue import Empty, SimpleQueue
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from tiny_graph_rag.errors import ServiceError, UsageError, nearest
+from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
-from tiny_graph_rag.retrieval.own_replies import OwnReply, ReplyJournal, reply_of, whole
+from tiny_graph_rag.retrieval.own_calls import BATCH, Calls, Event, callable_of
+from tiny_graph_rag.retrieval.own_process import RetrieverProcess, check_file
+from tiny_graph_rag.retrieval.own_replies import OwnReply, ReplyJournal
 from tiny_graph_rag.run import NO_HOP, Run
 
 NOT_IN_GRAPH = "NOT_IN_GRAPH"  # the type of what only the retriever knows
-
-Function = Callable[[str], Any]
+MOST_ENDS = 5  # ends of the retriever's process in a row, without one reply, after which it is given up
+CANCEL_SECONDS = 0.5  # for an async call to end once it was cancelled
+LOOK_SECONDS = 0.5  # between two looks at whether Ctrl-C was pressed, where a wait can't be interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,94 +50,56 @@ class Asking:
     """How the user's function is asked.
 
     journal: where replies are kept, None nowhere. resume: take over what the journal has; what failed is
-    asked again. timeout: seconds for one question. done: told after each how many are done and have failed.
+    asked again. timeout: seconds for one question. repeat: how many times each question is asked; the first
+    replies are what is scored. done: told after each how many are done and have failed.
     """
 
     concurrency: int = 8
     timeout: float = 60.0
     journal: Path | None = None
     resume: bool = False
+    repeat: int = 1
     done: Callable[[int, str], None] = lambda done, note: None
 
 
-def load_function(spec: str) -> Function:
-    """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
-    place, _, name = spec.rpartition(":")
-    try:
-        with _own_folder():
-            module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # whatever a user's file does when it is imported
-        raise UsageError(
-            said("--retriever {spec}: importing it failed: {told}", spec=spec, told=_told(error))
-        ) from error
-    function = getattr(module, name, None)
-    if function is None:
-        callables = [key for key, value in vars(module).items() if callable(value) and key[:1] != "_"]
-        hint = nearest(name, callables) or f"; it has: {', '.join(callables[:8]) or 'no function'}"
-        raise UsageError(
-            said(
-                "--retriever {spec}: {place} has no {name}{hint}",
-                spec=spec,
-                place=place,
-                name=repr(name),
-                hint=hint,
-            )
-        )
-    if not callable(function):
-        raise UsageError(
-            said(
-                "--retriever {spec}: {name} is no function but {kind}",
-                spec=spec,
-                name=repr(name),
-                kind=type(function).__name__,
-            )
-        )
-    found: Function = function
-    return found
+class Worker(Protocol):
+    """Who runs calls: `Calls` in this process, `RetrieverProcess` in another. events: what happened, in
+    order. several: whether a call takes several questions."""
+
+    @property
+    def can_restart(self) -> bool: ...
+    @property
+    def several(self) -> bool: ...
+    @property
+    def events(self) -> SimpleQueue[Event]: ...
+    def start(self, call: int, questions: Sequence[str]) -> None: ...
+    def cancel(self, call: int) -> None: ...
+    def restart(self) -> None: ...
+    def close(self) -> None: ...
+    def kill(self) -> None: ...
+
+
+class InProcess:
+    """A callable of this process as a Worker."""
+
+    can_restart = False
+
+    def __init__(self, given: Any, name: str) -> None:
+        asked = callable_of(given, name)
+        self.several, self.events = asked.several, SimpleQueue[Event]()
+        self._calls = Calls(asked, self.events.put)
+        self.start, self.cancel = self._calls.start, self._calls.cancel
+        self.close = self.kill = self._calls.close
+
+    def restart(self) -> None:
+        raise AssertionError("threads can't be ended from outside")
 
 
 def check_place(spec: str) -> None:
     """Refuse a file that is not there without importing anything. Raises UsageError."""
     place, _, _ = spec.rpartition(":")
     if place.endswith(".py"):
-        _check_file(Path(place).expanduser().resolve())
-
-
-def _check_file(path: Path) -> None:
-    if not path.is_file():
-        raise UsageError(
-            said("--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent)
-        )
-
-
-def _own_folder() -> contextlib.chdir[str]:
-    """Afterwards we are where we were: libraries change folders (graphrag does), and paths are relative."""
-    return contextlib.chdir(".")
-
-
-def _module_of_file(path: Path) -> Any:
-    path = path.expanduser().resolve()
-    _check_file(path)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(said("--retriever {path}: not a Python file", path=path))
-    module = importlib.util.module_from_spec(spec)
-    with contextlib.ExitStack() as stack:
-        if str(path.parent) not in sys.path:  # so that it can import what lies beside it, now and later
-            sys.path.insert(0, str(path.parent))
-        before = sys.modules.get(path.stem)
-        sys.modules[path.stem] = module
-        stack.callback(lambda: sys.modules.__setitem__(path.stem, before) if before else None)
-        spec.loader.exec_module(module)
-    return module
-
-
-def _module(name: str) -> Any:
-    if str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    return importlib.import_module(name)
+        check_file(Path(place).expanduser().resolve())
 
 
 class OwnRetriever(Retriever):
@@ -148,24 +109,30 @@ class OwnRetriever(Retriever):
     argument: ClassVar[str] = "FILE.py:FUNCTION"
     walks: ClassVar[bool] = False
 
-    def __init__(self, task: Task, function: Function, asking: Asking) -> None:
+    def __init__(
+        self, task: Task, asking: Asking, made: Callable[[], Worker], first: Worker | None = None
+    ) -> None:
+        """made: makes who runs the calls. first: one that runs already, for the first questions."""
         self.graph, self.depth = task.graph, task.config.retrieval.depth
-        self.spec, self.function, self.asking = task.argument, function, asking
+        self.spec, self.asking = task.argument, asking
         self.examples = task.examples
         self.replies: dict[str, OwnReply] = {}
+        self.repeats: list[dict[str, OwnReply]] = []
         self.wall_seconds = 0.0
         self.resumed = 0
         self.strangers: dict[str, int] = {}
+        self.knows_some = False
+        self._made, self._first = made, first
         self._names = NameIndex.of(task.graph)
         self._rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        return cls(task, load_function(task.argument), Asking())
+        return cls(task, Asking(), lambda: RetrieverProcess(task.argument))
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         """Ask everything now. Raises ServiceError where every question fails: then nothing was measured."""
-        questions = {each.id: each.query for each in self.examples or ()}
+        questions = {example.id: example.query for example in self.examples or ()}
         self._ask(questions)
         failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
         if failed and len(failed) == len(questions):
@@ -180,14 +147,31 @@ class OwnRetriever(Retriever):
             )
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        self._ask({each.id: each.text for each in questions if each.id not in self.replies})
-        return Run.concatenated([self._run(self.replies[each.id]) for each in questions])
+        self._ask({question.id: question.text for question in questions if question.id not in self.replies})
+        return self._whole_run([question.id for question in questions], self.replies)
+
+    def _whole_run(self, keys: Sequence[str], all_replies: dict[str, OwnReply]) -> Run:
+        replies = [all_replies[key] for key in keys]
+        run = Run.concatenated([self._run(reply) for reply in replies])
+        sound = [reply for reply in all_replies.values() if reply.error is None]
+        relations = [reply.relations or () for reply in replies]
+        passages = [reply.passages or () for reply in replies]
+        no_relations = all(reply.relations is None for reply in sound)
+        no_passages = all(reply.passages is None for reply in sound)
+        return replace(
+            run,
+            relations=None if no_relations else tuple(relations),
+            passages=None if no_passages else tuple(passages),
+            returns_entities=not sound or any(reply.entities is not None for reply in sound),
+            external=True,
+        )
 
     def foreign(self) -> Foreign:
-        keys = [each.id for each in self.examples or ()]
+        keys = [example.id for example in self.examples or ()]
         for key in keys:
             self._run(self.replies[key])  # so that every stranger is known
         replies = [self.replies[key] for key in keys]
+        repeats = tuple(self._whole_run(keys, again) for again in self.repeats)
         return Foreign(
             graph=self.graph.extended_by(list(self.strangers), NOT_IN_GRAPH),
             known=len(self.graph),
@@ -197,26 +181,73 @@ class OwnRetriever(Retriever):
             answers=tuple(reply.answer for reply in replies),
             contexts=tuple(reply.context for reply in replies),
             usage=tuple(reply.usage for reply in replies),
+            repeats=repeats,
         )
 
     def notes(self) -> list[str]:
         failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
-        said = []
+        lines = []
         if failed:
             key, error = failed[0]
-            said.append(
-                f"{self.spec}: {len(failed)} of {len(self.replies)} questions failed and score 0, such as "
-                f"{key!r}: {error}. --resume asks them again, and only them"
+            lines.append(
+                t(
+                    "{spec}: {failed} of {all} questions failed and score 0, such as {key}: {error}. "
+                    "--resume asks them again, and only them",
+                    spec=self.spec,
+                    failed=len(failed),
+                    all=len(self.replies),
+                    key=repr(key),
+                    error=error,
+                )
             )
         if self.strangers:
-            shown = ", ".join(map(repr, list(self.strangers)[:3]))
-            said.append(
-                f"{self.spec}: {len(self.strangers):,} names are not in the graph (such as {shown}); each "
-                "keeps its place in the ranking and counts as wrong"
+            first = ", ".join(map(repr, list(self.strangers)[:3]))
+            lines.append(
+                t(
+                    "{spec}: {n} names are not in the graph (such as {names}); each keeps its place in the "
+                    "ranking and counts as wrong",
+                    spec=self.spec,
+                    n=f"{len(self.strangers):,}",
+                    names=first,
+                )
+            )
+        if self.strangers and not self.knows_some:
+            lines.append(
+                t(
+                    "{spec}: nothing that it returned as an entity is in the graph. Does it return texts or "
+                    "chunks? Return them as 'passages', and --measures passages:recall@5 judges them",
+                    spec=self.spec,
+                )
             )
         if self.resumed:
-            said.append(f"{self.spec}: {self.resumed} replies were taken from the journal")
-        return said
+            lines.append(t("{spec}: {n} replies were taken from the journal", spec=self.spec, n=self.resumed))
+        left_out = sum(reply.left_out for reply in self.replies.values())
+        if left_out:
+            lines.append(
+                t(
+                    "{spec}: {n} values of usage are no amounts (negative, NaN or infinite) and are left out",
+                    spec=self.spec,
+                    n=left_out,
+                )
+            )
+        if self.repeats:
+            lines.append(self._changes())
+        return lines
+
+    def _changes(self) -> str:
+        """How many questions did not get the same ranking each time."""
+        rounds = [self.replies, *self.repeats]
+        changed = [key for key in self.replies if len({_ranking(replies[key]) for replies in rounds}) > 1]
+        if not changed:
+            return t("{spec}: asked {n} times, every ranking was the same", spec=self.spec, n=len(rounds))
+        return t(
+            "{spec}: asked {n} times, {changed} of {all} questions got different rankings, such as {key}",
+            spec=self.spec,
+            n=len(rounds),
+            changed=len(changed),
+            all=len(self.replies),
+            key=repr(changed[0]),
+        )
 
     def _ask(self, questions: dict[str, str]) -> None:
         if not questions:
@@ -227,20 +258,31 @@ class OwnRetriever(Retriever):
             self.replies |= known
             self.resumed += len(known)
             left = {key: text for key, text in questions.items() if key not in known}
-            started = time.perf_counter()
-            if left:
-                with _own_folder():
-                    replies = asyncio.run(_ask_all(self.function, left, self.asking, journal, len(known)))
-                self.replies |= replies
-            self.wall_seconds += time.perf_counter() - started
+            if left or self.asking.repeat > 1:
+                self._ask_worker(questions, left, journal, len(known))
         finally:
             if journal is not None:
                 journal.close()
 
+    def _ask_worker(
+        self, questions: dict[str, str], left: dict[str, str], journal: ReplyJournal | None, before: int
+    ) -> None:
+        worker, self._first = self._first or self._made(), None
+        try:
+            started = time.perf_counter()
+            self.replies |= Schedule(worker, left, self.asking, journal, before).replies()
+            self.wall_seconds += time.perf_counter() - started
+            for _ in range(self.asking.repeat - 1):
+                self.repeats.append(Schedule(worker, questions, self.asking, None, 0).replies())
+        except BaseException:
+            worker.kill()
+            raise
+        worker.close()
+
     def _run(self, reply: OwnReply) -> Run:
         used: dict[int, None] = {}
         scores = []
-        for place in reply.places:
+        for place in reply.entities or ():
             row = self._row(place, used)
             if row not in used and len(used) < self.depth:
                 used[row] = None
@@ -260,89 +302,176 @@ class OwnRetriever(Retriever):
         by_id = self._rows.get(place.id) if place.id else None
         found = self._names.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
         if found:
+            self.knows_some = True
             return next((row for row in found if row not in used), found[0])
         key = place.name or place.id
         return len(self.graph) + self.strangers.setdefault(key, len(self.strangers))
 
 
-async def _ask_all(
-    function: Function, questions: dict[str, str], asking: Asking, journal: ReplyJournal | None, before: int
-) -> dict[str, OwnReply]:
-    replies: dict[str, OwnReply] = {}
-    waiting = iter(questions.items())
-    failed = 0
-
-    async def work() -> None:
-        nonlocal failed
-        for key, text in waiting:
-            reply = await _asked(function, text, asking.timeout)
-            if journal is not None:
-                journal.keep(key, text, reply)
-            replies[key] = reply
-            failed += reply.error is not None
-            asking.done(before + len(replies), f"{failed} failed" if failed else "")
-
-    await asyncio.gather(*(work() for _ in range(min(asking.concurrency, len(questions)))))
-    return replies
+def _ranking(reply: OwnReply) -> tuple[Any, ...]:
+    """What has to be the same for two replies to rank alike; scores may differ in their last bits."""
+    entities = None if reply.entities is None else tuple(place.key for place in reply.entities)
+    relations = None if reply.relations is None else tuple(relation[:4] for relation in reply.relations)
+    passages = None if reply.passages is None else tuple(passage[:2] for passage in reply.passages)
+    return reply.error is not None, entities, relations, passages
 
 
-async def _asked(function: Function, question: str, timeout: float) -> OwnReply:
-    started = time.perf_counter()
-    try:
-        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-            getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is async
-        ):
-            value = await asyncio.wait_for(function(question), timeout)
-        else:
-            value = await asyncio.wait_for(asyncio.wrap_future(_in_thread(function, question)), timeout)
-        reply = reply_of(value)
-    except TimeoutError as error:
-        told = f"no reply within {timeout:g} s (--timeout)" if not str(error) else _told(error)
-        reply = OwnReply(error=told)
-    except asyncio.CancelledError:
-        raise
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except Exception as error:
-        reply = OwnReply(error=_told(error))
-    return replace(reply, seconds=time.perf_counter() - started)
+@dataclass(slots=True)
+class Under:
+    """A call under way. deadline: infinite until it is known to run."""
+
+    keys: list[str]
+    deadline: float = math.inf
 
 
-def _in_thread(function: Function, question: str) -> Future[Any]:
-    """In a thread of its own: a call that never ends keeps neither others nor the program's end waiting."""
-    found: Future[Any] = Future()
+@dataclass(slots=True)
+class Schedule:
+    """Asks a worker all of `questions`, several at a time, until each has a reply.
 
-    def work() -> None:
+    A call that is not over at its deadline has failed; where it can't be cancelled, its process is ended once
+    the other calls are done, and another one goes on. Where the process ends by itself with several calls
+    under way, they are asked again one at a time, so that only the one that ends it fails.
+    """
+
+    worker: Worker
+    questions: dict[str, str]
+    asking: Asking
+    journal: ReplyJournal | None
+    before: int
+    found: dict[str, OwnReply] = field(default_factory=dict)
+    waiting: deque[list[str]] = field(default_factory=deque)
+    alone: deque[list[str]] = field(default_factory=deque)
+    under_way: dict[int, Under] = field(default_factory=dict)
+    stuck: dict[int, float] = field(default_factory=dict)
+    calls: int = 0
+    failed: int = 0
+    ends: int = 0
+    is_over: bool = False
+
+    def replies(self) -> dict[str, OwnReply]:
+        keys, size = list(self.questions), BATCH if self.worker.several else 1
+        self.waiting.extend(keys[at : at + size] for at in range(0, len(keys), size))
+        while self.waiting or self.alone or self.under_way:
+            self._renew()
+            self._hand_out()
+            self._wait()
+        return {key: self.found[key] for key in keys}
+
+    def _renew(self) -> None:
+        """A new process where the old one is over, or holds a call that does not end."""
+        now = time.monotonic()
+        held = self.worker.can_restart and any(now >= until for until in self.stuck.values())
+        others = any(call.deadline < math.inf for call in self.under_way.values())
+        if not self.is_over and (not held or others):
+            return
+        for call in self.under_way.values():  # they wait behind the one that does not end
+            self.waiting.appendleft(call.keys)
+        self.under_way.clear()
+        self.stuck.clear()
+        self.is_over = False
+        if self.waiting or self.alone:
+            self._restart()
+
+    def _restart(self) -> None:
         try:
-            value = function(question)
-            if inspect.isawaitable(value):
-                value = asyncio.run(_awaited(value))
-        except BaseException as error:
-            outcome, is_error = error, True
+            self.worker.restart()
+        except UsageError as error:
+            self._give_up(str(error))
+
+    def _give_up(self, reason: str) -> None:
+        for keys in (*self.alone, *self.waiting):
+            self._keep(keys, [OwnReply(error=reason)] * len(keys))
+        self.alone.clear()
+        self.waiting.clear()
+
+    def _hand_out(self) -> None:
+        if self.worker.can_restart and self.stuck:
+            return
+        most = 1 if self.alone else self.asking.concurrency
+        while (self.alone or self.waiting) and len(self.under_way) < most:
+            keys = self.alone.popleft() if self.alone else self.waiting.popleft()
+            self.calls += 1
+            self.under_way[self.calls] = Under(keys)
+            self.worker.start(self.calls, [self.questions[key] for key in keys])
+            most = 1 if self.alone else most
+
+    def _wait(self) -> None:
+        """For what happens next, or for the next deadline."""
+        moments = [call.deadline for call in self.under_way.values()]
+        if self.worker.can_restart:
+            moments += self.stuck.values()
+        if not moments:
+            return
+        seconds = max(0.0, min(min(moments) - time.monotonic(), LOOK_SECONDS))
+        with contextlib.suppress(Empty):
+            self._happened(self.worker.events.get(timeout=seconds))
+        self._expire()
+
+    def _happened(self, event: Event) -> None:
+        call = self.under_way.get(event.call)
+        if event.what == "died":
+            self._died(event.reason)
+        elif event.what == "started" and call is not None:
+            call.deadline = time.monotonic() + self.asking.timeout
+        elif event.what == "ended":
+            self.stuck.pop(event.call, None)
+            if call is not None:
+                del self.under_way[event.call]
+                self.ends = 0
+                self._keep(call.keys, event.replies)
+
+    def _died(self, reason: str) -> None:
+        calls = list(self.under_way.values())
+        self.under_way.clear()
+        self.is_over = True
+        self.ends += 1
+        if len(calls) == 1 and not self.stuck:
+            self._keep(calls[0].keys, [OwnReply(error=reason)] * len(calls[0].keys))
         else:
-            outcome, is_error = value, False
-        with contextlib.suppress(Exception):  # nobody waits any more
-            found.set_exception(outcome) if is_error else found.set_result(outcome)
+            self.alone.extend(call.keys for call in calls)
+        if self.ends >= MOST_ENDS:
+            self._give_up(str(said("{reason}; given up after {n} ends in a row", reason=reason, n=self.ends)))
 
-    threading.Thread(target=work, daemon=True, name="own-retriever").start()
-    return found
+    def _expire(self) -> None:
+        now = time.monotonic()
+        for number, call in list(self.under_way.items()):
+            if now >= call.deadline:
+                del self.under_way[number]
+                self.stuck[number] = now + CANCEL_SECONDS
+                self.worker.cancel(number)
+                error = str(
+                    said("no reply within {seconds} s (--timeout)", seconds=f"{self.asking.timeout:g}")
+                )
+                reply = OwnReply(seconds=self.asking.timeout, error=error)
+                self._keep(call.keys, [reply] * len(call.keys))
 
-
-async def _awaited(value: Any) -> Any:
-    return await value
-
-
-def _told(error: BaseException) -> str:
-    """Type and first line; nobody's traceback."""
-    line = whole(next(iter(str(error).splitlines()), ""))
-    return f"{type(error).__name__}: {line[:300]}" if line else type(error).__name__
+    def _keep(self, keys: Sequence[str], replies: Sequence[OwnReply]) -> None:
+        for key, reply in zip(keys, replies, strict=True):
+            if self.journal is not None:
+                self.journal.keep(key, self.questions[key], reply)
+            self.found[key] = reply
+            self.failed += reply.error is not None
+            note = str(t("{n} failed", n=self.failed)) if self.failed else ""
+            self.asking.done(self.before + len(self.found), note)
 
 
 def make_own(spec: str, asking: Asking) -> Callable[..., Retriever]:
     """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that `spec` names."""
-    function = load_function(spec)
+    process = RetrieverProcess(spec)
 
     def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
-        return OwnRetriever(Task(graph, config, spec, examples, judgments), function, asking)
+        task = Task(graph, config, spec, examples, judgments)
+        return OwnRetriever(task, asking, lambda: RetrieverProcess(spec), process)
+
+    return make
+
+
+def make_given(given: Any, name: str, asking: Asking) -> Callable[..., Retriever]:
+    """The same for a callable of this process. name: how it is called in what people read."""
+    worker = InProcess(given, name)
+
+    def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
+        task = Task(graph, config, name, examples, judgments)
+        return OwnRetriever(task, asking, lambda: InProcess(given, name), worker)
 
     return make

@@ -1,4 +1,4 @@
-"""What a user's own retriever brought for a question: checked, and kept so that nobody is asked twice.
+"""What a user's own retriever returned for a question: checked, and kept so that nobody is asked twice.
 
 The journal (`NAME.retrieved.jsonl`): a line that names the retriever, then one a reply. A new run replaces
 the last one's lines with its first.
@@ -12,94 +12,113 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import InputError, RunError, UsageError, json_kind
+from tiny_graph_rag.errors import InputError, RunError, UsageError
 from tiny_graph_rag.formats.runs import Retrieved, in_order
-from tiny_graph_rag.formats.runs.json_forms import places_of
+from tiny_graph_rag.formats.runs.items import LONGEST_TEXT, is_score
 from tiny_graph_rag.journals import JournalFile
+from tiny_graph_rag.retrieval.native import unpacked
+from tiny_graph_rag.run import Passage, Relation
 
 JOURNAL_ENDING = ".retrieved.jsonl"
 BUSY = "another process is writing this journal. Wait for it, or choose another -o"
 HEAD = b'{"journal": 1, "retriever": '  # how each journal begins
-LISTED = ("entities", "retrieved_entities", "retrieved")
-WANTED = "wanted a list of names, (name, score) pairs or objects, or {'entities': […]}"
+LARGEST_REPLY = 64 << 20  # bytes of one reply as JSON
+MOST_USAGE = 100  # values of one reply's usage
 
 
 @dataclass(frozen=True, slots=True)
 class OwnReply:
-    """What one question brought. places: best first. error: why it failed, None otherwise."""
+    """What one question brought. entities, relations, passages: best first, None where it returned nothing
+    of that kind. error: why it failed, None otherwise. usage: finite amounts from 0 up, and words.
+    left_out: amounts of its usage that were none (negative, NaN, beyond a float)."""
 
-    places: tuple[Retrieved, ...] = ()
+    entities: tuple[Retrieved, ...] | None = None
+    relations: tuple[Relation, ...] | None = None
+    passages: tuple[Passage, ...] | None = None
     seconds: float = 0.0
     error: str | None = None
     answer: str | None = None
     context: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
+    left_out: int = 0
 
     def as_dict(self) -> dict[str, Any]:
+        kinds = {"entities": self.entities, "relations": self.relations, "passages": self.passages}
+        listed = {
+            kind: None if items is None else [item._asdict() for item in items]
+            for kind, items in kinds.items()
+        }
         return {
-            "entities": [place._asdict() for place in self.places],
+            **listed,
             "seconds": self.seconds,
             "error": self.error,
             "answer": self.answer,
             "context": self.context,
             "usage": self.usage,
+            "left_out": self.left_out,
         }
 
+    def as_json(self) -> bytes:
+        """One line of strict JSON. Raises ValueError for a reply that is too large."""
+        line = json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False).encode()
+        if len(line) > LARGEST_REPLY:
+            raise ValueError(
+                f"the reply has {len(line) >> 20:,} MiB; at most {LARGEST_REPLY >> 20} are taken"
+            )
+        return line
+
     @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> OwnReply:
-        """Of a journal's line. Raises ValueError or KeyError where it is none."""
-        seconds = found["seconds"]
+    def from_dict(cls, given: dict[str, Any]) -> OwnReply:
+        """Of `as_dict`, from a journal or another process. Raises ValueError or KeyError where it is none."""
+        seconds, error = given["seconds"], given["error"]
         if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
             raise ValueError(f"{seconds!r} seconds")
-        return replace(reply_of(found), seconds=float(seconds))
+        if error is not None:
+            return cls(seconds=float(seconds), error=str(error))
+        # A journal of an earlier version has entities alone.
+        listed = ("entities", "relations", "passages")
+        kinds = {kind: given[kind] for kind in listed if given.get(kind) is not None}
+        reply = reply_of({**kinds, **{name: given.get(name) for name in ("answer", "context", "usage")}})
+        return replace(reply, seconds=float(seconds), left_out=int(given.get("left_out", 0)))
 
 
 def reply_of(value: Any) -> OwnReply:
     """What a function returned, checked. Raises ValueError with what was wanted and what came."""
-    answer = context = None
-    usage: dict[str, Any] = {}
-    if isinstance(value, dict):
-        given = next((value[name] for name in LISTED if name in value), None)
-        if given is None:
-            raise ValueError(f"{WANTED}, got an object with the keys {', '.join(map(repr, value)) or 'none'}")
-        answer = None if value.get("answer") is None else whole(str(value["answer"]))
-        context = value.get("context", value.get("contexts"))
-        context = "\n".join(map(str, context)) if isinstance(context, list | tuple) else context
-        context = None if context is None else whole(str(context))
-        usage = value["usage"] if isinstance(value.get("usage"), dict) else {}
-        value = given
-    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise ValueError(f"{WANTED}, got {json_kind(value)}")
-    problems: list[str] = []
-    places = places_of([_plain(each) for each in value], "the returned list", problems)
-    if problems:
-        raise ValueError(problems[0])
-    ranked = tuple(_whole_place(each) for each in in_order(places, "the returned list"))
-    return OwnReply(ranked, answer=answer, context=context, usage=_numbers(usage))
+    found = unpacked(value)
+    usage = {}
+    left_out = 0
+    for name, amount in list(found.usage.items())[:MOST_USAGE]:
+        if isinstance(amount, str):
+            usage[str(name)] = whole(amount[:LONGEST_TEXT])
+        elif is_score(amount) and math.isfinite(amount) and amount >= 0:
+            usage[str(name)] = amount
+        elif isinstance(amount, int | float) and not isinstance(amount, bool):
+            left_out += 1
+    entities = found.entities
+    if entities is not None:
+        try:
+            entities = tuple(in_order(list(entities), "the returned list"))
+        except RunError as error:
+            raise ValueError(str(error)) from error
+    return OwnReply(
+        entities,
+        found.relations,
+        found.passages,
+        answer=found.answer,
+        context=found.context,
+        usage={whole(name): amount for name, amount in usage.items()},
+        left_out=left_out,
+    )
 
 
-def _plain(value: Any) -> Any:
-    """Pairs and numbers of numpy as Python's; a dataclass or a model as its fields."""
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    if hasattr(value, "model_dump"):
-        return value.model_dump()
-    if hasattr(value, "item") and not isinstance(value, dict):
-        return value.item()
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return value
-
-
-def _numbers(usage: dict[str, Any]) -> dict[str, Any]:
-    kept = {whole(str(key)): value for key, value in usage.items() if isinstance(value, int | float | str)}
-    return {key: whole(value) if isinstance(value, str) else value for key, value in kept.items()}
-
-
-def _whole_place(place: Retrieved) -> Retrieved:
-    name, id, score, *more = place
-    text, type, source = map(whole, more)
-    return Retrieved(whole(name), whole(id), score, text, type, source)
+def told(error: BaseException) -> str:
+    """Type and first line of an error, whatever its own methods do; nobody's traceback."""
+    try:
+        line = whole(next(iter(str(error).splitlines()), ""))
+    except BaseException:
+        line = ""
+    line = "".join(sign if sign.isprintable() else " " for sign in line[:300]).strip()
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
 
 
 def whole(text: str) -> str:
@@ -154,7 +173,7 @@ class ReplyJournal:
         self._file.close()
 
     def _line(self, row: dict[str, Any]) -> None:
-        self._file.append(json.dumps(row, ensure_ascii=False, default=str).encode() + b"\n")
+        self._file.append(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
         self._file.sync()
 
     def _no_journal(self, number: int) -> InputError:

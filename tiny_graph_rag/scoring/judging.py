@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
+from tiny_graph_rag.formats.runs.base import rekeyed
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.references import Reference, References
 from tiny_graph_rag.gold.resolve import Judgments
@@ -21,9 +22,19 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.measures.facts import Facts, RelationReference
 from tiny_graph_rag.measures.graph_facts import graph_facts
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import NO_HOP, Run
+from tiny_graph_rag.scoring.kinds import (
+    Matching,
+    folded_ends,
+    judged_passages,
+    judged_relations,
+    reference_relations,
+)
 from tiny_graph_rag.scoring.stretches import Stretch, counted
+from tiny_graph_rag.scoring.subgraphs import ends_on, returned_subgraph
 
 AT_ONCE = 4096  # questions
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
@@ -40,7 +51,14 @@ def notes(run: WrittenRun, questions: Sequence[Example], *, selected: bool = Fal
     twice = sum(
         len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
     )
-    return counted(unknown, len(missing), missing[:3], twice)
+    lines = counted(unknown, len(missing), missing[:3], twice)
+    if not run.lists_entities:
+        kinds = [(RELATIONS, run.relations), (PASSAGES, run.passages)]
+        examples = ", ".join(f"{kind}:recall@5" for kind, lists in kinds if lists is not None)
+        lines.append(
+            said("the run has no entities; measures of what it has are spelled {examples}", examples=examples)
+        )
+    return lines
 
 
 def stretches(
@@ -49,6 +67,7 @@ def stretches(
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
     at_once: int = AT_ONCE,
+    matching: Matching | None = None,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
 
@@ -56,7 +75,7 @@ def stretches(
     match: how a retrieved text is held to be a reference instead.
     """
     for part in parts(questions, run, at_once):
-        yield judged(part, run, graph, match)
+        yield judged(part, run, graph, match, matching)
 
 
 def judged(
@@ -64,13 +83,31 @@ def judged(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
+    matching: Matching | None = None,
 ) -> Stretch:
-    """All these questions at once."""
+    """All these questions at once. matching: of relations and passages, None for the usual."""
     if graph is None:
-        return _as_strings(questions, run, match)
-    ids = graph.entities.ids
-    rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
-    return _on_graph(questions, run, graph, NameIndex.of(graph), rows)
+        stretch = _as_strings(questions, run, match)
+        ends_of_returned = ends_of_reference = folded_ends()
+    else:
+        ids, index = graph.entities.ids, NameIndex.of(graph)
+        rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
+        stretch = _on_graph(questions, run, graph, index, rows)
+        ends_of_returned, ends_of_reference = (
+            ends_on(graph, index),
+            lambda name: frozenset(index.resolve(name)[0]),
+        )
+    kinds: dict[str, JudgedKind | None] = {} if run.lists_entities else {ENTITIES: None}
+    matching, answered = matching or Matching(), stretch.judged.answered
+    if run.relations is not None:
+        returned = [run.relations.get(question.id, []) for question in questions]
+        kinds[RELATIONS] = judged_relations(
+            questions, returned, answered, ends_of_returned, ends_of_reference, matching.relations
+        )
+    if run.passages is not None:
+        texts = [run.passages.get(question.id, []) for question in questions]
+        kinds[PASSAGES] = judged_passages(questions, texts, answered, matching.passages)
+    return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
 
 
 def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
@@ -78,7 +115,16 @@ def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequenc
     ids = [each.id for each in questions]
     rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
     seconds = {id: run.latency_seconds[id] for id in ids if id in run.latency_seconds}
-    return questions, replace(run, rankings=rankings, latency_seconds=seconds, usage={}, queries={})
+    same = {id: id for id in ids}
+    return questions, replace(
+        run,
+        rankings=rankings,
+        latency_seconds=seconds,
+        usage={},
+        queries={},
+        relations=rekeyed(run.relations, same),
+        passages=rekeyed(run.passages, same),
+    )
 
 
 def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:
@@ -190,10 +236,11 @@ def _on_graph(
             relationships=[
                 [
                     RelationReference.of(each.source, each.target, each.type, index)
-                    for each in question.reference_relationships
+                    for each in reference_relations(question)
                 ]
                 for question in questions
             ],
+            subgraph=returned_subgraph(ends_on(graph, index), table),
         )
 
     return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=_borne(judgments))
@@ -219,7 +266,16 @@ def _stretch(
     places = [place for each in questions for place in run.rankings.get(each.id, [])]
     scores = np.array([0.0 if each.score is None else each.score for each in places])
     answered = np.array([each.id in run.rankings for each in questions])
-    table = Run(offsets, entities, scores, np.full(len(entities), NO_HOP, dtype=np.int32))
+    table = Run(
+        offsets,
+        entities,
+        scores,
+        np.full(len(entities), NO_HOP, dtype=np.int32),
+        relations=None
+        if run.relations is None
+        else tuple(tuple(run.relations.get(question.id, ())) for question in questions),
+        external=True,
+    )
     # Without a graph, types and sources are what the run says of each place.
     written = Facts(
         [frozenset(map(fold, each.expected_types)) for each in questions],

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.gold.examples import EvalSet, Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
+    from tiny_graph_rag.scoring.kinds import Matching
 
 LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
 TIES = ("list", "trec")  # of equal scores: as they stand in the file, or as trec_eval orders them
@@ -30,7 +31,8 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """run_format, gold_format: None finds them by content. limit, tags, ids: which questions."""
+    """run_format, gold_format: None finds them by content. limit, tags, ids: which questions. matching: of
+    relations and passages, None for the usual."""
 
     run: Path
     gold: Path
@@ -41,6 +43,7 @@ class Request:
     limit: int | None = None
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+    matching: Matching | None = None
 
     def __post_init__(self) -> None:
         """What needs no file is checked before one is read. Raises UsageError."""
@@ -142,7 +145,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({each.id: each.query for each in gold.questions})
     return Opened(
-        stretches(questions, run, graph, match),
+        stretches(questions, run, graph, match, matching=request.matching),
         gold.name,
         run.format,
         gold.format,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,20 +17,27 @@ from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
-from tiny_graph_rag.measures import Judged, Measure, judge, score
+from tiny_graph_rag.measures import Judged, Measure, default_measures, judge, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.summary import Summary, summarise
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
+from tiny_graph_rag.measures.summary import Mean, Summary, summarise
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain
+from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain, limits_of
+from tiny_graph_rag.study.kind_verdicts import KindVerdicts, kind_verdicts
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.answer_scores import Answered
 
 Progress = Callable[[int], None]
+FROM_RELATIONS = (
+    *("relation_recall", "relation_precision", "path_completeness"),
+    *("depth_accuracy", "stopped_early", "stopped_late"),
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,6 +100,8 @@ class Evaluation:
     """What somebody else's retriever did; None for ours."""
     trials: tuple[Trial, ...] = ()
     """What flags would change, where that was tried."""
+    kinds: tuple[KindVerdicts, ...] = ()
+    """Relations and passages, where they were judged."""
 
     __repr__ = short_repr
 
@@ -105,11 +114,16 @@ def evaluate(
     progress: Progress = lambda done: None,
     linker_for: LinkerMaker = make_linker,
     retriever_for: RetrieverMaker = make_retriever,
+    *,
+    every_kind: bool = False,
 ) -> Evaluation:
     """Run the configured linker and retriever over a gold set and score what they return.
 
     progress is told how many questions are done. linker_for: makes the linker; one that asks a model is
-    given it there. retriever_for: the same for the retriever. Raises UsageError for settings that don't go
+    given it there. retriever_for: the same for the retriever. every_kind: add the default measures of
+    relations and of passages where both retriever and gold set name some.
+
+    Raises UsageError for settings that don't go
     together.
     """
     examples, names = with_patterns(graph, examples), NameIndex.of(graph)
@@ -125,18 +139,28 @@ def evaluate(
         judgments = resolve(examples, names, len(graph))
     timed = 0 if foreign is not None else config.evaluation.latency_sample
     linked, run, latency = _retrieved(linker, retriever, examples, timed, progress)
+    run = _with_chunks(graph, run, config)
+    if every_kind:
+        measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
         latency = Latency(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
         errors = zip(linked, foreign.errors, strict=True)
         linked = tuple(replace(each, error=each.error or error) for each, error in errors)
-    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures)
+    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures, config)
     judged = replace(judged, seconds=latency.seconds)
     scores = score(judged, measures)
-    summary = summarise(
-        scores, judged, [example.tags for example in examples], [example.group for example in examples]
-    )
+    tags, groups = [example.tags for example in examples], [example.group for example in examples]
+    summary = summarise(scores, judged, tags, groups)
     judged_run = JudgedRun(graph, names, examples, linked, run, judgments, judged)
     why = explain(judged_run, retriever, config, list(scores))
+    notes = [*retriever.notes(), *_undefined(run, judged, measures)]
+    rounds = [summary.overall.measures]
+    for again in foreign.repeats if foreign is not None else ():
+        again = _with_chunks(graph, again, config)
+        held = judge_on_graph(graph, examples.examples, names, linked, again, judgments, measures, config)
+        rounds.append(summarise(score(held, measures), held, tags, groups).overall.measures)
+    if len(rounds) > 1:
+        notes.append(_spread(rounds))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(
         graph,
@@ -151,9 +175,96 @@ def evaluate(
         latency,
         why,
         reasons=reasons,
-        notes=tuple(retriever.notes()),
+        notes=tuple(notes),
         foreign=foreign,
+        kinds=tuple(
+            kind_verdicts(
+                kind,
+                of,
+                graph,
+                names,
+                examples.examples,
+                linked,
+                limits_of(graph, retriever, config),
+                config.evaluation.top_k,
+            )
+            for kind, of in judged.kinds.items()
+            if of is not None
+        ),
     )
+
+
+def _with_chunks(graph: KnowledgeGraph, run: Run, config: Config) -> Run:
+    """The run as `evaluation.source_chunks` has it judged."""
+    if config.evaluation.source_chunks == "none":
+        return run
+    from tiny_graph_rag.scoring.source_chunks import entities_of_passages, passages_of_entities
+
+    if config.evaluation.source_chunks == PASSAGES:
+        return passages_of_entities(graph, run)
+    return entities_of_passages(graph, run, config.retrieval.depth)
+
+
+def _of_every_kind(
+    run: Run, examples: Sequence[Example], measures: Sequence[Measure], cutoff: int
+) -> tuple[Measure, ...]:
+    """`measures`, and the default ones of other kinds that were returned and are expected; these alone where
+    no entities were returned."""
+    if run.relations is None and run.passages is None:
+        return tuple(measures)
+    from tiny_graph_rag.scoring.kinds import reference_chunks, reference_relations, reference_texts
+
+    more: list[Measure] = []
+    if run.relations is not None and any(map(reference_relations, examples)):
+        more += default_measures(cutoff, RELATIONS)
+    if run.passages is not None and any(reference_chunks(each) or reference_texts(each) for each in examples):
+        more += default_measures(cutoff, PASSAGES)
+    asked = measures if run.returns_entities or not more else set(measures) - set(default_measures(cutoff))
+    return tuple(dict.fromkeys([*(measure for measure in measures if measure in asked), *more]))
+
+
+def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[str]:
+    """What was asked for of a kind that the retriever returned for no question."""
+    returned = [
+        kind
+        for kind, is_there in (
+            (ENTITIES, run.returns_entities),
+            (RELATIONS, run.relations is not None),
+            (PASSAGES, run.passages is not None),
+        )
+        if is_there
+    ]
+    lines = []
+    for kind in (ENTITIES, RELATIONS, PASSAGES):
+        of = "" if kind == ENTITIES else kind
+        named = [str(measure) for measure in measures if measure.of == of] if judged.of(of) is None else []
+        if kind == RELATIONS and run.external and run.relations is None:
+            named += [str(measure) for measure in measures if measure.name in FROM_RELATIONS]
+        if named:
+            lines.append(
+                t(
+                    "the retriever returned no {kind} for any question: {measures} undefined. It returned "
+                    "{returned}",
+                    kind=t(kind),
+                    measures=", ".join(named),
+                    returned=", ".join(f"{t(other)} ({other}:recall@5)" for other in returned)
+                    or t("nothing"),
+                )
+            )
+    return lines
+
+
+def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:
+    """How far the means of a retriever that was asked several times lie apart."""
+    ranges = [
+        (measure, min(each[measure].mean for each in rounds), max(each[measure].mean for each in rounds))
+        for measure in rounds[0]
+    ]
+    listed = ", ".join(
+        f"{measure} {low:.3f}" if low == high else f"{measure} {low:.3f} to {high:.3f}"
+        for measure, low, high in ranges
+    )
+    return t("over {n} rounds: {means}", n=len(rounds), means=listed)
 
 
 def judge_on_graph(
@@ -164,28 +275,58 @@ def judge_on_graph(
     run: Run,
     judgments: Judgments,
     measures: Iterable[Measure],
+    config: Config,
 ) -> Judged:
     """A run held against its gold set, all in the same question order.
 
-    Facts of the graph only where one of `measures` needs them.
+    Facts of the graph, and relations and passages, only where one of `measures` needs them.
     """
-    if not any(each.kind.needs for each in measures):
-        return judge(run, judgments)
+    measures = tuple(measures)
+    kinds: dict[str, JudgedKind | None] = {} if run.returns_entities else {ENTITIES: None}
+    judged = judge(run, judgments)
+    if not any(measure.kind.needs or measure.of for measure in measures):
+        return replace(judged, kinds=kinds) if kinds else judged
     from tiny_graph_rag.measures.facts import RelationReference
     from tiny_graph_rag.measures.graph_facts import graph_facts
+    from tiny_graph_rag.scoring.kinds import Matching, judged_passages, judged_relations, reference_relations
+    from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, returned_subgraph
 
-    facts = graph_facts(
-        graph,
-        run,
-        judgments,
-        seeds=[frozenset(seed.entity for seed in each.seeds) for each in linked],
-        expected_types=[each.expected_types for each in examples],
-        relationships=[
-            [RelationReference.of(each.source, each.target, each.type, names) for each in row]
-            for row in (example.reference_relationships for example in examples)
-        ],
-    )
-    return judge(run, judgments, facts=facts)
+    seeds = [frozenset(seed.entity for seed in each.seeds) for each in linked]
+    ends = ends_on(graph, names)
+    sent = None if run.external else SentContexts(graph, run, seeds, config)
+    settings = config.evaluation
+    matching = Matching.of(settings.relation_match, settings.match, settings.rouge_threshold)
+    wanted = {measure.of for measure in measures}
+    if RELATIONS in wanted:
+        relations = run.relations if sent is None else sent.relations()
+        kinds[RELATIONS] = None
+        if relations is not None:
+            known = lambda name: frozenset(names.resolve(name)[0])  # noqa: E731 - a reference is a name
+            kinds[RELATIONS] = judged_relations(
+                examples, relations, judged.answered, ends, known, matching.relations
+            )
+    if PASSAGES in wanted:
+        kinds[PASSAGES] = None
+        if run.passages is not None:
+            kinds[PASSAGES] = judged_passages(examples, run.passages, judged.answered, matching.passages)
+    facts = None
+    if any(measure.kind.needs for measure in measures):
+        facts = graph_facts(
+            graph,
+            run,
+            judgments,
+            seeds=seeds,
+            expected_types=[each.expected_types for each in examples],
+            relationships=[
+                [
+                    RelationReference.of(each.source, each.target, each.type, names)
+                    for each in reference_relations(example)
+                ]
+                for example in examples
+            ],
+            subgraph=returned_subgraph(ends, run) if sent is None else sent.subgraph,
+        )
+    return replace(judged, facts=facts, kinds=kinds)
 
 
 def _reasons(

@@ -46,7 +46,7 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
         linked = linker.link(examples)
         run = retriever.retrieve(linked)
         judged = judge_on_graph(
-            evaluation.graph, examples, names, linked, run, evaluation.judgments, measures
+            evaluation.graph, examples, names, linked, run, evaluation.judgments, measures, evaluation.config
         )
         after = recall.compute(judged)
         drops = {}

@@ -199,7 +199,7 @@ def sweep(
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
             first_of.append(len(settings))
             judged = judge_on_graph(
-                graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked]
+                graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked], config
             )
             deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:

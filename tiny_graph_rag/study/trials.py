@@ -165,5 +165,5 @@ def _asked_again(
     retriever = make_retriever(graph, config, examples, judgments)
     retriever.prepare(lambda: again)
     run = retriever.retrieve(again)
-    judged = judge_on_graph(graph, chosen, names, again, run, judgments, [measure])
+    judged = judge_on_graph(graph, chosen, names, again, run, judgments, [measure], config)
     return measure.compute(judged)

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.registry import Registry
+from tiny_graph_rag.run import Passage, Relation
+
+Item = TypeVar("Item")
 
 
 class Retrieved(NamedTuple):
@@ -35,7 +38,9 @@ class WrittenRun:
     """A run as its file has it. rankings: question → places, best first, duplicates and all.
 
     latency_seconds: of the questions that say it. usage: token counts of a question, as written. queries: the
-    question's text, where the file has it: what a gold set's ids do not find, its texts may.
+    question's text, where the file has it: what a gold set's ids do not find, its texts may. relations,
+    passages: what was retrieved of these kinds, None where no question says anything of them.
+    lists_entities: whether any question says which entities were retrieved.
     """
 
     rankings: dict[str, list[Retrieved]]
@@ -43,6 +48,9 @@ class WrittenRun:
     latency_seconds: dict[str, float] = field(default_factory=dict)
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
     queries: dict[str, str] = field(default_factory=dict)
+    relations: dict[str, list[Relation]] | None = None
+    passages: dict[str, list[Passage]] | None = None
+    lists_entities: bool = True
 
     def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
         """The same run under a gold set's ids, where it has none of them but knows questions by their text.
@@ -57,11 +65,18 @@ class WrittenRun:
             return self
         return replace(
             self,
+            relations=rekeyed(self.relations, new),
+            passages=rekeyed(self.passages, new),
             rankings={new[key]: each for key, each in self.rankings.items()},
             latency_seconds={new[key]: each for key, each in self.latency_seconds.items()},
             usage={new[key]: each for key, each in self.usage.items()},
             queries={new[key]: each for key, each in self.queries.items()},
         )
+
+
+def rekeyed(lists: dict[str, Item] | None, keys: Mapping[str, str]) -> dict[str, Item] | None:
+    """Only the lists of these keys, under the new ones; None stays None."""
+    return None if lists is None else {new: lists[old] for old, new in keys.items() if old in lists}
 
 
 RunReader = Callable[[Path], WrittenRun]

@@ -4,27 +4,37 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
+from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.run import Passage, Relation
 
+Item = TypeVar("Item")
 KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
 QUERY_KEYS = ("query", "question")
 LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
+RELATIONS = ("relations", "relationships", "triples")
+PASSAGES = ("passages", "chunks", "contexts")
 ROWS = ("results", "questions", "predictions", "data")
 
 
 def lists_of(row: Mapping[str, Any]) -> str | None:
     """Under which key an object of a run has what was retrieved."""
     return next((name for name in LISTS if isinstance(row.get(name), list)), None)
+
+
+def _kinds_of(row: Mapping[str, Any]) -> list[str]:
+    """The keys under which an object of a run has relations and passages."""
+    return [name for name in (*RELATIONS, *PASSAGES) if isinstance(row.get(name), list)]
 
 
 def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
@@ -45,7 +55,7 @@ def _form(head: Head) -> str:
         return "jsonl"
     if "topk" in first:
         return "contest"
-    if lists_of(first) or rows_within(first) is not None:
+    if lists_of(first) or _kinds_of(first) or rows_within(first) is not None:
         return "jsonl"
     if "reference_entities" in first:
         return ""  # a gold set
@@ -76,18 +86,24 @@ def read_jsonl(path: Path) -> WrittenRun:
     latency: dict[str, float] = {}
     usage: dict[str, dict[str, Any]] = {}
     queries: dict[str, str] = {}
+    relations: dict[str, list[Relation]] = {}
+    passages: dict[str, list[Passage]] = {}
+    lists_entities = False
     problems: list[str] = []
     for place, row in _rows(path, problems):
         retrieved = lists_of(row)
         query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
-        if not key or retrieved is None:
+        if not key or (retrieved is None and not _kinds_of(row)):
             problems.append(f"{place}: {WANTED}; got the keys {', '.join(map(repr, row)) or 'none'}")
             continue
         if key in rankings:
             problems.append(f"{place}: question {key!r} stands in the file twice")
             continue
-        rankings[key] = places_of(row[retrieved], place, problems)
+        rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
+        lists_entities |= retrieved is not None
+        _read_kind(row, RELATIONS, relation_of, relations, key, place, problems)
+        _read_kind(row, PASSAGES, passage_of, passages, key, place, problems)
         if query:
             queries[key] = query
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
@@ -101,47 +117,42 @@ def read_jsonl(path: Path) -> WrittenRun:
                 usage[key] = row[name]
     if problems:
         raise RunError(*problems)
-    return WrittenRun(rankings, latency_seconds=latency, usage=usage, queries=queries)
+    return WrittenRun(
+        rankings,
+        latency_seconds=latency,
+        usage=usage,
+        queries=queries,
+        relations=relations or None,
+        passages=passages or None,
+        lists_entities=lists_entities,
+    )
 
 
-NAMES = ("entity_name", "entity", "title")  # what other programs call an entity's name
+def _read_kind(
+    row: Mapping[str, Any],
+    names: Sequence[str],
+    read: Callable[[Any], Item],
+    into: dict[str, list[Item]],
+    key: str,
+    place: str,
+    problems: list[str],
+) -> None:
+    """The items of a question's list, where it has one; what is none is told in `problems`."""
+    name = next((name for name in names if isinstance(row.get(name), list)), None)
+    if name is None:
+        return
+    items = into.setdefault(key, [])
+    for item in row[name]:
+        try:
+            items.append(read(item))
+        except ValueError as error:
+            problems.append(f"{place}: {error}")
+            return
 
 
 def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Retrieved]:
     """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
-    return [each for each in (_entity(value, place, problems) for value in values) if each is not None]
-
-
-def _entity(value: Any, place: str, problems: list[str]) -> Retrieved | None:
-    if isinstance(value, str) and value:
-        return Retrieved(value)
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
-        value = {"name": value[0], "score": value[1]}
-    if isinstance(value, dict) and not value.get("name"):
-        value = {**value, "name": next((value[key] for key in NAMES if value.get(key)), None)}
-    known = isinstance(value, dict) and any(
-        value.get(each) not in (None, "") for each in ("name", "id", "text")
-    )
-    if not isinstance(value, dict) or not known:
-        keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
-        problems.append(
-            f"{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
-            f"got {json_kind(value)}" + (f" with the keys {', '.join(map(repr, keys))}" if keys else "")
-        )
-        return None
-    for name in ("id", "name", "text", "type", "source"):
-        if not isinstance(value.get(name), str | int | None):
-            problems.append(f"{place}: {name!r} of an entity must be a string, got {json_kind(value[name])}")
-            return None
-    score = value.get("score")
-    if score is not None and not is_score(score):
-        problems.append(f"{place}: 'score' of an entity must be a number, got {json_kind(score)}")
-        return None
-    words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
-    more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
-    return Retrieved(
-        words[0] or more[0] * (not words[1]), words[1], None if score is None else float(score), *more
-    )
+    return [each for each in (entity_of(value, place, problems) for value in values) if each is not None]
 
 
 @run_format(
@@ -249,13 +260,6 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
             yield place, row
         else:
             problems.append(f"{place}: wanted an object, got {json_kind(row)}")
-
-
-def is_score(value: Any) -> bool:
-    """Whether it is a number that a float can hold."""
-    return isinstance(value, float) or (
-        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300
-    )
 
 
 def _is_id(value: Any) -> bool:

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,8 +78,16 @@ def run_parts(
             ]
             yield "".join(lines).encode()
         elif form == "jsonl":
-            places = [{"id": ids[entity], "name": names[entity], "score": score} for entity, score in pairs]
-            yield json.dumps({"id": question, "entities": places}, ensure_ascii=False).encode() + b"\n"
+            line: dict[str, Any] = {"id": question}
+            if run.returns_entities:
+                line["entities"] = [
+                    {"id": ids[entity], "name": names[entity], "score": score} for entity, score in pairs
+                ]
+            if run.relations is not None:
+                line["relations"] = [relation._asdict() for relation in run.relations[row]]
+            if run.passages is not None:
+                line["passages"] = [passage._asdict() for passage in run.passages[row]]
+            yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
         elif form == "contest":
             topk = [ids[entity] for entity in entities]
             yield json.dumps({"eval_id": question, "topk": topk}, ensure_ascii=False).encode() + b"\n"

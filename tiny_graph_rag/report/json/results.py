@@ -36,6 +36,7 @@ from tiny_graph_rag.report.json.numbers import (
     number,
     opened,
     slice_document,
+    steps_json,
     token_fields,
 )
 from tiny_graph_rag.report.json.spelled import (
@@ -47,6 +48,7 @@ from tiny_graph_rag.report.json.spelled import (
     ranked_json,
     rankings_json,
 )
+from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.evaluate import Evaluation
 
 QUESTIONS_AT_ONCE, ENTITIES_AT_ONCE = 1024, 8192
@@ -155,6 +157,20 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "questions_per_second": evaluation.latency.questions_per_second,
         **walks_cut(evaluation),
         **_own_summary(evaluation),
+        **(
+            {
+                "kinds": {
+                    found.kind: {
+                        "verdicts": found.counts(),
+                        "waterfall": steps_json(found.waterfall),
+                        "waterfall_by_tag": {tag: steps_json(steps) for tag, steps in found.by_tag.items()},
+                    }
+                    for found in evaluation.kinds
+                }
+            }
+            if evaluation.kinds
+            else {}
+        ),
     }
 
 
@@ -255,6 +271,34 @@ def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]
         "linked": linked_json(evaluation.linked[row], spelled),
         **cut_json(evaluation.run, row),
         **_own(evaluation, row),
+        **_kinds(evaluation, row),
+    }
+
+
+def _reference(reference: Relation | str) -> dict[str, str]:
+    if isinstance(reference, str):  # a passage: its id or its text
+        return {"reference": reference}
+    return {name: getattr(reference, name) for name in ("source", "target", "type", "id")}
+
+
+def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    """Relations and passages of a question, where they were judged: references, and the first ranks."""
+    most = evaluation.config.evaluation.shown_ranks
+    return {
+        found.kind: {
+            "references": [
+                {
+                    **_reference(reference),
+                    "verdict": str(verdict),
+                    "rank": rank,
+                }
+                for reference, verdict, rank in zip(
+                    found.judged.references[row], found.verdicts[row], found.judged.ranks[row], strict=True
+                )
+            ],
+            "ranked": [item._asdict() for item in found.judged.rankings[row][:most]],
+        }
+        for found in evaluation.kinds
     }
 
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
+    from tiny_graph_rag.scoring.kinds import Matching
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -87,6 +88,7 @@ class Wish:
     cutoff: int
     shown: int
     match: TextMatch | None = None
+    matching: Matching | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +124,7 @@ def written_on(
     from tiny_graph_rag.scoring.judging import judged  # the quick way loads none of it
 
     wish, questions, run = part
-    return written(judged(questions, run, graph, wish.match), wish)
+    return written(judged(questions, run, graph, wish.match, wish.matching), wish)
 
 
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.verdicts import RETURNED, ROOM, WITHIN_HOPS, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from tiny_graph_rag.measures import Measure
@@ -57,6 +57,15 @@ MEANING = {
     "recall@k": "ranked below k",
 }
 
+MEANING_OF_KINDS = {
+    "in graph": "not in the graph",
+    "a seed linked": "question linked to no entity",
+    "reachable": "no path from any seed",
+    WITHIN_HOPS: "farther than --hops",
+    "in run": "not returned",
+    "recall@k": "ranked below k",
+}
+
 
 def print_evaluation(
     evaluation: Evaluation, console: Console, command_for: Callable[[str], str] = lambda question: ""
@@ -78,6 +87,18 @@ def print_evaluation(
     for advice in advised:
         if advice.rule == NOT_RECOGNISED:  # whatever is lost later may be lost by this
             console.print(f"\n{_spoken(advice)}\n")
+    for judged_kind in evaluation.kinds:
+        if not any(math.isnan(step.recall) for step in judged_kind.waterfall):
+            title = {
+                "relations": t("where recall of relations is lost"),
+                "passages": t("where recall of passages is lost"),
+            }[judged_kind.kind]
+            cutoff = evaluation.config.evaluation.top_k
+            console.print(
+                waterfall_table(judged_kind.waterfall, cutoff, title=title, meaning=MEANING_OF_KINDS)
+            )
+    if evaluation.judged.of("") is None:  # no entities were returned at all: nothing of theirs was lost
+        return
     _print_explanation(evaluation.explanation, console)
     _print_no_answer(evaluation.explanation.no_answer, console)
     _print_worst(evaluation, console, command_for)
@@ -190,12 +211,14 @@ def waterfall_table(
     names: Sequence[Step] = (),
     gold: Sequence[Step] = (),
     gold_questions: int | None = None,
+    title: str = "",
+    meaning: Mapping[str, str] = MEANING,
 ) -> Table:
     """names, gold: the same from other seeds. gold_questions: over how many `gold` speaks, where that is not
-    all.
+    all. title, meaning: of what is lost, where that is not entities.
 
     Where there is little room the bar goes first: it says what the figure next to it says."""
-    table = Table(title=t("where recall is lost"))
+    table = Table(title=title or t("where recall is lost"))
     table.add_column("", no_wrap=True)
     table.add_column(t("points"), justify="right", no_wrap=True)
     if names:
@@ -213,7 +236,7 @@ def waterfall_table(
         bar = "█" * kept + "░" * (gone - kept)
         by_names, from_gold = ([shown(column.get(step.name, before))] if column else [] for column in recalls)
         name = step_words(step.name, cutoff, hops)
-        means = t(MEANING[step.name])
+        means = t(meaning[step.name])
         table.add_row(name, points_lost(step.loss), *by_names, shown(step.recall), *from_gold, bar, means)
         before = step.recall
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Mean
@@ -45,6 +46,25 @@ def marked(mean: Mean) -> str:
 def print_summary(summary: Summary, console: Console) -> None:
     """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
     overall = summary.overall
+    kinds = list(dict.fromkeys(measure.of for measure in overall.measures))
+    if len(kinds) > 1:  # a table each
+        for kind in kinds:
+            _print_table(_of_kind(summary, kind), console)
+    else:
+        _print_table(summary, console)
+    for line in remarks(summary):
+        console.print(line)
+
+
+def _of_kind(summary: Summary, kind: str) -> Summary:
+    def part(of: Slice) -> Slice:
+        return replace(of, measures={name: mean for name, mean in of.measures.items() if name.of == kind})
+
+    return Summary(part(summary.overall), {tag: part(of) for tag, of in summary.by_tag.items()})
+
+
+def _print_table(summary: Summary, console: Console) -> None:
+    overall = summary.overall
     if len(overall.measures) > BESIDE:
         table = Table()
         for place, column in enumerate((t("measure"), t("all questions"), "n")):
@@ -60,8 +80,6 @@ def print_summary(summary: Summary, console: Console) -> None:
             table = _beside(summary, marked)
             console.print(t("intervals are left out, for there is no room; the results file has them"))
         console.print(table)
-    for line in remarks(summary):
-        console.print(line)
 
 
 def remarks(summary: Summary) -> list[str]:
@@ -78,6 +96,8 @@ def remarks(summary: Summary) -> list[str]:
                 groups=f"{overall.groups:,}",
             )
         )
+    if all(measure.of for measure in overall.measures):  # what follows counts entities
+        return lines
     lines += without_gold(overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures))
     missed = overall.nothing_retrieved - overall.rightly_empty
     if missed:

@@ -1,0 +1,204 @@
+"""What other libraries' retrievers return: classes with the attributes that theirs have."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import namedtuple
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag import load_questions
+from tiny_graph_rag.retrieval.native import unpacked
+from tiny_graph_rag.retrieval.own_replies import OwnReply, reply_of
+from tiny_graph_rag.scoring.kinds import reference_relations
+
+
+@dataclass
+class Document:
+    """LangChain's."""
+
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+
+
+@dataclass
+class TextNode:
+    """LlamaIndex's."""
+
+    text: str
+    id_: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class NodeWithScore:
+    node: TextNode
+    score: float | None = None
+
+
+BEA = TextNode("Bea lives in Dover.", "c2", {"file_name": "a.txt"})
+Entity = namedtuple("Entity", "name type")
+Label = namedtuple("Label", "label")
+LIGHTRAG = """Knowledge Graph Data (Entity):
+
+```json
+{"entity": "Bea", "type": "PERSON"}
+{"entity": "Dover", "type": "PLACE"}
+```
+
+Knowledge Graph Data (Relationship):
+
+```json
+{"entity1": "Bea", "entity2": "Dover", "description": "lives in"}
+```
+
+Document Chunks (Each entry refers to the `Reference Document List`; """ + "more " * 40 + """):
+
+```json
+{"reference_id": "1", "content": "Bea lives in Dover."}
+```
+"""  # fmt: skip
+
+
+def kinds(value: Any) -> tuple[Any, Any, Any]:
+    """Names, (source, type, target), (id, text) of a reply; None where nothing of the kind came."""
+    found = unpacked(value)
+    return (
+        None if found.entities is None else [place.name or place.id for place in found.entities],
+        None if found.relations is None else [(one.source, one.type, one.target) for one in found.relations],
+        None if found.passages is None else [(one.id, one.text) for one in found.passages],
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ([("Bea", 0.9), ("Dover", 0.5)], (["Bea", "Dover"], None, None)),
+        ({"Bea": 0.9, "Dover": np.float32(0.5).item()}, (["Bea", "Dover"], None, None)),
+        ([("Bea", "LIVES_IN", "Dover")], (None, [("Bea", "LIVES_IN", "Dover")], None)),
+        (
+            [{"source": "Bea", "target": "Dover", "relation": "LIVES_IN"}],
+            (None, [("Bea", "LIVES_IN", "Dover")], None),
+        ),
+        ({"triples": ["Bea -[LIVES_IN]-> Dover"]}, (None, [("Bea", "LIVES_IN", "Dover")], None)),
+        (
+            {"paths": [["Ann", "SISTER_OF", "Bea", "LIVES_IN", "Dover"], [("Ann", "SISTER_OF", "Bea")]]},
+            (None, [("Ann", "SISTER_OF", "Bea"), ("Bea", "LIVES_IN", "Dover")], None),
+        ),
+        (
+            [(Entity("Bea", "PERSON"), Label("LIVES_IN"), Entity("Dover", "PLACE"))],
+            (None, [("Bea", "LIVES_IN", "Dover")], None),
+        ),
+        ([Document("Bea lives in Dover.", {"source": "a"}, "c2")], (None, None, [("c2", BEA.text)])),
+        ([(Document("Bea lives in Dover.", {"chunk_id": "c2"}), 0.1)], (None, None, [("c2", BEA.text)])),
+        ([NodeWithScore(BEA, 0.8), NodeWithScore(BEA)], (None, None, [("c2", BEA.text)] * 2)),
+        (
+            SimpleNamespace(response="Dover", source_nodes=[NodeWithScore(BEA)]),
+            (None, None, [("c2", BEA.text)]),
+        ),
+        (LIGHTRAG, (["Bea", "Dover"], [("Bea", "", "Dover")], [("", BEA.text)])),
+        (
+            {
+                "status": "success",
+                "data": {
+                    "entities": [{"entity_name": "Bea", "source_id": "c1<SEP>c2"}],
+                    "relationships": [{"src_id": "Bea", "tgt_id": "Dover", "keywords": "home"}],
+                    "chunks": [{"content": "Bea lives in Dover.", "chunk_id": "c2"}],
+                },
+            },
+            (["Bea"], [("Bea", "", "Dover")], [("c2", BEA.text)]),
+        ),
+        (
+            (
+                "Dover",
+                {
+                    "entities": pandas.DataFrame({"id": ["0"], "entity": ["Bea"]}),
+                    "relationships": pandas.DataFrame({"id": ["0"], "source": ["Bea"], "target": ["Dover"]}),
+                    "sources": pandas.DataFrame({"id": ["7"], "text": ["Bea lives in Dover."]}),
+                    "reports": pandas.DataFrame({"id": ["0"], "title": ["A town"]}),
+                },
+            ),
+            (["Bea"], [("Bea", "", "Dover")], [("7", BEA.text)]),
+        ),
+        (
+            SimpleNamespace(
+                response="Dover",
+                context=SimpleNamespace(
+                    entities=[(Entity("Bea", "PERSON"), np.float32(0.9))],
+                    relations=[(SimpleNamespace(source="Bea", target="Dover"), np.float32(0.5))],
+                    chunks=[(SimpleNamespace(id="c2", content="Bea lives in Dover."), np.float32(0.1))],
+                ),
+            ),
+            (["Bea"], [("Bea", "", "Dover")], [("c2", BEA.text)]),
+        ),
+        (
+            SimpleNamespace(question="?", docs=["Bea lives in Dover."], doc_scores=np.array([0.9])),
+            (None, None, [("", BEA.text)]),
+        ),
+        ({"user_input": "?", "retrieved_contexts": ["Bea lives in Dover."]}, (None, None, [("", BEA.text)])),
+        (
+            SimpleNamespace(input="?", retrieval_context=["Bea lives in Dover."], actual_output="Dover"),
+            (None, None, [("", BEA.text)]),
+        ),
+        ({"entities": [], "passages": ["c2"]}, ([], None, [("c2", "c2")])),
+        (
+            ["Dover", NodeWithScore(BEA), ("Bea", "LIVES_IN", "Dover")],
+            (["Dover"], [("Bea", "LIVES_IN", "Dover")], [("c2", BEA.text)]),
+        ),
+    ],
+)
+def test_what_a_library_returns_is_what_it_means(value: Any, wanted: Any) -> None:
+    assert kinds(value) == wanted
+    reply = reply_of(value)
+    assert OwnReply.from_dict(reply.as_dict()) == reply, "what a journal holds is what its reader takes"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"Bea", "Dover"}, "a set has no order"),
+        ({"relations": {("a", "b", "c")}}, "relations: a set has no order"),
+        ({"relations": [("a", "b")]}, r"a relation must be \(source, type, target\)"),
+        ({"relations": ["Bea"]}, r"a relation must be \(source, type, target\)"),
+        ({"passages": [3]}, "a passage must be a text"),
+        ({"passages": "c2"}, "passages must be a list, got the string 'c2'"),
+        ({"hits": ["Bea"]}, "got an object with the keys 'hits'"),
+        ([("Bea", float("inf"))], "a score must be a finite number"),
+        (b"Bea", "wanted a list of names"),
+        (None, "wanted a list of names"),
+    ],
+)
+def test_what_is_none_of_these_is_refused_by_name(value: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        reply_of(value)
+
+
+def test_what_the_docs_return_is_read() -> None:
+    page = (ROOT / "docs" / "runs.md").read_text(encoding="utf-8")
+    code = next(block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "passages" in block)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert kinds(names["retrieve"]("?")) == (
+        ["Dover", "Calais"],
+        [("Bea", "LIVES_IN", "Dover")],
+        [("c2", "Bea lives in Dover.")],
+    )
+    gold = next(line for line in page.splitlines() if line.startswith('{"query"'))
+    assert reference_relations(load_questions([json.loads(gold)])[0])[0].type == "SISTER_OF"
+
+
+def test_answers_and_scores_come_along() -> None:
+    assert reply_of(("Dover", {"entities": ["Bea"]})).answer == "Dover"
+    passages = unpacked(SimpleNamespace(docs=["a b", "c d"], doc_scores=np.array([0.9, 0.1]))).passages
+    assert [passage.score for passage in passages or ()] == [0.9, 0.1]
+    # Distances rise where a list gets worse: the order of a list of documents is its own.
+    near = unpacked([(Document("near", {}, "c1"), 0.1), (Document("far", {}, "c2"), 0.7)]).passages
+    assert [passage.id for passage in near or ()] == ["c1", "c2"]

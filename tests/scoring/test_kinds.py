@@ -1,0 +1,261 @@
+"""Relations and passages against tables worked out by hand, and `score` of what `eval` wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from tests.conftest import write_gold
+from tiny_graph_rag import KnowledgeGraph, evaluate, load_questions
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.measures import Measure
+
+KNOWN = [
+    ("Ann", "SISTER_OF", "Bea"),
+    ("Bea", "LIVES_IN", "Dover"),
+    ("Bea", "BORN_IN", "Calais"),
+    ("Cy", "KNOWS", "Ann"),
+]
+GOLD: list[dict[str, Any]] = [
+    {
+        "id": "a",
+        "query": "Where does Ann's sister live?",
+        "reference_entities": ["Dover"],
+        "seed_entities": ["Ann"],
+        "reference_relations": [
+            {"source": "Ann", "type": "SISTER_OF", "target": "Bea"},
+            {"source": "Bea", "type": "LIVES_IN", "target": "Dover"},
+        ],
+        "reference_chunks": ["c1", "c2"],
+    },
+    {
+        "id": "b",
+        "query": "Whom does Cy know?",
+        "reference_entities": ["Ann"],
+        "seed_entities": ["Cy"],
+        "reference_relations": [["Cy", "KNOWS", "Ann"]],
+        "reference_texts": ["Cy knows Ann."],
+    },
+    {"id": "c", "query": "Is it late in Calais?", "reference_entities": [], "seed_entities": ["Calais"]},
+]
+REPLIES: dict[str, dict[str, Any]] = {
+    GOLD[0]["query"]: {
+        "entities": ["Dover"],
+        "relations": [
+            ("Bea", "SISTER_OF", "Ann"),  # 1: the wrong way round, and it has a type: another relation
+            ("ann", "sister of", "BEA"),  # 2: the first reference
+            ("Ann", "SISTER_OF", "Bea"),  # dropped: the same again
+            {"source": "Dover", "target": "Bea"},  # 3: no type and so no direction: the second reference
+            ("Bea", "BORN_IN", "Calais"),  # 4
+        ],
+        "passages": ["c9", "c2", "c2", "c1"],  # c2 at 2, c1 at 3
+    },
+    GOLD[1]["query"]: {
+        "entities": ["Ann"],
+        "relations": [("Cy", "KNOWS", "Ann")],
+        "passages": [{"id": "c7", "text": "cy  KNOWS ann."}],
+    },
+    GOLD[2]["query"]: {"entities": [], "relations": [], "passages": []},
+}
+
+
+@pytest.fixture
+def graph() -> KnowledgeGraph:
+    ends = dict.fromkeys(name for source, _, target in KNOWN for name in (source, target))
+    chunks = {"Ann": ["c1", "c3"], "Bea": ["c1", "c2"], "Dover": ["c2"], "Calais": ["c8"]}
+    return KnowledgeGraph.from_records(
+        [{"name": name, "source_chunks": chunks.get(name, [])} for name in ends],
+        [
+            {"source_entity_id": source, "relationship_type": type, "target_entity_id": target}
+            for source, type, target in KNOWN
+        ],
+        name="town",
+    )
+
+
+def means(graph: KnowledgeGraph, measures: str, replies: Any = REPLIES.get, **settings: Any) -> list[float]:
+    result = evaluate(graph, load_questions(GOLD), retriever=replies, measures=measures, **settings)
+    return list(result.means.values())
+
+
+def test_recall_of_triples_is_the_tables(graph: KnowledgeGraph) -> None:
+    measures = "relations:recall@2,relations:recall@3,relations:precision@4,relations:mrr,relations:map"
+    # a finds its two references at 2 and 3, b its one at 1; c has none and is in no mean.
+    assert means(graph, measures) == pytest.approx(
+        [(1 / 2 + 1) / 2, 1, (2 / 4 + 1 / 4) / 2, (1 / 2 + 1) / 2, ((1 / 2 + 2 / 3) / 2 + 1) / 2]
+    )
+
+
+def test_the_ways_to_match_a_triple_differ(graph: KnowledgeGraph) -> None:
+    # As written: the third of the list, for nothing before it is spelled so; the untyped one is none.
+    assert means(graph, "relations:recall@3,relations:recall@2", relation_match="exact") == pytest.approx(
+        [(1 / 2 + 1) / 2, (0 + 1) / 2]
+    )
+    with_ids = [{**GOLD[0], "reference_relations": [{"id": "r1", "source": "Ann", "target": "Bea"}]}]
+    reply = {"relations": [{"id": "r2", "source": "Ann", "target": "Bea"}, {"id": "r1"}]}
+    result = evaluate(
+        graph,
+        load_questions(with_ids),
+        retriever=lambda question: reply,
+        measures="relations:mrr",
+        relation_match="id",
+    )
+    assert result.means == {"relations:mrr": 0.5}
+
+
+def test_passages_are_found_by_id_or_by_text(graph: KnowledgeGraph) -> None:
+    # a: ids at 2 and 3 (duplicates dropped); b has texts alone, which are the same but for case and spaces.
+    assert means(graph, "passages:mrr,passages:recall@2") == pytest.approx([(1 / 2 + 1) / 2, (1 / 2 + 1) / 2])
+    assert means(graph, "passages:recall@3", match="id") == pytest.approx([1.0])  # b has no ids: undefined
+    assert means(graph, "passages:recall@3", match="text") == pytest.approx([1.0])  # a has no texts
+
+
+def test_measures_of_relations_see_what_was_returned(graph: KnowledgeGraph) -> None:
+    measures = "relation_recall,relation_precision,path_completeness,depth_accuracy,stopped_late"
+    # a: all five returned relations count, three of them are references (one twice). Two steps are wanted and
+    # two are gone: Ann–Bea, then Bea–Dover and Bea–Calais.
+    assert means(graph, measures) == pytest.approx([1, (3 / 5 + 1) / 2, 1, 1, 0])
+    without = {query: {"entities": reply["entities"]} for query, reply in REPLIES.items()}
+    result = evaluate(graph, load_questions(GOLD), retriever=without.get, measures=measures)
+    assert all(mean != mean for mean in result.means.values()), "undefined, not made up from the graph"
+    assert "returned no relations for any question" in " ".join(result.evaluation.notes)
+
+
+def test_a_retriever_of_passages_has_no_entities_to_judge(graph: KnowledgeGraph) -> None:
+    passages = {query: {"passages": reply["passages"]} for query, reply in REPLIES.items()}
+    result = evaluate(graph, load_questions(GOLD), retriever=passages.get)
+    assert list(result.means) == [
+        *("passages:precision@5", "passages:recall@5", "passages:mrr", "passages:ndcg@5")
+    ]
+    asked = evaluate(graph, load_questions(GOLD), retriever=passages.get, measures="recall@5")
+    assert asked.means["recall@5"] != asked.means["recall@5"]
+    assert "returned no entities for any question: recall@5 undefined" in " ".join(asked.evaluation.notes)
+
+
+def test_a_built_in_retrievers_context_is_cut_at_k(graph: KnowledgeGraph) -> None:
+    measures = "relations:recall@5,relation_precision,context_completeness"
+    questions = load_questions(GOLD[:1])
+    whole = evaluate(graph, questions, measures=measures, hops=3, top_k=5)
+    # Seed Ann and all others: four relations, of which two are references.
+    assert list(whole.means.values()) == pytest.approx([1, 2 / 4, 1])
+    little = evaluate(graph, questions, measures=measures, hops=3, top_k=5, context_tokens=1)
+    assert list(little.means.values()) == [0, 0, 0]
+
+
+def test_chunks_stand_for_entities_and_entities_for_chunks_where_asked(graph: KnowledgeGraph) -> None:
+    entities = {GOLD[0]["query"]: ["Calais", "Bea"], GOLD[1]["query"]: [], GOLD[2]["query"]: []}
+    questions = load_questions([GOLD[0]])
+    result = evaluate(
+        graph, questions, retriever=entities.get, measures="passages:mrr", source_chunks="passages"
+    )
+    assert result.means == {"passages:mrr": 1 / 2}  # c8 of Calais, then Bea's c1
+    result = evaluate(
+        graph,
+        questions,
+        retriever=lambda question: {"passages": ["c8", "c2"]},
+        measures="recall@2,mrr",
+        source_chunks="entities",
+    )
+    # c8: Calais; c2: Bea, then Dover in the order of the graph.
+    assert result.means == pytest.approx({"recall@2": 0, "mrr": 1 / 3})
+
+
+def test_verdicts_say_where_relations_and_passages_are_lost(graph: KnowledgeGraph) -> None:
+    result = evaluate(
+        graph,
+        load_questions(
+            [
+                {
+                    **GOLD[0],
+                    "reference_relations": [
+                        *GOLD[0]["reference_relations"],
+                        {"source": "Ann", "type": "OWNS", "target": "Dover"},
+                        {"source": "Cy", "type": "KNOWS", "target": "Ann"},
+                    ],
+                    "reference_chunks": ["c1", "c3", "c4"],
+                }
+            ]
+        ),
+        retriever=REPLIES.get,
+        measures="relations:recall@2,passages:recall@2",
+        top_k=2,
+    )
+    relations, passages = result.evaluation.kinds
+    assert [str(verdict) for verdict in relations.verdicts[0]] == [
+        *("hit", "ranked_below_k", "not_in_graph", "not_in_run")
+    ]
+    assert [str(verdict) for verdict in passages.verdicts[0]] == [
+        "ranked_below_k",
+        "not_in_run",
+        "not_in_graph",
+    ]
+    steps = {step.name: (step.recall, step.loss) for step in relations.waterfall}
+    assert steps == {"in graph": (0.75, 0.25), "in run": (0.5, 0.25), "recall@k": (0.25, 0.25)}
+    built_in = evaluate(
+        graph, load_questions(GOLD[:1]), measures="relations:recall@5", hops=1, top_k=5, retriever="bfs-plain"
+    )
+    (found,) = built_in.evaluation.kinds
+    assert [str(verdict) for verdict in found.verdicts[0]] == ["hit", "beyond_hops"]
+
+
+def test_score_of_the_saved_run_is_what_eval_said(
+    graph: KnowledgeGraph, run_cli: Callable[..., Result], own_folder: Path
+) -> None:
+    document = {
+        "entities": {
+            name: {"name": name, "source_chunks": list(chunks)}
+            for name, chunks in zip(graph.entities.names, graph.entities.source_chunks, strict=True)
+        },
+        "relationships": [
+            {"source_entity_id": source, "relationship_type": type, "target_entity_id": target}
+            for source, type, target in KNOWN
+        ],
+    }
+    (own_folder / "town-KG.json").write_text(json.dumps(document), encoding="utf-8")
+    write_gold(own_folder / "town-eval.jsonl", *GOLD)
+    code = f"REPLIES = {REPLIES!r}\nretrieve = REPLIES.get\n"
+    (own_folder / "my_rag.py").write_text(code, encoding="utf-8")
+    measures = (
+        "recall@2,mrr,relations:recall@2,relations:map,relations:ndcg@3,passages:recall@2,passages:mrr,"
+        "relation_recall,relation_precision,path_completeness,depth_accuracy,completeness"
+    )
+    graph_and_gold = ("-g", "town-KG.json", "--measures", measures)
+    done = run_cli(
+        *("eval", "--dataset", "town-eval.jsonl", *graph_and_gold, "--skip-generation"),
+        *("--linker", "gold", "--retriever", "my_rag.py:retrieve"),
+        *("-o", "./eval.json", "--save-run", "./run.jsonl", "--fail-under", "relations:recall@2>=0.7"),
+    )
+    assert done.exit_code == 0, done.output
+    done = run_cli(
+        *("score", "--run", "run.jsonl", "--gold", "town-eval.jsonl", *graph_and_gold, "-o", "./score.json"),
+        *("--fail-under", "passages:mrr>=0.99"),
+    )
+    assert done.exit_code == 1, done.output  # the gate, and nothing else
+    evaluated, scored = (
+        json.loads((own_folder / name).read_text(encoding="utf-8")) for name in ("eval.json", "score.json")
+    )
+    for one, other in zip(evaluated["results"], scored["results"], strict=True):
+        assert one["metrics"] == other["metrics"]
+    assert evaluated["summary"]["measures"] == scored["summary"]["measures"]
+    assert evaluated["results"][0]["relations"]["references"][0] == {
+        "source": "Ann",
+        "target": "Bea",
+        "type": "SISTER_OF",
+        "id": "",
+        "verdict": "hit",
+        "rank": 2,
+    }
+
+
+def test_a_kind_is_part_of_a_measures_spelling() -> None:
+    measure = Measure.parse("Relations:nDCG@5")
+    assert (str(measure), measure.of, measure.name) == ("relations:ndcg@5", "relations", "ndcg")
+    assert Measure.parse("entities:recall@5") == Measure.parse("recall@5")
+    for wrong in ("relations:relation_recall", "relations:passages:mrr", "chunks:mrr", "relations:"):
+        with pytest.raises(UsageError):
+            Measure.parse(wrong)

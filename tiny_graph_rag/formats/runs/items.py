@@ -1,0 +1,238 @@
+"""One item of what a retriever returned: an entity, a relation or a passage, from any of the usual shapes.
+
+Objects of other libraries are known by their attributes; nothing of theirs is imported.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.formats.runs.base import Retrieved
+from tiny_graph_rag.run import Passage, Relation
+
+LONGEST_TEXT = 1_000_000  # characters of a name, a passage, an answer
+LONGEST_ID = 256  # a returned string without white space that is no longer may be a passage's id
+SOURCE_END = (
+    *("source", "src_id", "source_entity_id", "source_id", "source_node_id", "head", "subject"),
+    *("start", "src", "from", "entity1"),
+)
+TARGET_END = (
+    *("target", "tgt_id", "target_entity_id", "target_id", "target_node_id", "tail", "object"),
+    *("end", "tgt", "to", "entity2"),
+)
+TYPES = ("type", "relationship_type", "relation_type", "relation", "relationship", "predicate", "label")
+ENTITY_NAMES = ("name", "entity_name", "entity", "title")
+TEXTS = ("page_content", "text", "content", "chunk", "body")
+IDS = ("id", "chunk_id", "node_id", "id_", "doc_id", "_id")
+SOURCES = ("source", "file_path", "file_name", "title")
+_ARROW = re.compile(r"(.{1,500}?)\s*(?:-\[|—|->|-)\s*(.{1,200}?)\s*(?:\]->|→|->)\s*(.{1,500})")
+
+
+def is_score(value: Any) -> bool:
+    """Whether it is a number that a float can hold."""
+    return isinstance(value, float) or (
+        isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**300
+    )
+
+
+def entity_of(value: Any, place: str, problems: list[str]) -> Retrieved | None:
+    """A place of a ranking; None, and the reason in `problems`, where it is none."""
+    if isinstance(value, str) and value:
+        return Retrieved(value)
+    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
+        value = {"name": value[0], "score": value[1]}
+    if isinstance(value, dict) and not value.get("name"):
+        value = {**value, "name": next((value[key] for key in ENTITY_NAMES if value.get(key)), None)}
+    known = isinstance(value, dict) and any(
+        value.get(each) not in (None, "") for each in ("name", "id", "text")
+    )
+    if not isinstance(value, dict) or not known:
+        keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
+        problems.append(
+            f"{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
+            f"got {json_kind(value)}" + (f" with the keys {', '.join(map(repr, keys))}" if keys else "")
+        )
+        return None
+    for name in ("id", "name", "text", "type", "source"):
+        if not isinstance(value.get(name), str | int | None):
+            problems.append(f"{place}: {name!r} of an entity must be a string, got {json_kind(value[name])}")
+            return None
+    score = value.get("score")
+    if score is not None and not is_score(score):
+        problems.append(f"{place}: 'score' of an entity must be a number, got {json_kind(score)}")
+        return None
+    words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
+    more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
+    return Retrieved(
+        words[0] or more[0] * (not words[1]), words[1], None if score is None else float(score), *more
+    )
+
+
+def kind_of(item: Any) -> str:
+    """What an item of a bare list is: a text is a passage, three words or two ends are a relation."""
+    item, _ = with_score(item)
+    if isinstance(item, Relation):
+        return "relations"
+    if is_list(item):
+        is_triple = len(item) == 3 and not is_score(item[1]) and not is_score(item[2])
+        return "relations" if is_triple else "entities"
+    if isinstance(item, str | bytes) or item is None or attribute(item, ENTITY_NAMES) is not None:
+        return "entities"
+    if _body(item) is not None:
+        return "passages"
+    two_ends = attribute(item, SOURCE_END) is not None and attribute(item, TARGET_END) is not None
+    return "relations" if two_ends else "entities"
+
+
+def relation_of(item: Any) -> Relation:
+    """Of a triple, an object with two ends, or `A -[TYPE]-> B`. Raises ValueError."""
+    if isinstance(item, Relation):
+        return item
+    item, score = with_score(item)
+    if isinstance(item, str) and (arrow := _ARROW.fullmatch(item.strip())):
+        item = arrow.groups()
+    id = ""
+    if is_list(item) and len(item) in (3, 4):
+        source, type, target = item[:3]
+        score = score_of(item[3]) if len(item) == 4 else score
+    elif is_list(item) or isinstance(item, str) or item is None:
+        raise ValueError(
+            f"a relation must be (source, type, target) or an object with 'source' and 'target', "
+            f"got {json_kind(item)}"
+        )
+    else:
+        source, target = attribute(item, SOURCE_END), attribute(item, TARGET_END)
+        type = attribute(item, TYPES)
+        id = _name_of(attribute(item, ("id", "relation_id", "relationship_id")))
+        score = score_of(attribute(item, ("score",))) if score is None else score
+    found = Relation(_name_of(source), _name_of(target), _name_of(type), id, finite(score))
+    if not id and not (found.source and found.target):
+        raise ValueError(
+            "a relation must be (source, type, target) or an object with 'source' and 'target' that are "
+            f"names or ids, got {json_kind(item)}"
+        )
+    return found
+
+
+def _name_of(value: Any) -> str:
+    """An end or a type, by itself or as an object that has a name, an id or a label."""
+    if value is not None and not isinstance(value, str | int | float):
+        value = attribute(value, (*ENTITY_NAMES, "label", "id"))
+    return text_of(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
+
+
+def passage_of(item: Any) -> Passage:
+    """Of a text, an id, or an object that has one of them. Raises ValueError."""
+    item, score = with_score(item)
+    if isinstance(item, str) and item.strip():
+        text = text_of(item, "a passage") or ""
+        is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
+        return Passage(text if is_id else "", text, "", score)
+    if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
+        raise ValueError(f"a passage must be a text, or an object with 'text' or 'id', got {json_kind(item)}")
+    score = score_of(attribute(item, ("score",))) if score is None else score
+    node = attribute(item, ("node",))  # LlamaIndex wraps a node and its score
+    item = item if node is None else node
+    about = attribute(item, ("metadata",))
+    about = about if isinstance(about, Mapping) else {}
+    id, source = attribute(item, IDS), attribute(item, SOURCES)
+    id = attribute(about, IDS) if id is None else id
+    source = attribute(about, SOURCES) if source is None else source
+    found = Passage(
+        text_of(scalar(id), "a passage's id") or "",
+        text_of(_body(item), "a passage") or "",
+        text_of(scalar(source), "a passage's source") or "",
+        score,
+    )
+    if not found.id and not found.text:
+        raise ValueError(f"a passage must be a text, or an object with 'text' or 'id', got {json_kind(item)}")
+    return found
+
+
+def _body(item: Any) -> str | None:
+    """The text of a chunk, document or node."""
+    node = attribute(item, ("node",))
+    item = item if node is None else node
+    text = attribute(item, TEXTS)
+    if text is None and hasattr(item, "get_content"):
+        text = item.get_content()
+    return text if isinstance(text, str) else None
+
+
+def with_score(item: Any) -> tuple[Any, float | None]:
+    """(item, score) of a pair whose second is a number; the item alone otherwise."""
+    if is_list(item) and len(item) == 2:
+        score = scalar(item[1])
+        if is_score(score):
+            return item[0], float(score)
+    return item, None
+
+
+def is_list(value: Any) -> bool:
+    """Whether it is a list or a tuple, and no record with named fields."""
+    return isinstance(value, list | tuple) and not hasattr(value, "_fields")
+
+
+def attribute(value: Any, names: Sequence[str]) -> Any:
+    """The first of these that it has, as a key or as an attribute; None without one."""
+    if isinstance(value, Mapping):
+        return next((value[name] for name in names if value.get(name) is not None), None)
+    if value is None or is_list(value) or isinstance(value, str | bytes | int | float):
+        return None
+    for name in names:
+        given = getattr(value, name, None)
+        if given is not None and not callable(given):
+            return given
+    return None
+
+
+def scalar(value: Any) -> Any:
+    """Numbers and strings of numpy as Python's."""
+    return value.item() if hasattr(value, "item") and not isinstance(value, Mapping) else value
+
+
+def score_of(value: Any) -> float | None:
+    value = scalar(value)
+    return float(value) if is_score(value) else None
+
+
+def finite(score: float | None) -> float | None:
+    if score is not None and not math.isfinite(score):
+        raise ValueError(f"a score must be a finite number, got {score}")
+    return score
+
+
+def text_of(value: Any, what: str) -> str | None:
+    """Plain characters that a file can hold: halves of characters (a cut emoji) become "?"."""
+    if value is None:
+        return None
+    text = str.__str__(value) if isinstance(value, str) else str(value)
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"{what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def plain_entity(item: Any) -> Any:
+    """A name, a pair or an object of strings and numbers, as `formats.runs` reads them."""
+    item, score = with_score(item)
+    if isinstance(item, str):
+        return item if score is None else [item, score]
+    if is_list(item) or isinstance(item, bytes | bool | int | float) or item is None:
+        return item if score is None else [item, score]
+    names = ("id", "score", "text", "type", "source")
+    fields = {name: scalar(attribute(item, (name,))) for name in names}
+    if "text" not in _keys(item):
+        fields.pop("text")
+    fields["name"] = scalar(attribute(item, ENTITY_NAMES))
+    fields["type"] = fields["type"] or scalar(attribute(item, ("entity_type",)))
+    if score is not None:
+        fields["score"] = score
+    return fields if any(value is not None for value in fields.values()) else item
+
+
+def _keys(item: Any) -> Iterable[str]:
+    return item if isinstance(item, Mapping) else getattr(item, "__dict__", ())

@@ -1,0 +1,213 @@
+"""What other libraries' retrievers return, as plain entities, relations and passages.
+
+Nothing of theirs is imported: an object is known by the attributes that it has. LangChain's `Document`,
+LlamaIndex's `NodeWithScore`, `TextNode` and responses, LightRAG's and GraphRAG's context answers,
+fast-graphrag's and HippoRAG's, the dictionaries and test cases of ragas and DeepEval.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.formats.runs import Retrieved
+from tiny_graph_rag.formats.runs.items import (
+    attribute,
+    entity_of,
+    finite,
+    is_score,
+    kind_of,
+    passage_of,
+    plain_entity,
+    relation_of,
+    score_of,
+    text_of,
+)
+from tiny_graph_rag.run import Passage, Relation
+
+MOST_ITEMS = 100_000  # of one kind for one question: a generator that never ends is stopped here
+ENTITIES = ("entities", "retrieved_entities", "retrieved")
+RELATIONS = ("relations", "relationships", "triples", "triplets", "edges")
+PASSAGES = (
+    *("passages", "chunks", "contexts", "documents", "docs", "source_documents", "source_nodes"),
+    *("retrieved_contexts", "retrieval_context", "sources", "text_units"),
+)
+ANSWERS = ("answer", "response", "actual_output")
+WANTED = (
+    "wanted a list of names, (name, score) pairs or objects, or an object with such lists under 'entities', "
+    "'relations' or 'passages'"
+)
+# LightRAG's `only_need_context`: a heading, then a block of one JSON object a line.
+_SECTION = re.compile(
+    r"^[^\n]{0,80}?(entit|relation|chunk|source)[^\n]{0,1000}\n+```(?:json|csv)?\n(.*?)\n```",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_SECTION_KINDS = {
+    "entit": "entities",
+    "relation": "relations",
+    "chunk": "passages",
+    "source": "passages",
+}
+
+
+@dataclass(slots=True)
+class Unpacked:
+    """What one question brought, each kind best first; None where nothing was said of that kind."""
+
+    entities: tuple[Retrieved, ...] | None = None
+    relations: tuple[Relation, ...] | None = None
+    passages: tuple[Passage, ...] | None = None
+    answer: str | None = None
+    context: str | None = None
+    usage: dict[str, Any] = field(default_factory=dict)
+
+
+def unpacked(value: Any) -> Unpacked:
+    """Whatever a retriever returned for one question. Raises ValueError: what was wanted, what came."""
+    answer = None
+    if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
+        answer, value = value  # GraphRAG's (response, context data)
+    if isinstance(value, str):
+        value = _sections(value)
+    if not _has_lists(value):
+        inner = attribute(value, ("data", "context", "context_data"))
+        if _has_lists(inner):
+            answer, value = attribute(value, ANSWERS), inner  # LightRAG's and fast-graphrag's
+    if not _has_lists(value):
+        return _of_list(value)
+    entities, relations = attribute(value, ENTITIES), _relations_in(value)
+    passages = [given for name in PASSAGES if (given := attribute(value, (name,))) is not None]
+    context = attribute(value, ("context",))
+    if not passages and isinstance(context, list | tuple):
+        passages = [context]
+    found = Unpacked(
+        None if entities is None else _entities(_items(entities, "entities")),
+        None if relations is None else tuple(map(relation_of, _items(relations, "relations"))),
+        tuple(map(passage_of, chain.from_iterable(_items(each, "passages") for each in passages)))
+        if passages
+        else None,
+        text_of(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
+        text_of(
+            "\n".join(map(str, context)) if isinstance(context, list | tuple) else context, "the context"
+        ),
+    )
+    usage = attribute(value, ("usage", "token_usage"))
+    if isinstance(usage, Mapping):
+        found.usage = dict(usage)
+    scores = attribute(value, ("doc_scores",))
+    if found.passages and scores is not None:  # HippoRAG's lists side by side
+        pairs = zip(found.passages, scores, strict=False)
+        found.passages = tuple(passage._replace(score=score_of(score)) for passage, score in pairs)
+    return found
+
+
+def _has_lists(value: Any) -> bool:
+    """Whether it is an object that says which list is of what kind."""
+    if value is None or isinstance(value, str | bytes | list | tuple):
+        return False
+    named = (*ENTITIES, *RELATIONS, "paths", *PASSAGES)
+    if isinstance(value, Mapping):
+        listed = isinstance(value.get("context"), list | tuple)
+        return listed or any(value.get(name) is not None for name in named)
+    if hasattr(value, "page_content") or hasattr(value, "get_content"):  # a document, not a list of them
+        return False
+    return any(_is_listed(getattr(value, name, None)) for name in named)
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list | tuple | Set | Mapping) or hasattr(value, "to_dict")
+
+
+def _of_list(value: Any) -> Unpacked:
+    """A bare list: its items say what they are. Mixed ones are taken apart, each kind in its own order."""
+    if isinstance(value, Mapping) and value and all(is_score(score) for score in value.values()):
+        value = [list(pair) for pair in value.items()]  # {name: score}
+    if isinstance(value, Mapping):
+        keys = ", ".join(repr(key)[:60] for key in islice(value, 12)) or "none"
+        raise ValueError(f"{WANTED}, got an object with the keys {keys}")
+    if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
+        raise ValueError(f"{WANTED}, got {json_kind(value)}")
+    by_kind: dict[str, list[Any]] = {"entities": [], "relations": [], "passages": []}
+    for item in _items(value, "the returned list"):
+        by_kind[kind_of(item)].append(item)
+    entities, relations, passages = by_kind.values()
+    return Unpacked(
+        _entities(entities) if entities or not (relations or passages) else None,
+        tuple(map(relation_of, relations)) if relations else None,
+        tuple(map(passage_of, passages)) if passages else None,
+    )
+
+
+def _items(value: Any, what: str) -> list[Any]:
+    """The list, checked for an order and an end. Raises ValueError."""
+    if isinstance(value, Set) and not isinstance(value, KeysView | ItemsView):
+        raise ValueError(
+            f"{what}: a {type(value).__name__} has no order, which a ranking needs. Return a list, best first"
+        )
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame, as GraphRAG's contexts are
+        rows = value.to_dict("records")
+        # Its `id` numbers the rows of this one context.
+        return [{name: each[name] for name in each if name != "id" or "text" in each} for each in rows]
+    if hasattr(value, "tolist") and not isinstance(value, list):
+        value = value.tolist()
+    if isinstance(value, Mapping) and all(is_score(score) for score in value.values()):
+        value = [list(pair) for pair in value.items()]
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise ValueError(f"{what} must be a list, got {json_kind(value)}")
+    items = list(islice(iter(value), MOST_ITEMS + 1))
+    if len(items) > MOST_ITEMS:
+        raise ValueError(f"{what} has more than {MOST_ITEMS:,} items. Return the best first and stop there")
+    return items
+
+
+def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
+    problems: list[str] = []
+    found = [entity_of(plain_entity(item), "the returned list", problems) for item in items]
+    if problems:
+        raise ValueError(problems[0])
+    return tuple(_short(each) for each in found if each is not None)
+
+
+def _short(place: Retrieved) -> Retrieved:
+    name, id, score, *more = place
+    text, type, source = (text_of(value, "an entity's text") or "" for value in more)
+    return Retrieved(
+        text_of(name, "an entity's name") or "", text_of(id, "an id") or "", finite(score), text, type, source
+    )
+
+
+def _relations_in(value: Any) -> Iterable[Any] | None:
+    """Relations, and those of paths: a path is a list of triples, or of names and types by turns."""
+    given, paths = attribute(value, RELATIONS), attribute(value, ("paths",))
+    if paths is None:
+        return given  # type: ignore[no-any-return]
+    steps: dict[Any, None] = {}
+    for path in _items(paths, "paths"):
+        parts = list(path) if isinstance(path, Iterable) and not isinstance(path, str) else [path]
+        if all(isinstance(part, str) for part in parts) and len(parts) % 2:
+            triples: list[Any] = [tuple(parts[at : at + 3]) for at in range(0, len(parts) - 2, 2)]
+        else:
+            triples = parts
+        steps.update(dict.fromkeys(map(relation_of, triples)))
+    return [*([] if given is None else _items(given, "relations")), *steps]
+
+
+def _sections(text: str) -> Any:
+    """LightRAG's context in words as its lists; other texts as they are."""
+    found: dict[str, list[Any]] = {}
+    for heading, block in _SECTION.findall(text):
+        rows = []
+        for line in block.splitlines():
+            try:
+                row = json.loads(line.strip().strip(",[]"))
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                rows.append({name: row[name] for name in row if name != "id"})
+        found.setdefault(_SECTION_KINDS[heading.lower()], []).extend(rows)
+    return found or text

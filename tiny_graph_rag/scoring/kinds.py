@@ -1,0 +1,209 @@
+"""Relations and passages of a run, judged as entities are: each becomes a number for every rank measure.
+
+A returned relation is a reference where it has its id, or the same ends and type; a passage where it has its
+id, or its text. One returned item fills one reference, and a later duplicate is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.errors import DatasetError
+from tiny_graph_rag.formats.runs.items import relation_of
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.judged import JudgedKind, judge
+from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
+
+ENDS, EXACT, ID = "ends", "exact", "id"  # when a returned relation is a reference
+RELATION_MATCHES = (ENDS, EXACT, ID)
+AUTO = "auto"  # passages: by id where a question has `reference_chunks`, else by text
+TEXT = TextMatch("text")
+
+Ends = Callable[[str], frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """relations: one of RELATION_MATCHES. passages: None for AUTO."""
+
+    relations: str = ENDS
+    passages: TextMatch | None = None
+
+    @classmethod
+    def of(cls, relations: str, passages: str, threshold: float) -> Matching:
+        return cls(relations, None if passages == AUTO else TextMatch(passages, threshold))
+
+
+def reference_relations(question: Example) -> tuple[Relation, ...]:
+    """The relations that a gold set expects of a question, each once."""
+    given = question.reference_relations
+    pairs = [Relation(pair.source, pair.target, pair.type) for pair in question.reference_relationships]
+    return tuple(dict.fromkeys([_relation(question, item) for item in given or ()] or pairs))
+
+
+def reference_chunks(question: Example) -> tuple[str, ...]:
+    """The ids of the passages that a gold set expects of a question, each once."""
+    return _strings(question, "reference_chunks", question.reference_chunks)
+
+
+def reference_texts(question: Example) -> tuple[str, ...]:
+    """The texts that a gold set expects of a question, each once."""
+    given = question.reference_texts
+    return _strings(question, "reference_texts", given)
+
+
+def _relation(question: Example, item: Any) -> Relation:
+    """Of [source, type, target], an object with two ends, or an id."""
+    try:
+        return relation_of(item)
+    except ValueError as error:
+        if isinstance(item, str) and item:
+            return Relation("", "", "", item)
+        raise DatasetError(
+            said(
+                "question {id}: 'reference_relations' must be a list of {wanted}",
+                id=repr(question.id),
+                wanted='[source, type, target] or {"source", "target", "type"}',
+            )
+        ) from error
+
+
+def _strings(question: Example, name: str, given: Any) -> tuple[str, ...]:
+    if not isinstance(given or (), list | tuple) or not all(isinstance(item, str) for item in given or ()):
+        raise DatasetError(
+            said(
+                "question {id}: {field} must be a list of strings",
+                id=repr(question.id),
+                field=repr(name),
+            )
+        )
+    return tuple(dict.fromkeys(item for item in given or () if item))
+
+
+def folded_ends() -> Ends:
+    """Ends without a graph: two spellings of one name are one, and nothing else is known of them."""
+    known: dict[str, int] = {}
+    return lambda name: frozenset((known.setdefault(fold(name), len(known)),))
+
+
+def judged_relations(
+    questions: Sequence[Example],
+    returned: Sequence[Sequence[Relation]],
+    answered: NDArray[np.bool_],
+    ends_of_returned: Ends,
+    ends_of_reference: Ends,
+    rule: str = ENDS,
+) -> JudgedKind:
+    """The relations of every question; ends_…: what the ends mean, on a graph or as folded names."""
+    references = [reference_relations(question) for question in questions]
+
+    def met(ends: Ends, relation: Relation) -> RelationReference:
+        return RelationReference(
+            ends(relation.source) if relation.source else frozenset(),
+            ends(relation.target) if relation.target else frozenset(),
+            fold(relation.type),
+        )
+
+    def key(relation: Relation) -> Hashable:
+        if rule == EXACT:
+            return tuple(map(nfc, relation[:3]))
+        if rule == ID or not (relation.source and relation.target):
+            return relation.id or relation[:3]
+        return met(ends_of_returned, relation)
+
+    candidates = []
+    for wanted, items in zip(references, returned, strict=True):
+        if rule == ENDS:
+            mine = [met(ends_of_returned, item) for item in items]
+        filled: list[list[int]] = []
+        for reference in wanted:
+            if rule == EXACT:
+                places = [at for at, item in enumerate(items) if key(item) == key(reference)]
+            elif rule == ID or (reference.id and not (reference.source and reference.target)):
+                places = [at for at, item in enumerate(items) if item.id and item.id == reference.id]
+            else:
+                expected = met(ends_of_reference, reference)
+                places = [
+                    at
+                    for at, item in enumerate(items)
+                    if (item.id and item.id == reference.id) or expected.is_met_by(mine[at])
+                ]
+            filled.append(places)
+        candidates.append(filled)
+    keys = [[key(item) for item in items] for items in returned]
+    return _judged(returned, keys, references, candidates, answered, "relation")
+
+
+def judged_passages(
+    questions: Sequence[Example],
+    returned: Sequence[Sequence[Passage]],
+    answered: NDArray[np.bool_],
+    match: TextMatch | None = None,
+) -> JudgedKind:
+    """The passages of every question. match: None takes ids where the question has `reference_chunks`."""
+    references: list[tuple[str, ...]] = []
+    candidates: list[list[list[int]]] = []
+    for question, items in zip(questions, returned, strict=True):
+        chunks, texts = reference_chunks(question), reference_texts(question)
+        by_id = bool(chunks) if match is None else not match.by_text
+        if by_id:
+            references.append(chunks)
+            candidates.append([[at for at, item in enumerate(items) if item.id == id] for id in chunks])
+            continue
+        by = filled_by_text([item.text or item.id for item in items], texts, match or TEXT)
+        references.append(texts)
+        candidates.append([[] if place is None else [place] for place in by])
+    keys = [[item.id or fold(item.text) for item in items] for items in returned]
+    return _judged(returned, keys, references, candidates, answered, "passage")
+
+
+def _judged(
+    returned: Sequence[Sequence[Any]],
+    keys: Sequence[Sequence[Hashable]],
+    references: Sequence[Sequence[Any]],
+    candidates: Sequence[Sequence[Sequence[int]]],
+    answered: NDArray[np.bool_],
+    resolved_by: str,
+) -> JudgedKind:
+    """candidates: for each reference the places of the list that can fill it."""
+    codes: list[int] = []
+    rows: list[tuple[Reference, ...]] = []
+    universe = 0
+    for its_keys, wanted, places in zip(keys, references, candidates, strict=True):
+        known: dict[Hashable, int] = {}
+        mine = [known.setdefault(key, universe + len(known)) for key in its_keys]
+        rows.append(
+            tuple(
+                Reference(
+                    str(reference), 1, tuple(dict.fromkeys(mine[at] for at in fills)), resolved_by, item
+                )
+                for item, (reference, fills) in enumerate(zip(wanted, places, strict=True))
+            )
+        )
+        codes.extend(mine)
+        universe += len(known)
+    judgments = Judgments.of(rows, max(universe, 1))
+    entities = np.array(codes, dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, returned)]).astype(np.int64)
+    run = Run(offsets, entities, np.zeros(len(codes)), np.full(len(codes), NO_HOP, dtype=np.int32))
+    judged = replace(judge(run, judgments), answered=answered)
+    flat = [item for items in returned for item in items]
+    rankings, ranks = [], []
+    for question, (first, last) in enumerate(pairwise(judgments.item_offsets.tolist())):
+        length = int(judged.retrieved[question])
+        rankings.append([flat[row] for row in judged.rows[question, :length].tolist()])
+        rank_of = {item: rank for rank, item in enumerate(judged.items[question].tolist(), start=1)}
+        ranks.append([rank_of.get(item) for item in range(first, last)])
+    return JudgedKind(judged, rankings, references, ranks)

@@ -1,0 +1,107 @@
+"""What each question retrieved, as entities and relations: the subgraph that measures of it look at.
+
+Of a built-in retriever it is what a model would be sent: the facts about the seeds and the first k entities
+that fit `generation.context_tokens`. Of anyone else's it is what was returned, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from tiny_graph_rag.answers.context import Context, ContextMaker
+from tiny_graph_rag.config import Config, tokenizer_folder
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.llm.cost import TokenCounter
+from tiny_graph_rag.measures.facts import RelationReference, Subgraph
+from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.run import Relation, Run
+
+
+class SentContexts:
+    """Of a built-in retriever, by question; each is made once."""
+
+    def __init__(
+        self, graph: KnowledgeGraph, run: Run, seeds: Sequence[frozenset[int]], config: Config
+    ) -> None:
+        self.graph, self.run, self.seeds, self.config = graph, run, seeds, config
+        self._made: dict[int, Context] = {}
+
+    @cached_property
+    def _maker(self) -> ContextMaker:
+        """Made when a context is asked for: measures of types need none."""
+        try:
+            counter = TokenCounter.for_model(self.config.openai.model, tokenizer_folder())
+        except ImportError:  # without the extra tokens are estimated
+            counter = TokenCounter(None, "estimate")
+        allowed = Filters.of(self.graph, self.config.retrieval).relations
+        return ContextMaker(self.graph, counter, self.config.generation.context_tokens, allowed)
+
+    def context(self, question: int) -> Context:
+        if question not in self._made:
+            most = self.config.evaluation.top_k
+            ranked = self.run.entities[self.run.rows(question)][:most].tolist()
+            self._made[question] = self._maker.make(sorted(self.seeds[question]), ranked)
+        return self._made[question]
+
+    def subgraph(self, question: int) -> Subgraph:
+        context, known = self.context(question), self.graph.relations
+        relations = tuple(
+            RelationReference(
+                frozenset({int(known.sources[row])}),
+                frozenset({int(known.targets[row])}),
+                fold(known.types[row]),
+            )
+            for row in context.relations
+        )
+        return Subgraph(frozenset(entity for fact in context.facts for entity in fact), relations)
+
+    def relations(self) -> tuple[tuple[Relation, ...], ...]:
+        """The relations of each question's context, in its order, under the ids of their ends."""
+        known, ids = self.graph.relations, self.graph.entities.ids
+        return tuple(
+            tuple(
+                Relation(ids[int(known.sources[row])], ids[int(known.targets[row])], known.types[row])
+                for row in self.context(question).relations
+            )
+            for question in range(len(self.run))
+        )
+
+
+def returned_subgraph(ends: Ends, run: Run) -> Callable[[int], Subgraph]:
+    """Of somebody else's retriever."""
+
+    def subgraph(question: int) -> Subgraph:
+        entities = run.entities[run.rows(question)].tolist()
+        relations = None
+        if run.relations is not None:
+            relations = tuple(
+                RelationReference(ends(relation.source), ends(relation.target), fold(relation.type))
+                for relation in run.relations[question]
+            )
+        return Subgraph(frozenset(entities), relations)
+
+    return subgraph
+
+
+Ends = Callable[[str], frozenset[int]]
+
+
+def ends_on(graph: KnowledgeGraph, names: NameIndex) -> Ends:
+    """Which entities the end of a relation means: the one with this id, else those with this name. An end
+    that the graph does not have is an entity of its own, the same one wherever it is named."""
+    ids = graph.entities.ids
+    rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
+    known: dict[str, frozenset[int]] = {}
+    strangers: dict[str, int] = {}
+
+    def ends(name: str) -> frozenset[int]:
+        if name not in known:
+            row = rows.get(name)
+            entities = (row,) if row is not None else names.resolve(name)[0]
+            known[name] = frozenset(entities or (-1 - strangers.setdefault(fold(name), len(strangers)),))
+        return known[name]
+
+    return ends
