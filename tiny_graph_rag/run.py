@@ -12,6 +12,7 @@ from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.shown import short_repr
 
 NO_HOP = -1  # the hop of an entity that no walk reached
+ABSENT = "not in the run"  # the failure of a question that a run's file does not have
 NO_STEP = -1  # fills the rest of a walk's row
 
 
@@ -33,7 +34,8 @@ class Run:
     is better, never NaN. hops: int32 (rows,), fewest relations from a seed, NO_HOP where there is no walk.
     walks: int32 (rows, longest), the relations from seed to entity, rows filled up with NO_STEP; or None
     where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
-    before the hops that were asked for.
+    before the hops that were asked for. failures: question → why nobody knows what it would have retrieved
+    (it raised, it is not in the run's file): an empty list of these is no answer.
     """
 
     offsets: NDArray[np.int64]
@@ -42,6 +44,7 @@ class Run:
     hops: NDArray[np.int32]
     walks: NDArray[np.int32] | None = None
     cuts: Mapping[int, Cut] = field(default_factory=dict)
+    failures: Mapping[int, str] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -65,14 +68,26 @@ class Run:
         keep = rank < depth
         offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
         walks = None if self.walks is None else self.walks[keep]
-        return Run(offsets, self.entities[keep], self.scores[keep], self.hops[keep], walks, self.cuts)
+        return replace(
+            self,
+            offsets=offsets,
+            entities=self.entities[keep],
+            scores=self.scores[keep],
+            hops=self.hops[keep],
+            walks=walks,
+        )
 
     def where(self, keep: NDArray[np.bool_]) -> Run:
         """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
         counts = np.concatenate([[0], np.cumsum(keep)])
         walks = None if self.walks is None else self.walks[keep]
-        return Run(
-            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], walks, self.cuts
+        return replace(
+            self,
+            offsets=counts[self.offsets],
+            entities=self.entities[keep],
+            scores=self.scores[keep],
+            hops=self.hops[keep],
+            walks=walks,
         )
 
     def within(self, hops: int) -> Run:
@@ -84,9 +99,13 @@ class Run:
         """Only these questions, in this order. Walks are left out."""
         lengths = np.diff(self.offsets)[questions]
         rows = stretches(self.offsets[questions], lengths)
-        cuts = {new: self.cuts[row] for new, row in enumerate(questions.tolist()) if row in self.cuts}
+        chosen = list(enumerate(questions.tolist()))
+        cuts = {new: self.cuts[row] for new, row in chosen if row in self.cuts}
+        failures = {new: self.failures[row] for new, row in chosen if row in self.failures}
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        return Run(offsets, self.entities[rows], self.scores[rows], self.hops[rows], cuts=cuts)
+        return Run(
+            offsets, self.entities[rows], self.scores[rows], self.hops[rows], cuts=cuts, failures=failures
+        )
 
     @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:
@@ -98,11 +117,9 @@ class Run:
         offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
         walks = [part.walks for part in parts if part.walks is not None]
         firsts = np.cumsum([0, *map(len, parts)]).tolist()
-        cuts = {
-            first + row: cut
-            for first, part in zip(firsts, parts, strict=False)
-            for row, cut in part.cuts.items()
-        }
+        numbered = list(zip(firsts, parts, strict=False))
+        cuts = {first + row: cut for first, part in numbered for row, cut in part.cuts.items()}
+        failures = {first + row: why for first, part in numbered for row, why in part.failures.items()}
         return cls(
             np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
             np.concatenate([part.entities for part in parts]),
@@ -110,4 +127,5 @@ class Run:
             np.concatenate([part.hops for part in parts]),
             np.concatenate(walks) if len(walks) == len(parts) else None,
             cuts,
+            failures,
         )

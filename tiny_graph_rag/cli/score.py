@@ -220,9 +220,8 @@ def _show(
 ) -> None:
     """What the terminal says: warnings, means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.terminal.summary import print_summary
-    from tiny_graph_rag.scoring.stretches import rising
 
-    for line in [*opened.notes(), *rising(collected.missing, wish.measures)]:
+    for line in opened.notes():
         session.warn(at(request.run.name, line))
     print_summary(collected.found(), session.console)
     steps, _ = listed.waterfalls(collected.tags)

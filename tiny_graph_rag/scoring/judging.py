@@ -22,7 +22,7 @@ from tiny_graph_rag.measures import judge
 from tiny_graph_rag.measures.facts import Facts, RelationReference
 from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
-from tiny_graph_rag.run import NO_HOP, Run
+from tiny_graph_rag.run import ABSENT, NO_HOP, Run
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 
 AT_ONCE = 4096  # questions
@@ -212,8 +212,9 @@ def _stretch(
     offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
     places = [place for each in questions for place in run.rankings.get(each.id, [])]
     scores = np.array([0.0 if each.score is None else each.score for each in places])
-    answered = np.array([each.id in run.rankings for each in questions])
-    table = Run(offsets, entities, scores, np.full(len(entities), NO_HOP, dtype=np.int32))
+    absent = {row: ABSENT for row, each in enumerate(questions) if each.id not in run.rankings}
+    hops = np.full(len(entities), NO_HOP, dtype=np.int32)
+    table = Run(offsets, entities, scores, hops, failures=absent)
     # Without a graph, types and sources are what the run says of each place.
     written = Facts(
         [frozenset(map(fold, each.expected_types)) for each in questions],
@@ -222,7 +223,7 @@ def _stretch(
     )
     return Stretch(
         ids=[each.id for each in questions],
-        judged=judge(table, judgments, answered=answered, facts=facts(table) if facts else written),
+        judged=judge(table, judgments, facts=facts(table) if facts else written),
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [
