@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
+from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 from tiny_graph_rag.messages import said
@@ -53,8 +53,8 @@ class Compared:
 
     @property
     def is_sure(self) -> bool:
-        """Whether chance is no likely explanation of the difference."""
-        return self.p_holm < SURE
+        """Whether chance is no likely explanation of the difference: neither by p nor by the interval."""
+        return self.p_holm < SURE and not self.low <= 0 <= self.high
 
 
 Rows = dict[str, tuple[Compared, ...]]  # measure → the baseline, then the others
@@ -217,7 +217,8 @@ def _rows(
     for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
         change = column - columns[0]
         change = np.where(np.abs(change) <= EQUAL, 0.0, change)
-        between = interval(change, span=kind.bounds[1] - kind.bounds[0], groups=mine)
+        span = kind.bounds[1] - kind.bounds[0]
+        between = interval(change, span=span, groups=mine)
         found.append(
             Compared(
                 system.name,
@@ -228,7 +229,7 @@ def _rows(
                 difference=mean.mean - own[0].mean,
                 low=between.low,
                 high=between.high,
-                p_randomisation=randomisation_p(change, seed=seed, groups=mine, family=tests),
+                p_randomisation=difference_p(change, seed=seed, groups=mine, family=tests, span=span),
                 p_ttest=t_test_p(change, mine),
                 wins=int((sign * change > 0).sum()),
                 ties=int((change == 0).sum()),
