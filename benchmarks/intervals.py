@@ -217,7 +217,7 @@ def false_positives(n: int, samples: int, *, in_groups: bool) -> float:
     return float(np.mean([randomisation_p(row, seed=0, groups=groups) < 0.05 for row in values]))
 
 
-def tests_of() -> Iterator[tuple[str, Draw]]:
+def samples_to_test() -> Iterator[tuple[str, Draw]]:
     """Differences to be tested: of equal systems first, then of systems that differ."""
     for gain, often, lose in EQUAL_BUT_SKEWED:
         name = f"equal: {often:.0%} gain {gain:g}, {lose:.0%} lose 1"
@@ -261,7 +261,7 @@ def main() -> None:
     if given.only in "tests":
         print("\n| p < .05 by signs / called different, % | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
         print("|---|" + "---|" * len(SIZES))
-        for name, draw in tests_of():
+        for name, draw in samples_to_test():
             shares = [called_different(draw, n, min(given.samples, 1000)) for n in SIZES]
             shown = [f"{100 * flipped:.1f} / {100 * sure:.1f}" for flipped, sure in shares]
             print(f"| {name} | " + " | ".join(shown) + " |", flush=True)

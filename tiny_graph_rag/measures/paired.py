@@ -35,6 +35,7 @@ EQUAL = 1e-9  # share of the largest possible sum within which two sums count as
 # question that loses is as likely unseen as it is absent (see docs/statistics.md for what this costs).
 FEW, FEW_SHARE = 3, 0.07
 OF_MOVED = 0.5  # of the median move: smaller ones the other way don't show what a loss would be
+Z_POWER = 0.8416212335729143  # the standard normal's quantile at .8, the usual power
 TELLING = 6  # differences other than 0: with fewer no paired test can reach p < .05
 
 Differences = NDArray[np.float64]
@@ -130,10 +131,10 @@ def difference_p(
     family: int = 1,
     span: float = 1.0,
 ) -> float:
-    """Two-sided p of "the mean difference is 0": the randomisation test's, or what is rare and unseen, if more.
+    """Two-sided p of "the mean difference is 0": the randomisation test's, or `unseen_p` if that is more.
 
     Signs that flip test whether the differences are symmetric. Where many questions win a little and few lose
-    much, they are not, and the mean may be 0 all the same; see `unseen_p`. NaN without questions.
+    much, they are not, and the mean may be 0 all the same. NaN without questions.
     """
     p = randomisation_p(differences, seed=seed, draws=draws, groups=groups, family=family)
     return p if math.isnan(p) else max(p, unseen_p(differences, span=span, groups=groups))
@@ -142,9 +143,9 @@ def difference_p(
 def unseen_p(differences: Differences, *, span: float = 1.0, groups: Groups | None = None) -> float:
     """How likely the mean difference owes its sign to rare differences the other way that the sample lacks.
 
-    Where few go the other way: the larger of the score test's p on the two points that have the sample's mean,
-    variance and skewness, and the chance that as many differences of `span` as would make up for all that was
-    won stayed unseen, e^-(won / span). 0 where many go the other way.
+    Where few go the other way: the larger of the score test's p on the two points that have the sample's
+    mean, variance and skewness, and the chance that as many differences of `span` as would make up for all
+    that was won stayed unseen, e^-(won / span). 0 where many go the other way.
     """
     values = differences
     if groups is not None:
@@ -202,6 +203,20 @@ def _extreme(moved: Differences, least: float, random: np.random.Generator, draw
         extreme += int((np.abs(2 * kept - whole) >= least).sum())
         done += now
     return extreme
+
+
+def smallest_shown(differences: Differences, groups: Groups | None = None) -> float:
+    """The true mean difference that a test at .05 shows in four of five such samples, given their spread:
+    (z at .975 + z at .8) standard errors. NaN where nothing moved or with fewer than two questions.
+
+    Source: Cohen, Statistical Power Analysis (1988).
+    """
+    values, weight = (differences, None) if groups is None else grouped(differences, None, groups)
+    n = len(values)
+    if n < 2 or not (np.abs(values) > EQUAL).any():
+        return math.nan
+    half = _student_half(values, weight, float(np.average(values, weights=weight)))
+    return half / student(n - 1) * (student(n - 1) + Z_POWER)
 
 
 def added_by_group(differences: Differences, groups: Groups | None) -> Differences:

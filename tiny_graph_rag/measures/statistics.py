@@ -38,7 +38,7 @@ Z = 1.959963984540054  # the standard normal's quantile at .975
 SHARE = (0.0, 1.0)
 RELIABLE_FROM = 30  # observations that tell as much as: measured coverage .90 to .98 at 20, .92 to .98 at 30
 LEAST_EVEN = 1 / 3  # share of the observations: where fewer weigh as much as all, coverage falls to .90
-RARE_HIGH = 1.0  # skewness from which high scores are the exception: fewer than 28 % of two values
+RARE_HIGH = 0.5  # skewness from which high scores are the exception: fewer than 38 % of two values
 SAME = 1e-12  # two values this near are one, and a variance below its square is none
 
 
@@ -200,8 +200,8 @@ def two_point_p(values: Column) -> float:
 
 
 def _two_points(influence: Column) -> tuple[float, float, float] | None:
-    """Of values with mean 0: the lower point, how far apart the points are, and how far the sample is from two
-    values: 0 for a sample of two, 1 for a normal one. None where all are alike."""
+    """Of values with mean 0: the lower point, how far apart the points are, and how far the sample is from
+    two values (0 for two, 1 for a normal one). None where all are alike."""
     square = influence * influence
     variance = float(square.mean())
     if variance <= SAME**2:
