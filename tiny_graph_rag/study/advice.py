@@ -78,8 +78,8 @@ UNTRIED = (
 )
 TRIED_AT_A_PRICE = (
     "`{flag}` is not worth its price: it lifts {measure} of the questions that lose references here ({n}) "
-    "from {before} to {after}, but over all questions ({measured}) it goes from {whole_before} to {whole_after}: "
-    "{won} better, {lost} worse."
+    "from {before} to {after}, but over all questions ({measured}) it goes from {whole_before} to "
+    "{whole_after}: {won} better, {lost} worse."
 )
 
 
