@@ -466,3 +466,38 @@ def test_a_question_that_the_run_lacks_lowers_every_mean(own_folder: Path, run_c
     assert "2 questions failed or are not in the run" in done.stdout
     gate = run_cli(*files, "--fail-under", "no_answer_accuracy>=0.6")
     assert gate.exit_code == 1
+
+
+def test_a_returned_reference_that_the_graph_lacks_is_a_hit(own_folder: Path, run_cli) -> None:
+    """Both write Ben, the graph has only Anna: with the graph as without it q1 is a hit at rank 1."""
+    write_kg(own_folder / "g-KG.json", ["Anna"])
+    write_gold(
+        own_folder / "gold.jsonl",
+        {"id": "q1", "query": "?", "reference_entities": ["Ben"]},
+        {"id": "q2", "query": "?", "reference_entities": ["Cleo"]},
+    )
+    rows = [{"id": "q1", "entities": ["ben", "Anna"]}, {"id": "q2", "entities": ["Dora", "Cleo X"]}]
+    (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    document = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl", "-g", "./g-KG.json")
+    assert [row["metrics"]["mrr"] for row in document["results"]] == [1.0, 0.0]
+    (first,), (second,) = (row["references"] for row in document["results"])
+    assert (first["verdict"], first["rank"], first["entity_ids"]) == ("hit", 1, [])
+    assert second["verdict"] == "not_in_graph"
+
+
+def test_an_ambiguous_name_of_a_run_is_counted_and_may_mean_any_of_its_entities(
+    own_folder: Path, run_cli
+) -> None:
+    """Two entities are called Kim; the gold set means the second one by its alias."""
+    write_kg(own_folder / "g-KG.json", [("Kim A", ["Kim"]), ("Kim B", ["Kim", "the elder"]), "Lee"])
+    write_gold(own_folder / "gold.jsonl", {"id": "q", "query": "?", "reference_entities": ["the elder"]})
+    (own_folder / "run.jsonl").write_text(json.dumps({"id": "q", "entities": ["Lee", "Kim"]}) + "\n")
+    files = ("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "-g", "./g-KG.json", "-o", "./out.json")
+    done = run_cli(*files)
+    assert "ambiguous on this graph: 1 of the names in the run (such as Kim)" in done.stderr
+    assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0
+    assert run_cli(*files, "--ambiguous", "any").exit_code == 0
+    assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0.5
+    refused = run_cli("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "--ambiguous", "any")
+    assert refused.exit_code == 2
+    assert "name the graph with -g" in refused.stderr

@@ -18,7 +18,7 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.report.terminal import comparison
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.report.terminal.sweep import COLUMNS
-from tiny_graph_rag.scoring import stretches
+from tiny_graph_rag.scoring import judging, stretches
 from tiny_graph_rag.study import advice, choosing, compare
 
 
@@ -63,6 +63,7 @@ BY_NAME = {
     *(each for each in comparison.SPEED_WORDS.values() if " " in each),
     *("linking", "rewriting", HOW_TO_TURN_ON, recommend.TO_JUDGE),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
+    *(judging.AMBIGUOUS_FIRST, judging.AMBIGUOUS_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     "references that mean nothing now ({n}): {names}",
     "references that mean something else now ({n}): {names}",

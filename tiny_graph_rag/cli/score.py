@@ -122,6 +122,14 @@ def score(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = "list",
+    ambiguous: Annotated[
+        str,
+        typer.Option(
+            "--ambiguous",
+            help="A name of the run that several entities of -g have: first, or any (a reference).",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
+    ] = "first",
     output: Annotated[
         str | None,
         typer.Option(
@@ -145,6 +153,8 @@ def score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
+    if ambiguous != "first" and graph is None:
+        raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     gates, out = floors.checked(), Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
@@ -158,6 +168,7 @@ def score(
         gold_format,
         split,
         ties,
+        ambiguous,
         chosen.limit,
         comma_list(chosen.tags),
         comma_list(chosen.ids),
@@ -167,7 +178,9 @@ def score(
     out.keep_apart(target, gates.junit, read=(request.run, request.gold, graph_path, *session.files_read))
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
-    wish = Wish(wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match)
+    wish = Wish(
+        wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match, ambiguous
+    )
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
         collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)

@@ -5,7 +5,7 @@ A run may be larger than memory, so it is scored in stretches of questions; only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -22,14 +22,31 @@ from tiny_graph_rag.measures import judge
 from tiny_graph_rag.measures.facts import Facts, RelationReference
 from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, NO_HOP, Run
-from tiny_graph_rag.scoring.stretches import Stretch, counted
+from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
 
 AT_ONCE = 4096  # questions
+FIRST, ANY = AMBIGUOUS
+AMBIGUOUS_FIRST = (
+    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first entity that "
+    "has it; --ambiguous any counts whichever of them is a reference"
+)
+AMBIGUOUS_ANY = (
+    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as whichever of its "
+    "entities is a reference"
+)
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
 
 
-def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool = False) -> list[str]:
+def notes(
+    run: WrittenRun,
+    questions: Sequence[GoldQuestion],
+    graph: KnowledgeGraph | None = None,
+    *,
+    ambiguous: str = FIRST,
+    selected: bool = False,
+) -> list[str]:
     """What a reader of the scores should know of the run, as counted warnings.
 
     selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
@@ -40,7 +57,28 @@ def notes(run: WrittenRun, questions: Sequence[GoldQuestion], *, selected: bool 
     twice = sum(
         len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
     )
-    return counted(unknown, len(missing), missing[:3], twice)
+    found = counted(unknown, len(missing), missing[:3], twice)
+    return [*found, *_of_ambiguous(run, known, graph, ambiguous)] if graph is not None else found
+
+
+def _of_ambiguous(
+    run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str
+) -> Iterator[str]:
+    """How many names of the run several entities have, and how they were read."""
+    ids = _rows_of_ids(graph)
+    names = {
+        place.name or place.id
+        for question, places in run.rankings.items()
+        if question in questions
+        for place in places
+        if place.id not in ids
+    }
+    several = [
+        name for name, (rows, _) in NameIndex.of(graph).resolve_all(sorted(names)).items() if len(rows) > 1
+    ]
+    if several:
+        such = ", ".join(several[:3])
+        yield said(AMBIGUOUS_FIRST if ambiguous == FIRST else AMBIGUOUS_ANY, n=f"{len(several):,}", such=such)
 
 
 def stretches(
@@ -48,6 +86,7 @@ def stretches(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
+    ambiguous: str = FIRST,
     at_once: int = AT_ONCE,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
@@ -56,7 +95,7 @@ def stretches(
     match: how a retrieved text is held to be a reference instead.
     """
     for part in parts(questions, run, at_once):
-        yield judged(part, run, graph, match)
+        yield judged(part, run, graph, match, ambiguous)
 
 
 def judged(
@@ -64,13 +103,17 @@ def judged(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
+    ambiguous: str = FIRST,
 ) -> Stretch:
-    """All these questions at once."""
+    """All these questions at once. ambiguous: one of AMBIGUOUS."""
     if graph is None:
         return _as_strings(questions, run, match)
+    return _on_graph(questions, run, graph, NameIndex.of(graph), _rows_of_ids(graph), ambiguous)
+
+
+def _rows_of_ids(graph: KnowledgeGraph) -> Mapping[str, int]:
     ids = graph.entities.ids
-    rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
-    return _on_graph(questions, run, graph, NameIndex.of(graph), rows)
+    return graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
 
 
 def with_its_run(
@@ -150,25 +193,46 @@ def _on_graph(
     graph: KnowledgeGraph,
     index: NameIndex,
     rows: Mapping[str, int],
+    ambiguous: str,
 ) -> Stretch:
     strangers: dict[str, int] = {}
-    known: dict[Retrieved, int] = {}
+    wanted: dict[str, int] = {}  # folded names of references that the graph lacks → their strangers
+    known: dict[Retrieved, tuple[int, ...]] = {}
 
-    def entity(place: Retrieved) -> int:
+    def meanings_of(place: Retrieved) -> tuple[int, ...]:
         bare = Retrieved(place.name, place.id)
         if bare not in known:
             by_id = rows.get(place.id)
-            found = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
-            known[bare] = found[0] if found else len(graph) + strangers.setdefault(place.key, len(strangers))
+            known[bare] = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
+            if not known[bare]:
+                # What graph and run name alike is a hit, also where the graph lacks it.
+                code = next((wanted[name] for name in map(fold, place[:2]) if name in wanted), None)
+                if code is None:
+                    code = strangers.setdefault(place.key, len(strangers))
+                known[bare] = (len(graph) + code,)
         return known[bare]
+
+    def entity(place: Retrieved, relevant: Set[int], used: set[int]) -> int:
+        found = meanings_of(place)
+        if ambiguous == ANY and len(found) > 1:
+            found = (*(each for each in found if each in relevant and each not in used), *found)
+        used.add(found[0])
+        return found[0]
 
     good = [[name for name, grade in each.grades.items() if grade > 0] for each in questions]
     bad = [[name for name, grade in each.grades.items() if grade == 0] for each in questions]
     grades = [grade for each in questions for grade in each.grades.values() if grade > 0]
     meanings = index.resolve_all(name for names in (*good, *bad) for name in names)
+    for name, (entities, level) in meanings.items():
+        if not entities and fold(name):
+            code = wanted.setdefault(fold(name), strangers.setdefault(name, len(strangers)))
+            meanings[name] = ((len(graph) + code,), level)
     references = References.resolved(good, np.array(grades, dtype=np.int32), meanings)
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
-    rankings = [[entity(place) for place in run.rankings.get(each.id, [])] for each in questions]
+    rankings = []
+    for question, names in zip(questions, good, strict=True):
+        relevant, used = {e for name in names for e in meanings[name][0]}, set[int]()
+        rankings.append([entity(place, relevant, used) for place in run.rankings.get(question.id, [])])
     judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
     extra = list(strangers)
 
@@ -190,13 +254,14 @@ def _on_graph(
             ],
         )
 
-    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=_borne(judgments))
+    borne = _borne(judgments, len(graph))
+    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=borne)
 
 
-def _borne(judgments: Judgments) -> NDArray[np.bool_]:
-    """(items,): whether any entity can fill the item."""
+def _borne(judgments: Judgments, entities: int) -> NDArray[np.bool_]:
+    """(items,): whether any of the graph's entities can fill the item."""
     borne = np.zeros(len(judgments.grades), dtype=bool)
-    borne[judgments.pair_items] = True
+    borne[judgments.pair_items[judgments.pair_keys % max(judgments.universe, 1) < entities]] = True
     return borne
 
 
@@ -227,7 +292,13 @@ def _stretch(
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [
-                (each.name, each.grade, [label(e)[0] for e in each.entities], each.resolved_by, each.item)
+                (
+                    each.name,
+                    each.grade,
+                    [label(e)[0] for e in each.entities] if each.resolved_by else [],
+                    each.resolved_by,
+                    each.item,
+                )
                 for each in row
             ]
             for row in judgments.references

@@ -14,6 +14,7 @@ from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
 from tiny_graph_rag.messages import said
 
+AMBIGUOUS = ("first", "any")  # how a run's name that several entities of the graph have is read
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
 
