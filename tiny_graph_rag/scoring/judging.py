@@ -29,8 +29,8 @@ from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
 AT_ONCE = 4096  # questions
 FIRST, ANY = AMBIGUOUS
 AMBIGUOUS_FIRST = (
-    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first entity that "
-    "has it; --ambiguous any counts whichever of them is a reference"
+    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first entity "
+    "that has it; --ambiguous any counts whichever of them is a reference"
 )
 AMBIGUOUS_ANY = (
     "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as whichever of its "
