@@ -7,7 +7,8 @@ A cell is a kind of sample (scores of one system, pooled counts, differences of 
 one question); it is drawn at each size, and the table says in how many of the samples the interval held the
 true mean, in percent: percentile bootstrap of single questions (2,000 draws) / this program's interval.
 `unmarked` is the same for the samples that the program doesn't mark with `?`, and their share.
-`false positives` is how often a paired test finds p < .05 between systems that are equal.
+`tests` is how often signs that flip give p < .05, and how often `compare` calls the systems different;
+`false positives` the same of paraphrases of one question, where the systems are equal.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures.paired import interval, randomisation_p
+from tiny_graph_rag.measures.paired import difference_p, interval, randomisation_p
 from tiny_graph_rag.measures.statistics import mean_of
 
 SIZES = (20, 30, 54, 100, 200, 500)
 RESAMPLES, BOOTSTRAPPED = 2000, 500  # draws of the bootstrap; samples that it is tried on
 SINGLE_REFERENCE = (1.0, 0.6309, 0.5, 0.4307, 0.3869, 0.0)  # nDCG@5 by rank, missed last
 LOSSES = np.array([1.0, 0.5, 0.37, 0.67])
+EQUAL_BUT_SKEWED = ((0.05, 0.4, 0.02), (0.1, 0.4, 0.04), (0.1, 0.2, 0.02))  # gain, how often, loses 1
 
 Table = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int, int], tuple[Table, Table | None]]
@@ -46,6 +48,11 @@ class Cell:
 def cells() -> Iterator[Cell]:
     for value, often in ((1.0, 0.98), (0.2, 0.98), (0.2, 0.9), (0.2, 0.5)):
         yield Cell(f"two values {{0, {value:g}}}, p = {often:g}", _two_valued(value, often))
+    yield Cell("nDCG near 1, 3 % misses", _choice((1.0, 0.92, 0.0), (0.8, 0.17, 0.03)), true=0.9564)
+    yield Cell("nDCG near 1, 2 % misses", _choice((1.0, 0.92, 0.0), (0.8, 0.18, 0.02)), true=0.9656)
+    yield Cell("nDCG mostly .92, 3 % misses", _choice((0.92, 1.0, 0.0), (0.8, 0.17, 0.03)), true=0.906)
+    yield Cell("nDCG of many values, 2 % misses", _graded(0.02))
+    yield Cell("rare hits: 3 % score 1, 17 % .08", _choice((0.0, 0.08, 1.0), (0.8, 0.17, 0.03)), true=0.0436)
     yield Cell("nDCG@5, 90 % at rank 1", _choice(SINGLE_REFERENCE, (0.9, 0.04, 0.02, 0.01, 0.01, 0.02)))
     yield Cell("nDCG@5, 95 % at rank 1", _choice(SINGLE_REFERENCE, (0.95, 0.03, 0.01, 0.005, 0.0, 0.005)))
     yield Cell("nDCG@5, 60 % at rank 1", _choice(SINGLE_REFERENCE, (0.6, 0.12, 0.08, 0.04, 0.02, 0.14)))
@@ -68,6 +75,13 @@ def cells() -> Iterator[Cell]:
         lambda random, samples, n: (random.normal(0.05, 0.2, (samples, n)), None),
         "difference",
     )
+    for gain, often, lose in EQUAL_BUT_SKEWED:
+        yield Cell(
+            f"difference 0: {often:.0%} gain {gain:g}, {lose:.0%} lose 1",
+            _gains_and_losses(gain, often, lose),
+            "difference",
+            true=0,
+        )
     yield Cell("3 paraphrases each, correlation .8", _paraphrased(0.6), per_group=3)
     yield Cell("3 paraphrases each, equal systems", _equal_paraphrased, "difference", 3, true=0)
 
@@ -83,6 +97,28 @@ def _choice(values: tuple[float, ...], shares: tuple[float, ...]) -> Draw:
         ), None
 
     return draw
+
+
+def _graded(missed: float) -> Draw:
+    """nDCG of several references: half of the questions perfect, the others down to .85, some missed."""
+
+    def draw(random: np.random.Generator, samples: int, n: int) -> tuple[Table, None]:
+        shortfall = 0.15 * random.random((samples, n)) * (random.random((samples, n)) < 0.5)
+        return np.where(random.random((samples, n)) < missed, 0.0, 1 - shortfall), None
+
+    return draw
+
+
+def _gains_and_losses(gain: float, often: float, lose: float) -> Draw:
+    def draw(random: np.random.Generator, samples: int, n: int) -> tuple[Table, None]:
+        at = random.random((samples, n))
+        return np.where(at < often, gain, np.where(at > 1 - lose, -1.0, 0.0)), None
+
+    return draw
+
+
+def _normal(mean: float, deviation: float) -> Draw:
+    return lambda random, samples, n: (np.clip(random.normal(mean, deviation, (samples, n)), -1, 1), None)
 
 
 def _hits(random: np.random.Generator, of: NDArray[np.int64], often: float) -> Table:
@@ -181,6 +217,32 @@ def false_positives(n: int, samples: int, *, in_groups: bool) -> float:
     return float(np.mean([randomisation_p(row, seed=0, groups=groups) < 0.05 for row in values]))
 
 
+def samples_to_test() -> Iterator[tuple[str, Draw]]:
+    """Differences to be tested: of equal systems first, then of systems that differ."""
+    for gain, often, lose in EQUAL_BUT_SKEWED:
+        name = f"equal: {often:.0%} gain {gain:g}, {lose:.0%} lose 1"
+        yield name, _gains_and_losses(gain, often, lose)
+    yield "equal: normal, deviation .2", _normal(0.0, 0.2)
+    yield "equal: 20 % lose, 20 % win", _moved(0.2, 0.2, LOSSES)
+    yield "better: normal, +.05, deviation .2", _normal(0.05, 0.2)
+    yield "better: normal, +.1, deviation .2", _normal(0.1, 0.2)
+    yield "better: normal, +.03, deviation .08", _normal(0.03, 0.08)
+    yield "better: 30 % win, 15 % lose", _moved(0.15, 0.3, LOSSES)
+    yield "better: 20 % win, 5 % lose", _moved(0.05, 0.2, LOSSES)
+    yield "better: 10 % win", _moved(0.0, 0.1, LOSSES)
+
+
+def called_different(draw: Draw, n: int, samples: int) -> tuple[float, float]:
+    """Share of samples with p < .05 by flipping signs alone; share that `compare` calls different."""
+    values, _ = draw(np.random.default_rng([n, 7]), samples, n)
+    flipped = sure = 0
+    for row in values:
+        flipped += randomisation_p(row, seed=0, draws=2000) < 0.05
+        ends = interval(row)
+        sure += difference_p(row, seed=0, draws=2000) < 0.05 and not ends.low <= 0 <= ends.high
+    return flipped / samples, sure / samples
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--samples", type=int, default=4000)
@@ -196,6 +258,13 @@ def main() -> None:
         shown = [f"{100 * boot:.0f} / {100 * ours:.1f}" for boot, ours, _, _ in row]
         trusted = [f"{100 * each:.1f}" if share else "–" for _, _, each, share in row]
         print(f"| {cell.name} | " + " | ".join(shown) + f" | {' '.join(trusted)} |", flush=True)
+    if given.only in "tests":
+        print("\n| p < .05 by signs / called different, % | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
+        print("|---|" + "---|" * len(SIZES))
+        for name, draw in samples_to_test():
+            shares = [called_different(draw, n, min(given.samples, 1000)) for n in SIZES]
+            shown = [f"{100 * flipped:.1f} / {100 * sure:.1f}" for flipped, sure in shares]
+            print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
     if given.only in "false positives":
         tests = min(given.samples, 1000)
         print(

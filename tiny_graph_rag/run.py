@@ -14,6 +14,7 @@ from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.shown import short_repr
 
 NO_HOP = -1  # the hop of an entity that no walk reached
+ABSENT = "not in the run"  # the failure of a question that a run's file does not have
 NO_STEP = -1  # fills the rest of a walk's row
 COST_PARTS = ("link", "walk", "text", "neighbour", "near")  # of `bfs`; in the order of Run.parts
 Item = TypeVar("Item")
@@ -68,6 +69,8 @@ class Run:
     entities, a list a question, best first; None where it returned none of that kind for any question.
     returns_entities: False where it answered, but never with a list of entities. external: somebody else's
     retriever made it: what was retrieved is what it returned, and nothing that the graph has between.
+    failures: question → why nobody knows what it would have retrieved (it raised, it is not in the run's
+    file): an empty list of these is no answer.
     """
 
     offsets: NDArray[np.int64]
@@ -81,6 +84,7 @@ class Run:
     passages: tuple[tuple[Passage, ...], ...] | None = None
     returns_entities: bool = True
     external: bool = False
+    failures: Mapping[int, str] = field(default_factory=dict)
 
     __repr__ = short_repr
 
@@ -130,7 +134,9 @@ class Run:
         """Only these questions, in this order. Walks are left out."""
         lengths = np.diff(self.offsets)[questions]
         rows = stretches(self.offsets[questions], lengths)
-        cuts = {new: self.cuts[row] for new, row in enumerate(questions.tolist()) if row in self.cuts}
+        chosen = list(enumerate(questions.tolist()))
+        cuts = {new: self.cuts[row] for new, row in chosen if row in self.cuts}
+        failures = {new: self.failures[row] for new, row in chosen if row in self.failures}
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         chosen = questions.tolist()
         return Run(
@@ -143,6 +149,7 @@ class Run:
             passages=None if self.passages is None else tuple(self.passages[row] for row in chosen),
             returns_entities=self.returns_entities,
             external=self.external,
+            failures=failures,
         )
 
     @classmethod
@@ -156,11 +163,9 @@ class Run:
         walks = [part.walks for part in parts if part.walks is not None]
         costs = [part.parts for part in parts if part.parts is not None]
         firsts = np.cumsum([0, *map(len, parts)]).tolist()
-        cuts = {
-            first + row: cut
-            for first, part in zip(firsts, parts, strict=False)
-            for row, cut in part.cuts.items()
-        }
+        numbered = list(zip(firsts, parts, strict=False))
+        cuts = {first + row: cut for first, part in numbered for row, cut in part.cuts.items()}
+        failures = {first + row: why for first, part in numbered for row, why in part.failures.items()}
         return cls(
             np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
             np.concatenate([part.entities for part in parts]),
@@ -173,6 +178,7 @@ class Run:
             passages=_joined([part.passages for part in parts], parts),
             returns_entities=any(part.returns_entities for part in parts),
             external=any(part.external for part in parts),
+            failures=failures,
         )
 
 

@@ -138,8 +138,9 @@ def test_the_contest_gold_with_its_own_rule(own_folder: Path, run_cli) -> None:
     document = scored(
         run_cli, "--run", "run.jsonl", "--gold", "gold.json", "--measures", "contest_map@3,no_answer_accuracy"
     )
-    # (1 + 2/3) / 2, 1 and 0; question 4 has no prediction and is left out.
-    assert means(document) == pytest.approx({"contest_map@3": (5 / 6 + 1 + 0) / 3, "no_answer_accuracy": 0.5})
+    # (1 + 2/3) / 2, 1 and 0; question 4 has no prediction and counts 0, where the contest leaves it out.
+    assert means(document) == pytest.approx({"contest_map@3": (5 / 6 + 1 + 0) / 4, "no_answer_accuracy": 0.5})
+    assert (document["summary"]["failed"], document["summary"]["rightly_empty"]) == (1, 1)
 
 
 def test_a_split_of_a_table(own_folder: Path, run_cli) -> None:
@@ -361,7 +362,10 @@ def test_what_is_odd_in_a_run_is_counted(own_folder: Path, run_cli) -> None:
     done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
     assert done.exit_code == 0, done.output
     assert "1 question of the run is not in the gold set and is ignored (such as q8)" in done.stderr
-    assert "2 questions of the gold set are not in the run and count as nothing retrieved" in done.stderr
+    assert (
+        "2 questions of the gold set are not in the run and get the worst value of every measure"
+        in done.stderr
+    )
     assert "1 duplicate in rankings is dropped after the first" in done.stderr
     assert len(json.loads(Path("out.json").read_text())["results"][0]["ranked"]) == 1
 
@@ -437,16 +441,63 @@ def test_a_foreign_run_under_eval_is_not_told_to_raise_the_depth(own_folder: Pat
     assert "not returned by the retriever" in done.stdout
 
 
-def test_a_definition_by_which_missing_questions_raise_a_mean_is_named(own_folder: Path, run_cli) -> None:
-    """q2 is not in the run: recall@1 is 1/2 for it, the other two leave it out and stay at 1."""
-    (own_folder / "run").write_text("q1 Q0 d1 1 2 t\n")
-    (own_folder / "gold").write_text("q1 0 d1 1\nq2 0 d1 1\n")
-    files = ("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
-    done = run_cli(*files, "--measures", "recall@1,contest_map@1,micro_precision@1")
-    assert means(json.loads(Path("out.json").read_text("utf-8"))) == {
+def test_a_question_that_the_run_lacks_lowers_every_mean(own_folder: Path, run_cli) -> None:
+    """q2 is not in the run. Pooled: 1 hit of 1 returned and of one wrong one at q2, so 1/2. Of the questions
+    without gold, q3 was left empty and q4 is not in the run: 1 of 2."""
+    (own_folder / "run").write_text('{"id": "q1", "entities": ["d1"]}\n{"id": "q3", "entities": []}\n')
+    (own_folder / "gold.jsonl").write_text(
+        "".join(
+            json.dumps({"id": id, "query": id, "reference_entities": names}) + "\n"
+            for id, names in (("q1", ["d1"]), ("q2", ["d1"]), ("q3", []), ("q4", []))
+        )
+    )
+    files = ("score", "--run", "run", "--gold", "gold.jsonl", "-o", "./out.json")
+    done = run_cli(*files, "--measures", "recall@1,contest_map@1,micro_precision@1,no_answer_accuracy")
+    document = json.loads(Path("out.json").read_text("utf-8"))
+    assert means(document) == {
         "recall@1": 0.5,
-        "contest_map@1": 1.0,
-        "micro_precision@1": 1.0,
+        "contest_map@1": 0.5,
+        "micro_precision@1": 0.5,
+        "no_answer_accuracy": 0.5,
     }
-    assert "left out of contest_map@1, micro_precision@1 by definition" in done.stderr
-    assert "by definition" not in run_cli(*files, "--measures", "recall@1").stderr
+    counts = ("failed", "failed_without_gold", "rightly_empty", "nothing_retrieved")
+    assert [document["summary"][name] for name in counts] == [2, 1, 1, 1]
+    assert "1 rightly left empty, 0 answered with entities, 1 failed or not in the run" in done.stdout
+    assert "2 questions failed or are not in the run" in done.stdout
+    gate = run_cli(*files, "--fail-under", "no_answer_accuracy>=0.6")
+    assert gate.exit_code == 1
+
+
+def test_a_returned_reference_that_the_graph_lacks_is_a_hit(own_folder: Path, run_cli) -> None:
+    """Both write Ben, the graph has only Anna: with the graph as without it q1 is a hit at rank 1."""
+    write_kg(own_folder / "g-KG.json", ["Anna"])
+    write_gold(
+        own_folder / "gold.jsonl",
+        {"id": "q1", "query": "?", "reference_entities": ["Ben"]},
+        {"id": "q2", "query": "?", "reference_entities": ["Cleo"]},
+    )
+    rows = [{"id": "q1", "entities": ["ben", "Anna"]}, {"id": "q2", "entities": ["Dora", "Cleo X"]}]
+    (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    document = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl", "-g", "./g-KG.json")
+    assert [row["metrics"]["mrr"] for row in document["results"]] == [1.0, 0.0]
+    (first,), (second,) = (row["references"] for row in document["results"])
+    assert (first["verdict"], first["rank"], first["entity_ids"]) == ("hit", 1, [])
+    assert second["verdict"] == "not_in_graph"
+
+
+def test_an_ambiguous_name_of_a_run_is_counted_and_may_mean_any_of_its_entities(
+    own_folder: Path, run_cli
+) -> None:
+    """Two entities are called Kim; the gold set means the second one by its alias."""
+    write_kg(own_folder / "g-KG.json", [("Kim A", ["Kim"]), ("Kim B", ["Kim", "the elder"]), "Lee"])
+    write_gold(own_folder / "gold.jsonl", {"id": "q", "query": "?", "reference_entities": ["the elder"]})
+    (own_folder / "run.jsonl").write_text(json.dumps({"id": "q", "entities": ["Lee", "Kim"]}) + "\n")
+    files = ("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "-g", "./g-KG.json", "-o", "./out.json")
+    done = run_cli(*files)
+    assert "ambiguous on this graph: 1 of the names in the run (such as Kim)" in done.stderr
+    assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0
+    assert run_cli(*files, "--ambiguous", "any").exit_code == 0
+    assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0.5
+    refused = run_cli("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "--ambiguous", "any")
+    assert refused.exit_code == 2
+    assert "name the graph with -g" in refused.stderr

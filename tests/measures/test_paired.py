@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.intervals import false_positives
-from tiny_graph_rag.measures.paired import holm, interval, randomisation_p, t_test_p
+from benchmarks.intervals import called_different, false_positives, samples_to_test
+from tiny_graph_rag.measures.paired import (
+    difference_p,
+    holm,
+    interval,
+    randomisation_p,
+    smallest_shown,
+    t_test_p,
+)
 
 
 def differences(size: int, seed: int, shift: float = 0.0) -> np.ndarray:
@@ -163,3 +170,40 @@ def test_what_a_group_gains_and_loses_again_is_no_difference() -> None:
     # .3 - .1 - .2 is 5.6e-17 in floating point: ten such groups are ten that did not move.
     changes, groups = np.tile([0.3, -0.1, -0.2], 40), np.repeat(np.arange(40), 3)
     assert interval(changes, groups=groups) == interval(np.zeros(40))
+
+
+@pytest.mark.parametrize(
+    ("name", "draw"), [each for each in samples_to_test() if each[0].startswith("equal")]
+)
+@pytest.mark.parametrize("n", [20, 54, 200])
+def test_equal_systems_are_called_different_in_seven_of_a_hundred_at_most(name, draw, n) -> None:
+    """40 % gain .05 and 2 % lose 1: signs that flip alone gave p < .05 in 62, 36 and 11 % of the samples."""
+    flipped, sure = called_different(draw, n, 300)
+    assert sure <= 0.07 + 2 * math.sqrt(0.07 * 0.93 / 300)
+    if "gain 0.05" in name:
+        assert flipped > sure
+
+
+def test_what_differs_both_ways_is_found_as_often_as_before() -> None:
+    draw = dict(samples_to_test())["better: normal, +.1, deviation .2"]
+    for n in (30, 54):
+        flipped, sure = called_different(draw, n, 200)
+        assert sure >= flipped - 0.01
+
+
+def test_seven_questions_with_one_extreme_are_no_proof() -> None:
+    """All seven win: 2 of 128 sign patterns. But .56 won in all is less than one lost question costs, which
+    stays unseen in e^-.56 = .57 of the samples."""
+    changes = np.array([0.01] * 6 + [0.5])
+    assert randomisation_p(changes, seed=0) == 2 / 128
+    assert difference_p(changes, seed=0) == pytest.approx(math.exp(-0.56))
+    found = interval(changes)
+    assert found.low < 0 < found.high
+
+
+def test_the_smallest_difference_that_would_show_is_the_textbooks() -> None:
+    # Deviation 1, n = 100: (1.984 + .8416) / 10.
+    sample = np.tile([1.0, -1.0], 50)
+    deviation = sample.std(ddof=1)
+    assert smallest_shown(sample) == pytest.approx(deviation * (1.98422 + 0.84162) / 10, abs=1e-4)
+    assert math.isnan(smallest_shown(np.zeros(5)))

@@ -130,7 +130,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(cell) -> None:
     if "weigh most" in cell.name:
         pytest.skip("marked: its coverage is .90")
     _, ours, _, _ = held(cell, 54, 600)
-    assert 0.91 <= ours <= 0.995
+    # Where the loss that makes up for the gains is often unseen, an interval that holds 0 always does.
+    assert 0.91 <= ours <= (1 if cell.name.startswith("difference 0") else 0.995)
 
 
 @pytest.mark.slow
@@ -139,7 +140,7 @@ def test_what_is_not_marked_holds_the_truth(cell) -> None:
     for n in SIZES:
         _, _, unmarked, share = held(cell, n, 4000)
         if share > 0.5:
-            assert 0.91 <= unmarked <= 0.99, n
+            assert 0.91 <= unmarked <= (1 if "difference" in cell.name else 0.99), n
 
 
 @given(
@@ -150,3 +151,30 @@ def test_percentiles_are_those_of_numpy(rows: list[list[float]], holes: int) -> 
     values[: min(holes, len(values) - 1), 1] = np.nan
     expected = np.nanquantile(values, (0.025, 0.975), axis=0).T
     np.testing.assert_allclose(percentiles(np.sort(values, axis=0), (0.025, 0.975)), expected, atol=1e-15)
+
+
+SHAPES = (
+    lambda random, n: random.choice([1.0, 0.92, 0.0], n, p=[0.8, 0.17, 0.03]),
+    lambda random, n: random.choice([1.0, 0.63, 0.5, 0.43, 0.0], n, p=[0.6, 0.12, 0.1, 0.04, 0.14]),
+    lambda random, n: random.random(n),
+    lambda random, n: random.beta(0.5, 3, n),
+    lambda random, n: np.full(n, random.random()),
+)
+
+
+@pytest.mark.parametrize("n", [30, 54, 100, 500])
+@pytest.mark.parametrize("shape", range(len(SHAPES)))
+def test_a_question_that_scores_less_never_raises_the_low_end(n: int, shape: int) -> None:
+    random = np.random.default_rng([n, shape])
+    for _ in range(150):
+        values = SHAPES[shape](random, n)
+        worse = values.copy()
+        worse[random.integers(n)] *= random.choice([0.0, 0.5, 0.99])
+        assert mean_of(worse).low <= mean_of(values).low + 1e-12
+
+
+def test_a_near_perfect_question_makes_no_interval_narrower_than_a_perfect_one() -> None:
+    """54 perfect ones: 54 / (54 + z²) = .9336. With one .92 among them the low end was .98."""
+    perfect, nearly = one([1.0] * 54), one([1.0] * 53 + [0.92])
+    assert perfect.low == pytest.approx(54 / (54 + 3.8415), abs=1e-4)
+    assert nearly.low == pytest.approx((53.92 / 54) * 54 / (54 + 3.8415), abs=1e-4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2
 
 import numpy as np
@@ -56,13 +57,13 @@ def test_the_oracle_of_the_tutorial() -> None:
 
 def test_the_contest_rule_by_hand() -> None:
     # 1: hits at ranks 1 and 3: (1 + 2/3) / 2. 2: submitted twice, so a hit twice: (1 + 1) / 2.
-    # 3: gold empty, something retrieved: 0. 4: gold empty, nothing retrieved: 1. 5: no prediction: left out.
+    # 3: gold empty, something retrieved: 0. 4: gold empty, nothing retrieved: 1. 5: no prediction: 0,
+    # where the contest leaves it out.
     run = run_of([1, 7, 2], [1, 1, 7], [4], [], [])
     gold = judgments_of([[1], [2]], [[1]], [], [], [[1]])
-    answered = np.array([True, True, True, True, False])
     (measure,) = parse_measures("contest_map@3")
-    found = measure.compute(judge(run, gold, answered=answered))
-    np.testing.assert_allclose(found, [5 / 6, 1, 0, 1, np.nan], atol=1e-12)
+    found = measure.compute(judge(replace(run, failures={4: "absent"}), gold))
+    np.testing.assert_allclose(found, [5 / 6, 1, 0, 1, 0], atol=1e-12)
 
 
 def test_map_over_hits_forgets_what_was_not_found() -> None:

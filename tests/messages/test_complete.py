@@ -17,7 +17,7 @@ from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
-from tiny_graph_rag.scoring import stretches
+from tiny_graph_rag.scoring import judging, stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
 
@@ -66,9 +66,17 @@ BY_NAME = {
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
     *(value for name, value in vars(fields).items() if name.isupper() and isinstance(value, str)),
     *(*ACCEPTED.values(), *usage.UPSTREAM.values()),
-    *(choosing.TOO_FEW, choosing.TOO_FEW_GROUPS, choosing.RULE, choosing.ONLY, choosing.BEST, choosing.ALIKE),
+    *(
+        choosing.TOO_FEW,
+        choosing.TOO_FEW_GROUPS,
+        choosing.RULE,
+        choosing.ONLY,
+        choosing.BEST,
+        choosing.BEST_OF_ALIKE,
+        choosing.ALIKE,
+    ),
     choosing.SMALL_LOSS,
-    *(compare.ALIKE, compare.MIXED, compare.BETTER, compare.WORSE),
+    *(compare.ALIKE, compare.ALIKE_BY_FEW, compare.MIXED, compare.BETTER, compare.WORSE),
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
@@ -77,8 +85,16 @@ BY_NAME = {
     *usage._KINDS.values(),
     *registry_kinds(),
     *(each for each in comparison.SPEED_WORDS.values() if " " in each),
-    *("linking", "rewriting", HOW_TO_TURN_ON, recommend.TO_JUDGE),
+    *(
+        "linking",
+        "rewriting",
+        HOW_TO_TURN_ON,
+        recommend.TO_JUDGE,
+        recommend.FAVOURS,
+        recommend.LEAVES_THE_MEANS,
+    ),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
+    *(judging.AMBIGUOUS_FIRST, judging.AMBIGUOUS_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     "references that mean nothing now ({n}): {names}",
     "references that mean something else now ({n}): {names}",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report.plain import worst_by
+from tiny_graph_rag.study.advice import Trial, of_trial
 
 
 def evaluated(run_cli, tmp_path, *questions, options=()):
@@ -186,3 +188,19 @@ def test_seeds_that_the_graph_lacks_are_no_reason_to_stop(run_cli, tmp_path) -> 
     document = evaluated(run_cli, tmp_path, question, options=options)
     found = rules(document)["better linking"]["evidence"]
     assert found == {"gain": 1.0, "seed_recall": None}
+
+
+def test_advice_tells_what_a_flag_does_to_all_questions_and_loses_nothing() -> None:
+    """A flag that lifts those who lose from 0 to .04 and takes .2 from all questions is no advice."""
+    lifted = Trial(
+        *("--retriever pagerank", "ranked_below_k", "ndcg@5", 20, 16, 0.0, 0.04, 0.7, 0.5),
+        won=5, lost=30, measured=60, p=0.001,
+    )  # fmt: skip
+    assert list(of_trial(lifted)) == []
+    better = replace(lifted, whole_after=0.75)
+    (advice,) = of_trial(better)
+    assert "over all questions (60) from 0.700 to 0.750: 5 go better, 30 worse" in advice.text
+    (unsure,) = of_trial(replace(better, p=0.3))
+    assert "which chance could do too (p 0.300)" in unsure.text
+    (hops,) = of_trial(replace(lifted, flag="--hops 4"))
+    assert "not worth its price" in hops.text

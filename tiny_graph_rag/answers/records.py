@@ -38,12 +38,20 @@ class Answer:
         return total(self.spent.values())
 
 
+LEAST_KAPPA = 0.4  # "fair" agreement ends here: Landis & Koch (1977)
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
     """The judge of retrieval against the gold set: Cohen's κ over n graded entities."""
 
     kappa: float
     n: int
+
+    @property
+    def is_weak(self) -> bool:
+        """Whether the judge's means say little: κ is below LEAST_KAPPA."""
+        return self.kappa < LEAST_KAPPA
 
 
 @dataclass(frozen=True, slots=True)

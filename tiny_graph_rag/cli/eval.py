@@ -265,12 +265,17 @@ class SavedRun:
         return found
 
     def write(self, evaluation: Evaluation) -> None:
+        import numpy as np
+
         from tiny_graph_rag.files import write_atomically
         from tiny_graph_rag.formats.runs.writing import run_parts
 
         known = evaluation.graph.entities  # with what only the retriever knows
-        questions = [example.written_id for example in evaluation.examples]
-        write_atomically(self.path, run_parts(evaluation.run, questions, known.ids, known.names, self.form))
+        run, questions = evaluation.run, [example.written_id for example in evaluation.examples]
+        if run.failures:  # in a file an empty list would be an answer, so a question that failed is left out
+            answered = np.array([row for row in range(len(run)) if row not in run.failures], dtype=np.int64)
+            run, questions = run.of(answered), [questions[row] for row in answered.tolist()]
+        write_atomically(self.path, run_parts(run, questions, known.ids, known.names, self.form))
 
 
 def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) -> None:

@@ -82,7 +82,18 @@ def say_paid(session: Session, chat: Chat) -> None:
             known=known,
         )
     ]
-    if chat.price(session.config.openai.model) is not None:
+    if budget.unpriced:
+        known_part = f"${budget.spent_usd:.4f}"
+        parts.append(
+            t("cost unknown: {n} replies of a model without a price", n=f"{budget.unpriced:,}")
+            if not budget.spent_usd
+            else t(
+                "{usd} paid, and an unknown amount for {n} replies of a model without a price",
+                usd=known_part,
+                n=f"{budget.unpriced:,}",
+            )
+        )
+    elif chat.price(session.config.openai.model) is not None:
         parts.append(t("{usd} paid", usd=f"${budget.spent_usd:.4f}"))
     if budget.doubtful:
         parts.append(t("{n} attempts that broke off may have been charged too", n=f"{budget.doubtful:,}"))

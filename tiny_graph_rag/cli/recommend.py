@@ -36,6 +36,14 @@ REMARKS: tuple[tuple[str, str, Callable[[Draft], bool]], ...] = (
     ),
     ("{n} has no candidate", "{n} have no candidate", lambda one: not one.candidates),
 )
+FAVOURS = (
+    "a set judged from this pool favours {retrievers}: before you compare another retriever on it, name that "
+    "one in --retrievers too"
+)
+LEAVES_THE_MEANS = (
+    "a question that ends without a reference leaves every mean and so raises it: search all entities in "
+    "`curate` before you accept one as empty"
+)
 
 
 @command(app, "recommend", GOLD)
@@ -105,6 +113,8 @@ def recommend_command(
         if those:
             ids = ", ".join(each.example.id for each in those[:SHOWN]) + (" …" if len(those) > SHOWN else "")
             session.say(f"{counted(len(those), one, many)}: {ids}")
+    session.say(t(FAVOURS, retrievers=", ".join(chosen)))
+    session.say(t(LEAVES_THE_MEANS))
     if path is not None:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
         session.say(t("draft: {path}; to make it a gold set: {command}", path=path, command=judges))

@@ -122,6 +122,14 @@ def score(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = "list",
+    ambiguous: Annotated[
+        str,
+        typer.Option(
+            "--ambiguous",
+            help="A name of the run that several entities of -g have: first, or any (a reference).",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
+    ] = "first",
     output: Annotated[
         str | None,
         typer.Option(
@@ -146,6 +154,8 @@ def score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
+    if ambiguous != "first" and graph is None:
+        raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     gates, out = floors.checked(), Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
@@ -164,6 +174,7 @@ def score(
         gold_format,
         split,
         ties,
+        ambiguous,
         chosen.limit,
         comma_list(chosen.tags),
         comma_list(chosen.ids),
@@ -175,7 +186,13 @@ def score(
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     wish = Wish(
-        wanted, tuple(default_measures(cutoff)), cutoff, config.evaluation.shown_ranks, text_match, matching
+        wanted,
+        tuple(default_measures(cutoff)),
+        cutoff,
+        config.evaluation.shown_ranks,
+        text_match,
+        matching,
+        ambiguous,
     )
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
@@ -230,9 +247,8 @@ def _show(
 ) -> None:
     """What the terminal says: warnings, means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.terminal.summary import print_summary
-    from tiny_graph_rag.scoring.stretches import rising
 
-    for line in [*opened.notes(), *rising(collected.missing, wish.measures)]:
+    for line in opened.notes():
         session.warn(at(request.run.name, line))
     print_summary(collected.found(), session.console)
     steps, _ = listed.waterfalls(collected.tags)

@@ -17,7 +17,7 @@ from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
-from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names
+from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names, says_nothing
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
@@ -26,6 +26,7 @@ from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.messages import said
 
 SHARES = {  # of a hundred questions, where --shapes says nothing
     "single": 10, "chain": 22, "intersection": 10, "union": 6, "comparison": 6, "count": 6, "negation": 8,
@@ -119,6 +120,16 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
             f"{graph.name}: {amount(len(graph), 'entity', 'entities')} and no relation between two of them; "
             "questions are made of relations"
         )
+    types = sorted(set(graph.relations.types))
+    if all(map(says_nothing, types)):
+        raise GraphError(
+            said(
+                "{graph}: no relation type says what it means ({types}), so no question about it reads as a "
+                "person would ask it. Write questions yourself and let `recommend` propose references",
+                graph=graph.name,
+                types=", ".join(repr(name) for name in types[:3]),
+            )
+        )
     maker = _Maker.of(graph, names, wanted)
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
@@ -162,9 +173,11 @@ def language_of(graph: KnowledgeGraph) -> str:
 
 
 def names_an_answer(graph: KnowledgeGraph, text: str, answers: Iterable[int]) -> bool:
-    """Whether a question says the name or an alias of one of its answers."""
+    """Whether a question says the name or an alias of one of its answers, or holds the name within a word."""
+    folded = fold(text)
     return any(
         is_named(text, Reference(str(graph.entities.names[each]), 1, (each,), "name", 0), graph)
+        or (len(fold(graph.entities.names[each])) > 1 and fold(graph.entities.names[each]) in folded)
         for each in answers
     )
 

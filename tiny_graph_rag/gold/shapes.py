@@ -129,6 +129,8 @@ class Sampler:
             return None
         if any(len(self._image_sizes(path)) < len(path.steps) for path in formula.paths):
             return None
+        if self._names_what_satisfies(formula):
+            return None
         found = self.index.find(formula)
         if shape == "no-answer":
             return Drawn(shape, formula, found, 0) if not len(found.answers) else None
@@ -143,6 +145,15 @@ class Sampler:
         if hops == 1 and formula.operation in ("path", "count") and self._is_all_there_is(formula, answers):
             return None
         return Drawn(shape, formula, found, hops)
+
+    def _names_what_satisfies(self, formula: Formula) -> bool:
+        """Whether an entity that the question names would be an answer too: it is left out of the gold."""
+        return any(
+            other in self.index.images(path)[-1]
+            for path in formula.paths
+            for other in formula.seeds
+            if other != path.seed
+        )
 
     def usable(self, entity: int) -> bool:
         """Whether the name can stand in a question: not too long, one line, and no other entity's."""
@@ -396,7 +407,8 @@ class Sampler:
             return None
         formula = Formula("most", (path,), longer.steps[-1])
         values = sorted(self.index.values(image, formula), key=lambda value: value or 0)
-        return formula if len(values) > 1 and values[-1] != values[-2] else None
+        # One against none is no comparison.
+        return formula if len(values) > 1 and values[-1] != values[-2] and values[-2] else None
 
     def _no_answer(self) -> Formula | None:
         """What an entity lacks and another of its type, with which it shares a relation type, has."""

@@ -19,6 +19,9 @@ EMPTY = "the model returned an empty answer"
 CUT_OFF = "the answer was cut off before its first word: raise openai.max_tokens"
 
 
+MOST_ASKED = 2  # replies to one call: one that can't be read is asked for once more
+
+
 @dataclass(slots=True)
 class Ledger:
     """What a run did so far, for the progress line and the last words."""
@@ -146,7 +149,7 @@ class Chat:
         return outcome
 
     async def _usable(self, call: Call, attempts: Attempts) -> Outcome:
-        """A reply that passes the call's check; asked for twice at most, both paid for and counted."""
+        """A reply that passes the check of the call; asked for MOST_ASKED times at most, all paid for."""
         first = _as_text(await self.client.reply(call, attempts))
         problem = _problem(first, call)
         if problem is None or call.check is None:

@@ -211,6 +211,7 @@ class Client:
                 )
                 self._answered = True
                 attempts.paid += reply.tokens
+                self.budget.unpriced += price is None
                 return reply
             except CallFailed as failure:
                 doubtful = failure.charged

@@ -18,7 +18,8 @@ class Budget:
     """Money of a run, in USD. Calls under way count at their worst, what may have been charged too.
 
     cap_usd: None for no cap. spent_usd: what this run paid for, NaN-free; 0 for models without a price.
-    doubtful: attempts that ended without an answer but may have been charged.
+    doubtful: attempts that ended without an answer but may have been charged. unpriced: replies of models
+    whose price is unknown.
     """
 
     def __init__(self, cap_usd: float | None, already_spent_usd: float = 0.0) -> None:
@@ -26,6 +27,7 @@ class Budget:
         self.already_spent_usd = already_spent_usd
         self.spent_usd = 0.0
         self.doubtful = 0
+        self.unpriced = 0
         self.doubtful_usd = 0.0
         self._reserved_usd = 0.0
         self._open = 0

@@ -53,10 +53,11 @@ class MeasureKind:
     """A measure without its cutoff. compute: (judged, cutoff or None, its parameters by name) → (questions,)
     float64.
 
-    low, high: its range. weight: of each question where the mean pools counts (micro averages), else None.
-    needs: what it must know beyond ranks and grades, "" for nothing. ceiling: the best that each question
-    allows, where that is less than `high`. scores_no_gold: whether it says something of questions without
-    gold. leaves_out_missing: whether its mean leaves out a question that the run lacks, and so may rise.
+    low, high: its range; the worst end is what a question counts that failed or that the run lacks. weight:
+    of each question where the mean pools counts (micro averages), else None. needs: what it must know beyond
+    ranks and grades, "" for nothing. ceiling: the best that each question allows, where that is less than
+    `high`. scores_no_gold: whether it says something of questions without gold. times: whether it is a time,
+    which only what was answered has: a failed question is undefined, and counted next to the mean.
     """
 
     name: str
@@ -71,12 +72,16 @@ class MeasureKind:
     needs: Need = ""
     ceiling: Compute | None = None
     scores_no_gold: bool = False
-    leaves_out_missing: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    times: bool = False
 
     @property
     def best(self) -> float:
         return self.high if self.higher_is_better else self.low
+
+    @property
+    def worst(self) -> float:
+        return self.low if self.higher_is_better else self.high
 
 
 KINDS: Registry[MeasureKind] = Registry("measure", "tiny_graph_rag.measures", first=("ranking", "sets"))
@@ -94,10 +99,16 @@ def measure(
     needs: Need = "",
     ceiling: Compute | None = None,
     scores_no_gold: bool = False,
-    leaves_out_missing: bool = False,
     parameters: Mapping[str, Parameter] | None = None,
+    times: bool = False,
 ) -> Callable[[Compute], Compute]:
-    """Register a measure; its definition is the first paragraph of its docstring."""
+    """Register a measure; its definition is the first paragraph of its docstring.
+
+    Raises ValueError for one without a worst value: no mean could take a question that failed.
+    """
+    if not times and not math.isfinite(low if higher_is_better else high):
+        end = "low" if higher_is_better else "high"
+        raise ValueError(f"measure {name!r} needs a finite `{end}`: what a failed question counts")
 
     def register(compute: Compute) -> Compute:
         paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
@@ -114,8 +125,8 @@ def measure(
             needs,
             ceiling,
             scores_no_gold,
-            leaves_out_missing,
             parameters or {},
+            times,
         )
         KINDS.add(name, kind, compute)
         return compute
@@ -157,8 +168,14 @@ class Measure:
         return self.kind.low, self.kind.high
 
     def compute(self, judged: Judged) -> Column:
-        """One value a question, NaN where the question has no reference and the measure is undefined."""
-        return self._of(self.kind.compute, judged)
+        """One value a question, NaN where the gold set leaves the measure undefined for it.
+
+        A question that failed or that the run lacks has the worst value, whatever an empty list would have.
+        """
+        values = self._of(self.kind.compute, judged)
+        if self.kind.times or judged.answered.all():
+            return values
+        return np.where(judged.answered | np.isnan(values), values, self.kind.worst)
 
     def weight(self, judged: Judged) -> Column | None:
         """How much each question weighs in a mean that pools counts, None where all weigh the same."""
@@ -321,7 +338,7 @@ def telling(measures: Sequence[Measure]) -> Measure | None:
 
 
 def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
-    """Every measure's column. A question without gold is NaN; one without retrieval has its 0."""
+    """Every measure's column. A question without gold is NaN; one that failed has the worst value."""
     return {each: each.compute(judged) for each in measures}
 
 

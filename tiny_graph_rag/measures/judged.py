@@ -36,7 +36,8 @@ class Judged:
     (questions,), entities in the list. relevant, judged_irrelevant: int64 (questions,), relevant items and
     entities judged 0, found or not. ideal: int32 (questions, most), grades of all relevant items, best first,
     filled up with 0. submitted: bool (questions, longest list), what was relevant in the list as it came,
-    duplicates and all. answered: bool (questions,), False where the run has no entry for the question.
+    duplicates and all. answered: bool (questions,), False where the question failed or the run has no entry
+    for it: every measure that the gold set defines for it then has its worst value.
     facts: what some measures need beyond these, None where nobody gave it. seconds: float64 (questions,),
     how long each took, NaN where nobody knows; None where nobody asked. kinds: relations and passages of
     the same questions, judged the same way; None under a kind that the retriever returned for no question.
@@ -153,10 +154,8 @@ def _ideal(
     return np.asarray(-np.sort(-ideal, axis=1))
 
 
-def judge(
-    run: Run, judgments: Judgments, *, answered: NDArray[np.bool_] | None = None, facts: Facts | None = None
-) -> Judged:
-    """Both in the same question order. answered: default, every question.
+def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judged:
+    """Both in the same question order; what the run calls a failure is not answered.
 
     Raises ValueError where run and judgments differ in length.
     """
@@ -178,12 +177,14 @@ def judge(
     submitted = np.zeros((len(run), int(lengths.max(initial=0))), dtype=bool)
     submitted[question, np.arange(len(keys)) - np.repeat(run.offsets[:-1], lengths)] = bears
     judged_bad = judgments.irrelevant_keys // max(judgments.universe, 1)
+    answered = np.ones(len(run), dtype=bool)
+    answered[list(run.failures)] = False
     return tabled(
         Hits(question[kept][hit], rank[hit], np.append(judgments.grades, np.int32(0))[items], items),
         retrieved,
         np.concatenate([np.repeat(np.arange(len(run)), judgments.relevant), judged_bad]),
         np.concatenate([judgments.grades, np.zeros(len(judged_bad), dtype=np.int32)]),
-        np.ones(len(run), dtype=bool) if answered is None else answered,
+        answered,
         rows=np.flatnonzero(kept),
         submitted=submitted,
         facts=facts,

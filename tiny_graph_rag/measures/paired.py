@@ -19,6 +19,7 @@ from tiny_graph_rag.measures.statistics import (
     Groups,
     grouped,
     student,
+    two_point_p,
     wilson,
 )
 from tiny_graph_rag.measures.statistics import interval as matched_interval
@@ -33,6 +34,8 @@ EQUAL = 1e-9  # share of the largest possible sum within which two sums count as
 # Differences that all go one way say nothing of those that would go the other way. While they are few, a
 # question that loses is as likely unseen as it is absent (see docs/statistics.md for what this costs).
 FEW, FEW_SHARE = 3, 0.07
+OF_MOVED = 0.5  # of the median move: smaller ones the other way don't show what a loss would be
+Z_POWER = 0.8416212335729143  # the standard normal's quantile at .8, the usual power
 TELLING = 6  # differences other than 0: with fewer no paired test can reach p < .05
 
 Differences = NDArray[np.float64]
@@ -51,31 +54,64 @@ class Interval:
 def interval(differences: Differences, *, span: float = 1.0, groups: Groups | None = None) -> Interval:
     """Of the mean difference; NaN without questions. span: the largest possible difference.
 
-    Where questions differ both ways: the wider of Student's interval and the matched one. Where they differ
-    one way only: the matched one; while they are few, with room for as many of the other way as could have
-    stayed unseen (Wilson's upper bound of none in n, joined as Newcombe 1998 joins two shares).
+    Where many questions win and many lose: Student's interval; where one side is rare, the wider of it and
+    the matched one. Where they differ one way only: the matched one; while they are few, with room for as
+    many of the other way as could have stayed unseen (Wilson's upper bound of none in n, joined as Newcombe
+    1998 joins two shares). Small moves leave room for as many large ones the other way.
     """
     if not len(differences):
         return Interval(math.nan, math.nan, False)
     values, weight = (differences, None) if groups is None else grouped(differences, None, groups)
     values = np.where(np.abs(values) <= EQUAL, 0.0, values)  # what a group gains and loses again is nothing
     n = len(values)
-    low, high, _ = matched_interval(values, weight, (-span, span))
+    seldom = wilson(0, n)[1]  # the share of questions that may differ unseen
     gained, lost = int((values > 0).sum()), int((values < 0).sum())
     moved = gained + lost
-    mean = float(np.average(values, weights=weight))
+    if not moved:
+        return Interval(-span * seldom, span * seldom, False)
+    mean, ends = float(np.average(values, weights=weight)), (-span, span)
+    low, high = (mean, mean) if np.ptp(values) <= EQUAL else matched_interval(values, weight, ends)[:2]
+    few_lose, few_win = _few_against(values, 1), _few_against(values, -1)
     if gained and lost:
         half = _student_half(values, weight, mean)
-        low, high = min(low, mean - half), max(high, mean + half)
-    elif moved == 1 or (0 < moved <= FEW and moved <= FEW_SHARE * n):
-        unseen = wilson(0, n)[1] * float(np.sqrt((values[values != 0] ** 2).mean()))
+        if few_lose or few_win:
+            low, high = min(low, mean - half), max(high, mean + half)
+        else:
+            low, high = mean - half, mean + half
+    elif moved == 1 or (moved <= FEW and moved <= FEW_SHARE * n):
+        unseen = seldom * float(np.sqrt((values[values != 0] ** 2).mean()))
         if gained:
             low = mean - math.hypot(mean - low, unseen)
         else:
             high = mean + math.hypot(high - mean, unseen)
+    low, high = min(low, mean - seldom * abs(mean)), max(high, mean + seldom * abs(mean))
+    won, given_up = (float(np.clip(sign * values, 0, None).mean()) for sign in (1, -1))
+    reach = _reach(values, span)
+    typical = float(np.median(np.abs(values[values != 0])))
+    room = seldom * reach * (1 - min(typical / reach, 1.0) ** 2)
+    if few_lose:
+        low = min(low, mean - max(0.0, room - given_up))
+    if few_win:
+        high = max(high, mean + max(0.0, room - won))
     both_ways = bool(gained and lost)
     reliable = moved >= TELLING and (not both_ways or n >= RELIABLE_FROM)
     return Interval(max(low, -span), min(high, span), reliable)
+
+
+def _reach(values: Differences, span: float) -> float:
+    """The largest possible difference; of a measure without bounds the largest that was seen."""
+    return span if math.isfinite(span) else float(np.abs(values).max())
+
+
+def _against(values: Differences, sign: int) -> int:
+    """How many differences go against `sign`, without those that are small beside the others."""
+    moved = np.abs(values[values != 0])
+    return int((-sign * values >= OF_MOVED * np.median(moved)).sum()) if len(moved) else 0
+
+
+def _few_against(values: Differences, sign: int) -> bool:
+    """Whether so few go against `sign` that larger ones may well be unseen."""
+    return _against(values, sign) <= min(FEW, max(1, FEW_SHARE * len(values)))
 
 
 def _student_half(values: Differences, weight: Differences | None, mean: float) -> float:
@@ -84,6 +120,47 @@ def _student_half(values: Differences, weight: Differences | None, mean: float) 
         return student(n - 1) * float(values.std(ddof=1)) / math.sqrt(n)
     influence = weight * (values - mean) / weight.mean()
     return student(n - 1) * float(np.sqrt((influence**2).sum() / (n - 1) / n))
+
+
+def difference_p(
+    differences: Differences,
+    *,
+    seed: int,
+    draws: int = DRAWS,
+    groups: Groups | None = None,
+    family: int = 1,
+    span: float = 1.0,
+) -> float:
+    """Two-sided p of "the mean difference is 0": the randomisation test's, or `unseen_p` if that is more.
+
+    Signs that flip test whether the differences are symmetric. Where many questions win a little and few lose
+    much, they are not, and the mean may be 0 all the same. NaN without questions.
+    """
+    p = randomisation_p(differences, seed=seed, draws=draws, groups=groups, family=family)
+    return p if math.isnan(p) else max(p, unseen_p(differences, span=span, groups=groups))
+
+
+def unseen_p(differences: Differences, *, span: float = 1.0, groups: Groups | None = None) -> float:
+    """How likely the mean difference owes its sign to rare differences the other way that the sample lacks.
+
+    Where few go the other way: the larger of the score test's p on the two points that have the sample's
+    mean, variance and skewness, and the chance that as many differences of `span` as would make up for all
+    that was won stayed unseen, e^-(won / span). 0 where many go the other way.
+    """
+    values = differences
+    if groups is not None:
+        values = grouped(differences, None, groups)[0]
+    values = np.where(np.abs(values) <= EQUAL, 0.0, values)
+    total = float(values.sum())
+    if not len(values) or total == 0:
+        return 1.0
+    sign = 1 if total > 0 else -1
+    if _against(values, sign) > max(1, FEW_SHARE * len(values)):
+        return 0.0
+    p = two_point_p(values)
+    if _few_against(values, sign):
+        p = max(p, math.exp(-float(np.clip(sign * values, 0, None).sum()) / _reach(values, span)))
+    return p
 
 
 def randomisation_p(
@@ -126,6 +203,20 @@ def _extreme(moved: Differences, least: float, random: np.random.Generator, draw
         extreme += int((np.abs(2 * kept - whole) >= least).sum())
         done += now
     return extreme
+
+
+def smallest_shown(differences: Differences, groups: Groups | None = None) -> float:
+    """The true mean difference that a test at .05 shows in four of five such samples, given their spread:
+    (z at .975 + z at .8) standard errors. NaN where nothing moved or with fewer than two questions.
+
+    Source: Cohen, Statistical Power Analysis (1988).
+    """
+    values, weight = (differences, None) if groups is None else grouped(differences, None, groups)
+    n = len(values)
+    if n < 2 or not (np.abs(values) > EQUAL).any():
+        return math.nan
+    half = _student_half(values, weight, float(np.average(values, weights=weight)))
+    return half / student(n - 1) * (student(n - 1) + Z_POWER)
 
 
 def added_by_group(differences: Differences, groups: Groups | None) -> Differences:

@@ -141,20 +141,16 @@ def average_precision_over_hits(judged: Judged, cutoff: int | None) -> Column:
     return defined(judged, divided(found, hits(judged, cutoff)))
 
 
-@measure(
-    "contest_map",
-    source="science-QA contest's rule (its cutoff is 3)",
-    scores_no_gold=True,
-    leaves_out_missing=True,
-)
+@measure("contest_map", source="science-QA contest's rule (its cutoff is 3)", scores_no_gold=True)
 def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     """Average precision over the hits in the first k of the list as submitted, duplicates and all; a question
-    without gold scores 1 where nothing was retrieved, else 0; one without a prediction is left out.
+    without gold scores 1 where nothing was retrieved, else 0.
+
+    The contest leaves out a question without a prediction, which may raise the mean; here it scores 0.
     """
     relevant = judged.submitted[:, :cutoff]
     found = divided(_precision_at_hits(relevant), relevant.sum(axis=1))
-    values = np.where(judged.relevant > 0, found, (judged.retrieved == 0).astype(np.float64))
-    return np.where(judged.answered, values, np.nan)
+    return np.where(judged.relevant > 0, found, (judged.retrieved == 0).astype(np.float64))
 
 
 def _best_rbp(judged: Judged, cutoff: int | None, p: float) -> Column:

@@ -11,7 +11,9 @@ POOLED = "Manning, Raghavan & Schütze (2008), 13.6"
 
 
 def _returned(judged: Judged, cutoff: int | None) -> Column:
-    return defined(judged, returned(judged, cutoff))
+    """A question that failed, or that the run lacks, counts as k wrong entities: no list is worse."""
+    assert cutoff is not None
+    return defined(judged, np.where(judged.answered, returned(judged, cutoff), cutoff))
 
 
 def _relevant(judged: Judged, cutoff: int | None) -> Column:
@@ -22,14 +24,15 @@ def _both(judged: Judged, cutoff: int | None) -> Column:
     return _returned(judged, cutoff) + _relevant(judged, cutoff)
 
 
-@measure("micro_precision", source=POOLED, weight=_returned, leaves_out_missing=True)
+@measure("micro_precision", source=POOLED, weight=_returned)
 def micro_precision(judged: Judged, cutoff: int | None) -> Column:
     """TP / (TP + FP) in the first k, TP and FP added up over the questions; undefined where nothing returned.
 
-    Of one question: its own share, which weighs as much as it returned.
+    Of one question: its own share, which weighs as much as it returned. One that failed, or that the run
+    lacks, counts as k wrong ones.
     """
-    count = returned(judged, cutoff)
-    return np.where(count > 0, defined(judged, divided(hits(judged, cutoff), count)), np.nan)
+    count = _returned(judged, cutoff)
+    return np.where(count > 0, divided(hits(judged, cutoff), count), np.nan)
 
 
 @measure("micro_recall", source=POOLED, weight=_relevant)
@@ -67,5 +70,8 @@ def judged_bad(judged: Judged, cutoff: int | None) -> Column:
     scores_no_gold=True,
 )
 def no_answer_accuracy(judged: Judged, cutoff: int | None) -> Column:
-    """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold."""
+    """Of questions without gold: 1 where nothing was retrieved, else 0. Undefined for questions with gold.
+
+    A question that failed, or that the run lacks, scores 0: nobody knows that it would have returned nothing.
+    """
     return np.where(judged.relevant == 0, (judged.retrieved == 0).astype(np.float64), np.nan)

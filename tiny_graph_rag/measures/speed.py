@@ -25,7 +25,7 @@ def _weight(judged: Judged, cutoff: int | None) -> Column:
     higher_is_better=False,
     source="wall clock: the run's own, else at most --latency-sample questions run alone",
     scores_no_gold=True,
-    leaves_out_missing=True,
+    times=True,
 )
 def latency(judged: Judged, cutoff: int | None) -> Column:
     """Seconds that a question took; undefined where nobody timed it."""
@@ -39,7 +39,7 @@ def latency(judged: Judged, cutoff: int | None) -> Column:
     source="wall clock: the run's own, else at most --latency-sample questions run alone",
     weight=_weight,
     scores_no_gold=True,
-    leaves_out_missing=True,
+    times=True,
 )
 def throughput(judged: Judged, cutoff: int | None) -> Column:
     """Questions a second, one after the other: timed questions over their seconds together.

@@ -7,6 +7,11 @@ of its upper point, put back on the scale of the sample, is that of the mean. Fo
 the further the sample is from two values. A sample of one value says nothing of its spread: there the two
 points are the value and the ends of the measure's range, as Wilson has it for ten hits of ten.
 
+A sample of many values near the top may hold no total miss, and its own spread then says nothing of them. So
+no interval reaches less far down than that of a sample of one value would: its low end is at most
+mean · n / (n + z²) on the measure's range, which also makes it monotone: a question that scores less never
+raises the low end. Upwards the same holds where the few high scores are the exception.
+
 Why not the bootstrap: where nearly every question scores the same, most resamples hold no other question and
 the interval has hardly any width. benchmarks/intervals.py measures both. Sources: Wilson, Probable Inference
 (1927); the two-point match is the first step of Gauss-Christoffel quadrature (Golub & Welsch 1969).
@@ -33,6 +38,7 @@ Z = 1.959963984540054  # the standard normal's quantile at .975
 SHARE = (0.0, 1.0)
 RELIABLE_FROM = 30  # observations that tell as much as: measured coverage .90 to .98 at 20, .92 to .98 at 30
 LEAST_EVEN = 1 / 3  # share of the observations: where fewer weigh as much as all, coverage falls to .90
+RARE_HIGH = 0.5  # skewness from which high scores are the exception: fewer than 38 % of two values
 SAME = 1e-12  # two values this near are one, and a variance below its square is none
 
 
@@ -96,6 +102,7 @@ def mean_of(
     if groups is not None:
         values, weight = grouped(values, weight, groups[kept])
     low, high, two_valued = interval(values, weight, bounds)
+    low, high = _with_unseen(low, high, values, weight, bounds)
     method = "wilson" if two_valued else "matched"
     return Mean(mean, low, high, n, method, _is_reliable(weight, len(values)))
 
@@ -160,6 +167,53 @@ def _of_one_value(value: float, n: float, bounds: tuple[float, float]) -> tuple[
     return (ends[0], ends[1]) if all(map(math.isfinite, ends)) else (math.nan, math.nan)
 
 
+def _with_unseen(
+    low: float, high: float, values: Column, weight: Column | None, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """The interval with room for scores at the ends of the range that are too rare to be in the sample."""
+    mean = float(np.average(values, weights=weight))
+    effective = len(values) if weight is None else _effective(weight)
+    seldom = 1 - wilson(effective, effective)[0]
+    if math.isfinite(bounds[0]):
+        low = min(low, mean - (mean - bounds[0]) * seldom)
+    if math.isfinite(bounds[1]):
+        from_mean = values - mean
+        variance = float(np.average(from_mean**2, weights=weight))
+        if variance > SAME**2 and np.average(from_mean**3, weights=weight) > RARE_HIGH * variance**1.5:
+            high = max(high, mean + (bounds[1] - mean) * seldom)
+    return low, high
+
+
+def two_point_p(values: Column) -> float:
+    """Two-sided p that the mean is 0, by the score test on the two points that share mean, variance and
+    skewness with the sample; 0 where 0 does not lie between them, so that they cannot tell."""
+    mean = float(values.mean())
+    points = _two_points(values - mean)
+    if points is None:
+        return 0.0
+    lower, apart, _ = points
+    null = (-mean - lower) / apart
+    if not 0 < null < 1:
+        return 0.0
+    z = (-lower / apart - null) * math.sqrt(len(values) / (null * (1 - null)))
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+def _two_points(influence: Column) -> tuple[float, float, float] | None:
+    """Of values with mean 0: the lower point, how far apart the points are, and how far the sample is from
+    two values (0 for two, 1 for a normal one). None where all are alike."""
+    square = influence * influence
+    variance = float(square.mean())
+    if variance <= SAME**2:
+        return None
+    third, fourth = float((square * influence).mean()), float((square * square).mean())
+    lean = third / variance
+    apart = math.sqrt(lean * lean + 4 * variance)
+    # The room between kurtosis and its least value: 0 for two values, 2 for a normal one.
+    beyond_two = min(1.0, max(0.0, fourth / variance**2 - third**2 / variance**3 - 1))
+    return (lean - apart) / 2, apart, beyond_two
+
+
 def _matched(values: Column, weight: Column | None, effective: float) -> tuple[float, float]:
     """Wilson's interval on the two points that share mean, variance and skewness with the sample."""
     n = len(values)
@@ -170,15 +224,10 @@ def _matched(values: Column, weight: Column | None, effective: float) -> tuple[f
         share = weight / weight.sum()
         mean = float(share @ values)
         influence = weight * (values - mean) / weight.mean()
-    square = influence * influence
-    variance = float(square.mean())
-    third, fourth = float((square * influence).mean()), float((square * square).mean())
-    lean = third / variance
-    apart = math.sqrt(lean * lean + 4 * variance)
-    lower_point = (lean - apart) / 2
+    points = _two_points(influence)
+    assert points is not None  # values that are all alike never come here
+    lower_point, apart, beyond_two = points
     low, high = wilson(-lower_point / apart * n, n)
-    # 0 for a sample of two values, 2 for a normal one: the room between kurtosis and its least value.
-    beyond_two = min(1.0, max(0.0, fourth / variance**2 - third**2 / variance**3 - 1))
     to_student = (
         student(max(effective - 1, 1)) / Z * math.sqrt(effective / (effective - 1) * (1 + Z * Z / effective))
     )

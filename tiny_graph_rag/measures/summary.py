@@ -26,6 +26,7 @@ class Beside:
 
     relevant: NDArray[np.int64]
     retrieved: NDArray[np.int64]
+    answered: NDArray[np.bool_]
     weights: Mapping[Measure, Column] = field(default_factory=dict)
     ceilings: Mapping[Measure, Column] = field(default_factory=dict)
     groups: Groups | None = None
@@ -36,14 +37,17 @@ class Beside:
 @dataclass(frozen=True, slots=True)
 class Slice:
     """without_gold: of the questions, in no mean but those of measures that score them; rightly_empty: of
-    these, with an empty list. nothing_retrieved: with an empty list, with gold or without. groups: None where
-    every question stands for itself.
+    these, answered with an empty list. nothing_retrieved: answered with an empty list, with gold or without.
+    failed: those without an answer, failed or absent from the run; failed_without_gold: of these, the ones
+    without gold. groups: None where every question stands for itself.
     """
 
     questions: int
     without_gold: int
     rightly_empty: int
     nothing_retrieved: int
+    failed: int
+    failed_without_gold: int
     measures: dict[Measure, Mean]
     groups: int | None = None
 
@@ -82,7 +86,12 @@ def summarise(
 ) -> Summary:
     """tags, groups: of each question; a question counts in every tag that it carries."""
     beside = Beside(
-        judged.relevant, judged.retrieved, weights(judged, scores), ceilings(judged, scores), numbered(groups)
+        judged.relevant,
+        judged.retrieved,
+        judged.answered,
+        weights(judged, scores),
+        ceilings(judged, scores),
+        numbered(groups),
     )
     return slices(scores, beside, tags)
 
@@ -98,7 +107,8 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
         return low, high
 
     def part(rows: slice | NDArray[np.int64]) -> Slice:
-        without_gold, empty = beside.relevant[rows] == 0, beside.retrieved[rows] == 0
+        without_gold, failed = beside.relevant[rows] == 0, ~beside.answered[rows]
+        empty = (beside.retrieved[rows] == 0) & ~failed
         columns = {each: column[rows] for each, column in scores.items()}
         groups = None if beside.groups is None else beside.groups[rows]
         return Slice(
@@ -106,6 +116,8 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
             without_gold=int(without_gold.sum()),
             rightly_empty=int((without_gold & empty).sum()),
             nothing_retrieved=int(empty.sum()),
+            failed=int(failed.sum()),
+            failed_without_gold=int((failed & without_gold).sum()),
             measures=means(
                 columns,
                 weights={each: column[rows] for each, column in beside.weights.items()},

@@ -254,8 +254,10 @@ def _without_gold(summary: Json) -> str:
     empty = summary.get("rightly_empty")
     if empty is None:
         return "without a reference"
-    wrong = summary["without_gold"] - empty
-    return f"without a reference ({empty:,} rightly left empty, {wrong:,} answered with entities)"
+    failed = summary.get("failed_without_gold", 0)
+    wrong = summary["without_gold"] - empty - failed
+    more = f", {failed:,} failed" if failed else ""
+    return f"without a reference ({empty:,} rightly left empty, {wrong:,} answered with entities{more})"
 
 
 def _counts(summary: Json) -> Iterator[Block]:
@@ -263,7 +265,7 @@ def _counts(summary: Json) -> Iterator[Block]:
     notes = [
         (summary["without_gold"], _without_gold(summary)),
         (missed, "with a reference retrieved nothing"),
-        (summary["failed"], "failed (score 0)"),
+        (summary["failed"], "failed or not in the run (worst value of every measure)"),
     ]
     told = [f"{number:,} {what}" for number, what in notes if number]
     spent, cost = summary["total_token_usage"], summary["estimated_cost_usd"]

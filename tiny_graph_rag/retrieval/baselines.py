@@ -20,7 +20,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
+from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
 
 
 @retriever("bfs-plain", "walks from the seeds; nearest first, then by name")
@@ -173,7 +173,13 @@ class HybridRetriever(Retriever):
             if entity in walk_of:
                 walks[at, : len(walk_of[entity])] = walk_of[entity]
         cut = next((each.cuts[row] for each in runs if row in each.cuts), None)
-        return replace(run, walks=walks, cuts={} if cut is None else {0: cut})
+        failure = next((each.failures[row] for each in runs if row in each.failures), None)
+        return replace(
+            run,
+            walks=walks,
+            cuts={} if cut is None else {0: cut},
+            failures={} if failure is None or len(run.entities) else {0: failure},
+        )
 
 
 def _weight(written: str, argument: str) -> float:
@@ -197,7 +203,7 @@ def _weight(written: str, argument: str) -> float:
 class RunFileRetriever(Retriever):
     """A foreign run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
 
-    Questions are found by their ids; one that the run does not have retrieves nothing. Places that the
+    Questions are found by their ids; one that the run does not have counts as failed. Places that the
     graph does not have are refused, for leaving them out would move the others up; `score` counts them.
     """
 
@@ -242,7 +248,9 @@ class RunFileRetriever(Retriever):
         parts = []
         for question in questions:
             ranking = np.array(list(dict.fromkeys(self.rankings.get(question.id, []))), dtype=np.int32)
-            parts.append(self.candidates.ranked(question, ranking, 1.0 / np.arange(1, len(ranking) + 1)))
+            run = self.candidates.ranked(question, ranking, 1.0 / np.arange(1, len(ranking) + 1))
+            absent = question.id not in self.rankings
+            parts.append(replace(run, failures={0: ABSENT}) if absent else run)
         ids = [question.id for question in questions]
         relations, passages = self.written.relations, self.written.passages
         return replace(

@@ -295,6 +295,7 @@ class OwnRetriever(Retriever):
             np.fromiter(used, dtype=np.int32, count=count),
             np.array(given, dtype=np.float64) if len(given) == count else ranks,
             np.full(count, NO_HOP, dtype=np.int32),
+            failures={} if reply.error is None else {0: reply.error},
         )
 
     def _row(self, place: Retrieved, used: dict[int, None]) -> int:

@@ -21,7 +21,7 @@ from tiny_graph_rag.measures import Measure, parse_measures
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
-from tiny_graph_rag.scoring.stretches import counted, rising
+from tiny_graph_rag.scoring.stretches import counted
 
 if TYPE_CHECKING:
     import pandas
@@ -48,9 +48,9 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
 
     run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
     the order in which they came; a document that stands there twice counts once, with its best score.
-    Questions of the gold set that the run lacks count as nothing retrieved. Grades may be fractions: nDCG
-    gains them as they are, the others count what is above 0. Warns of questions that only one side knows and
-    of ids of another type. Means and their intervals are those that the command `score` writes.
+    Questions of the gold set that the run lacks get the worst value of every measure. Grades may be
+    fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions that only one
+    side knows and of ids of another type. Means and intervals are those that the command `score` writes.
     Raises UsageError for an unknown measure, one that needs more than ids, scores that are no numbers or NaN,
     grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
@@ -65,8 +65,6 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
             )
     grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
-    for line in rising(sum(each not in rankings for each in grades), wanted):
-        warnings.warn(line, stacklevel=2)
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
     found = summarise(columns, judged, [()] * len(judged)).overall.measures

@@ -5,7 +5,7 @@ A run may be larger than memory, so it is scored in stretches of questions; only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +25,7 @@ from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.run import NO_HOP, Run
+from tiny_graph_rag.run import ABSENT, NO_HOP, Run
 from tiny_graph_rag.scoring.kinds import (
     Matching,
     folded_ends,
@@ -33,14 +33,30 @@ from tiny_graph_rag.scoring.kinds import (
     judged_relations,
     reference_relations,
 )
-from tiny_graph_rag.scoring.stretches import Stretch, counted
+from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
 from tiny_graph_rag.scoring.subgraphs import ends_on, returned_subgraph
 
 AT_ONCE = 4096  # questions
+FIRST, ANY = AMBIGUOUS
+AMBIGUOUS_FIRST = (
+    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first entity "
+    "that has it; --ambiguous any counts whichever of them is a reference"
+)
+AMBIGUOUS_ANY = (
+    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as whichever of its "
+    "entities is a reference"
+)
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
 
 
-def notes(run: WrittenRun, questions: Sequence[Example], *, selected: bool = False) -> list[str]:
+def notes(
+    run: WrittenRun,
+    questions: Sequence[Example],
+    graph: KnowledgeGraph | None = None,
+    *,
+    ambiguous: str = FIRST,
+    selected: bool = False,
+) -> list[str]:
     """What a reader of the scores should know of the run, as counted warnings.
 
     selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
@@ -58,7 +74,27 @@ def notes(run: WrittenRun, questions: Sequence[Example], *, selected: bool = Fal
         lines.append(
             said("the run has no entities; measures of what it has are spelled {examples}", examples=examples)
         )
-    return lines
+    return [*lines, *_of_ambiguous(run, known, graph, ambiguous)] if graph is not None else lines
+
+
+def _of_ambiguous(
+    run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str
+) -> Iterator[str]:
+    """How many names of the run several entities have, and how they were read."""
+    ids = _rows_of_ids(graph)
+    names = {
+        place.name or place.id
+        for question, places in run.rankings.items()
+        if question in questions
+        for place in places
+        if place.id not in ids
+    }
+    several = [
+        name for name, (rows, _) in NameIndex.of(graph).resolve_all(sorted(names)).items() if len(rows) > 1
+    ]
+    if several:
+        such = ", ".join(several[:3])
+        yield said(AMBIGUOUS_FIRST if ambiguous == FIRST else AMBIGUOUS_ANY, n=f"{len(several):,}", such=such)
 
 
 def stretches(
@@ -66,6 +102,7 @@ def stretches(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
+    ambiguous: str = FIRST,
     at_once: int = AT_ONCE,
     matching: Matching | None = None,
 ) -> Iterator[Stretch]:
@@ -75,7 +112,7 @@ def stretches(
     match: how a retrieved text is held to be a reference instead.
     """
     for part in parts(questions, run, at_once):
-        yield judged(part, run, graph, match, matching)
+        yield judged(part, run, graph, match, matching, ambiguous)
 
 
 def judged(
@@ -84,15 +121,16 @@ def judged(
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
     matching: Matching | None = None,
+    ambiguous: str = FIRST,
 ) -> Stretch:
-    """All these questions at once. matching: of relations and passages, None for the usual."""
+    """All these questions at once. matching: of relations and passages, None for the usual. ambiguous: one of
+    AMBIGUOUS."""
     if graph is None:
         stretch = _as_strings(questions, run, match)
         ends_of_returned = ends_of_reference = folded_ends()
     else:
-        ids, index = graph.entities.ids, NameIndex.of(graph)
-        rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
-        stretch = _on_graph(questions, run, graph, index, rows)
+        index = NameIndex.of(graph)
+        stretch = _on_graph(questions, run, graph, index, _rows_of_ids(graph), ambiguous)
         ends_of_returned, ends_of_reference = (
             ends_on(graph, index),
             lambda name: frozenset(index.resolve(name)[0]),
@@ -108,6 +146,11 @@ def judged(
         texts = [run.passages.get(question.id, []) for question in questions]
         kinds[PASSAGES] = judged_passages(questions, texts, answered, matching.passages)
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
+
+
+def _rows_of_ids(graph: KnowledgeGraph) -> Mapping[str, int]:
+    ids = graph.entities.ids
+    return graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
 
 
 def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
@@ -195,26 +238,47 @@ def _on_graph(
     graph: KnowledgeGraph,
     index: NameIndex,
     rows: Mapping[str, int],
+    ambiguous: str,
 ) -> Stretch:
     strangers: dict[str, int] = {}
-    known: dict[Retrieved, int] = {}
+    wanted: dict[str, int] = {}  # folded names of references that the graph lacks → their strangers
+    known: dict[Retrieved, tuple[int, ...]] = {}
 
-    def entity(place: Retrieved) -> int:
+    def meanings_of(place: Retrieved) -> tuple[int, ...]:
         bare = Retrieved(place.name, place.id)
         if bare not in known:
             by_id = rows.get(place.id)
-            found = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
-            known[bare] = found[0] if found else len(graph) + strangers.setdefault(place.key, len(strangers))
+            known[bare] = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
+            if not known[bare]:
+                # What graph and run name alike is a hit, also where the graph lacks it.
+                code = next((wanted[name] for name in map(fold, place[:2]) if name in wanted), None)
+                if code is None:
+                    code = strangers.setdefault(place.key, len(strangers))
+                known[bare] = (len(graph) + code,)
         return known[bare]
+
+    def entity(place: Retrieved, relevant: Set[int], used: set[int]) -> int:
+        meanings = meanings_of(place)
+        if ambiguous == ANY and len(meanings) > 1:
+            meanings = (*(one for one in meanings if one in relevant and one not in used), *meanings)
+        used.add(meanings[0])
+        return meanings[0]
 
     graded = [question.grades for question in questions]
     good = [[name for name, grade in row.items() if grade > 0] for row in graded]
     bad = [[name for name, grade in row.items() if grade == 0] for row in graded]
     grades = [grade for row in graded for grade in row.values() if grade > 0]
     meanings = index.resolve_all(name for names in (*good, *bad) for name in names)
+    for name, (entities, level) in meanings.items():
+        if not entities and fold(name):
+            code = wanted.setdefault(fold(name), strangers.setdefault(name, len(strangers)))
+            meanings[name] = ((len(graph) + code,), level)
     references = References.resolved(good, np.array(grades, dtype=np.int32), meanings)
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
-    rankings = [[entity(place) for place in run.rankings.get(each.id, [])] for each in questions]
+    rankings = []
+    for question, names in zip(questions, good, strict=True):
+        relevant, used = {e for name in names for e in meanings[name][0]}, set[int]()
+        rankings.append([entity(place, relevant, used) for place in run.rankings.get(question.id, [])])
     judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
     extra = list(strangers)
 
@@ -243,13 +307,14 @@ def _on_graph(
             subgraph=returned_subgraph(ends_on(graph, index), table),
         )
 
-    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=_borne(judgments))
+    borne = _borne(judgments, len(graph))
+    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=borne)
 
 
-def _borne(judgments: Judgments) -> NDArray[np.bool_]:
-    """(items,): whether any entity can fill the item."""
+def _borne(judgments: Judgments, entities: int) -> NDArray[np.bool_]:
+    """(items,): whether any of the graph's entities can fill the item."""
     borne = np.zeros(len(judgments.grades), dtype=bool)
-    borne[judgments.pair_items] = True
+    borne[judgments.pair_items[judgments.pair_keys % max(judgments.universe, 1) < entities]] = True
     return borne
 
 
@@ -265,7 +330,7 @@ def _stretch(
     offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
     places = [place for each in questions for place in run.rankings.get(each.id, [])]
     scores = np.array([0.0 if each.score is None else each.score for each in places])
-    answered = np.array([each.id in run.rankings for each in questions])
+    absent = {row: ABSENT for row, question in enumerate(questions) if question.id not in run.rankings}
     table = Run(
         offsets,
         entities,
@@ -275,6 +340,7 @@ def _stretch(
         if run.relations is None
         else tuple(tuple(run.relations.get(question.id, ())) for question in questions),
         external=True,
+        failures=absent,
     )
     # Without a graph, types and sources are what the run says of each place.
     written = Facts(
@@ -283,14 +349,20 @@ def _stretch(
         lambda row: (places[row].source,) if places[row].source else (),
     )
     seconds = np.array([run.latency_seconds.get(question.id, np.nan) for question in questions])
-    judged = judge(table, judgments, answered=answered, facts=facts(table) if facts else written)
+    judged = judge(table, judgments, facts=facts(table) if facts else written)
     return Stretch(
         ids=[each.id for each in questions],
         judged=replace(judged, seconds=seconds),
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [
-                (each.name, each.grade, [label(e)[0] for e in each.entities], each.resolved_by, each.item)
+                (
+                    each.name,
+                    each.grade,
+                    [label(e)[0] for e in each.entities] if each.resolved_by else [],
+                    each.resolved_by,
+                    each.item,
+                )
                 for each in row
             ]
             for row in judgments.references

@@ -13,7 +13,7 @@ import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
-from tiny_graph_rag.scoring.stretches import Stretch, counted
+from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
 
@@ -40,6 +40,7 @@ class Request:
     gold_format: str | None = None
     split: str | None = None
     ties: str = "list"
+    ambiguous: str = "first"
     limit: int | None = None
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -49,6 +50,8 @@ class Request:
         """What needs no file is checked before one is read. Raises UsageError."""
         if self.ties not in TIES:
             raise unknown("--ties", self.ties, TIES)
+        if self.ambiguous not in AMBIGUOUS:
+            raise unknown("--ambiguous", self.ambiguous, AMBIGUOUS)
         if self.limit is not None and self.limit < 1:
             raise UsageError(f"--limit must be 1 or more, got {self.limit}")
         if self.run_format is not None:
@@ -145,13 +148,16 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({each.id: each.query for each in gold.questions})
     return Opened(
-        stretches(questions, run, graph, match, matching=request.matching),
+        stretches(questions, run, graph, match, matching=request.matching, ambiguous=request.ambiguous),
         gold.name,
         run.format,
         gold.format,
         selection,
         _usage(run),
-        lambda: [*gold.notes, *notes(run, questions, selected=selection is not None)],
+        lambda: [
+            *gold.notes,
+            *notes(run, questions, graph, ambiguous=request.ambiguous, selected=selection is not None),
+        ],
         questions,
         run,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
 from tiny_graph_rag.messages import said
 
+AMBIGUOUS = ("first", "any")  # how a run's name that several entities of the graph have is read
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
 
@@ -52,7 +53,7 @@ class Stretch:
     borne: NDArray[np.bool_] | None = None
 
 
-_PARTS = ("_also", "_scores", "_weights", "_ceilings", "_relevant", "_retrieved", "_order")
+_PARTS = ("_also", "_scores", "_weights", "_ceilings", "_relevant", "_retrieved", "_answered", "_order")
 
 
 class Collected:
@@ -71,8 +72,8 @@ class Collected:
         self.groups: list[str | None] = []
         self._relevant: list[NDArray[np.int64]] = []
         self._retrieved: list[NDArray[np.int64]] = []
+        self._answered: list[NDArray[np.bool_]] = []
         self._order: list[NDArray[np.int64]] = []
-        self.missing = 0  # questions that the run lacks
         self._summary: Summary | None = None
 
     def add(self, stretch: Stretch) -> dict[Measure, Column]:
@@ -85,9 +86,9 @@ class Collected:
             self._order.append(stretch.order)
         self._relevant.append(stretch.judged.relevant)
         self._retrieved.append(stretch.judged.retrieved)
+        self._answered.append(stretch.judged.answered)
         self.tags.extend(stretch.tags or [()] * len(stretch.ids))
         self.groups.extend(stretch.groups or [None] * len(stretch.ids))
-        self.missing += int((~stretch.judged.answered).sum())
         self.latencies.extend(stretch.latency_seconds.values())
         return columns
 
@@ -95,7 +96,6 @@ class Collected:
         """What was collected of later stretches, for the same measures."""
         for name in ("tags", "latencies", "groups", *_PARTS):
             getattr(self, name).extend(getattr(other, name))
-        self.missing += other.missing
 
     def mean(self, measure: Measure) -> float:
         """Of a measure in `also`."""
@@ -112,28 +112,16 @@ class Collected:
 
     def _summarised(self) -> Summary:
         relevant, retrieved = np.concatenate(self._relevant), np.concatenate(self._retrieved)
+        answered = np.concatenate(self._answered)
         columns, weighing, best = self.columns(), _joined(self._weights), _joined(self._ceilings)
         if self._order:  # so that the same questions give the same last digit, however the run was sorted
             order = np.argsort(np.concatenate(self._order))
-            relevant, retrieved = relevant[order], retrieved[order]
+            relevant, retrieved, answered = relevant[order], retrieved[order], answered[order]
             columns, weighing, best = (
                 {each: column[order] for each, column in part.items()} for part in (columns, weighing, best)
             )
-        beside = Beside(relevant, retrieved, weighing, best, numbered(self.groups))
+        beside = Beside(relevant, retrieved, answered, weighing, best, numbered(self.groups))
         return slices(columns, beside, self.tags)
-
-
-def rising(missing: int, measures: Iterable[Measure]) -> list[str]:
-    """A warning where questions that the run lacks raise a mean, by the measure's own definition."""
-    raised = [str(each) for each in measures if each.kind.leaves_out_missing]
-    if not missing or not raised:
-        return []
-    return [
-        said(
-            "what the run lacks is left out of {measures} by definition, which may raise the mean",
-            measures=", ".join(raised),
-        )
-    ]
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
@@ -160,7 +148,9 @@ def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], du
 
 UNKNOWN = "{n} question of the run is not in the gold set and is ignored{such}"
 UNKNOWN_MANY = "{n} questions of the run are not in the gold set and are ignored{such}"
-MISSING = "{n} question of the gold set is not in the run and counts as nothing retrieved{such}"
-MISSING_MANY = "{n} questions of the gold set are not in the run and count as nothing retrieved{such}"
+MISSING = "{n} question of the gold set is not in the run and gets the worst value of every measure{such}"
+MISSING_MANY = (
+    "{n} questions of the gold set are not in the run and get the worst value of every measure{such}"
+)
 DUPLICATE = "{n} duplicate in rankings is dropped after the first{such}"
 DUPLICATES = "{n} duplicates in rankings are dropped after the first{such}"

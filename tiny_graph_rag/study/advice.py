@@ -8,8 +8,9 @@ guessed but tried: `trials` does that, `tried` tells of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from tiny_graph_rag.study.verdicts import RETURNED, WITHIN_HOPS
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
 TIES_RANGE = 0.05  # between the worst and the best order of equals
+SURE = 0.05  # of the p of a trial
 WITHIN = 0.9  # share of what lies beyond the hops that the recommended hop count reaches
 
 LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
@@ -70,12 +72,12 @@ UNTRUE_HOP_TAG = (
     "The tag {tag} is not what the graph says for {differ} of {n} questions: don't choose --hops by it."
 )
 TRIED_ALL = (
-    "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, and "
-    "of all questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
+    "`{flag}` lifts {measure} over all questions ({measured}) from {whole_before} to {whole_after}: {won} go "
+    "better, {lost} worse. Of those that lose references here ({n}), from {before} to {after}."
 )
-TRIED_SOME = (
-    "`{flag}`, tried on {n} of the {losers} questions that lose references here, lifts their {measure} from "
-    "{before} to {after}; `sweep` tells what it costs the others."
+TRIED_UNSURE = (
+    "`{flag}` may help: {measure} over all questions ({measured}) goes from {whole_before} to {whole_after}, "
+    "{won} better and {lost} worse, which chance could do too (p {p})."
 )
 TRIED_IN_VAIN = (
     "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
@@ -85,13 +87,10 @@ UNTRIED = (
     "`{flag}` could not be tried on the questions that link to nothing ({losers}): it needs the extra "
     "`{extra}`. `uv sync --extra {extra}` installs it."
 )
-TRIED_FOR_OTHERS = (
-    "`{flag}` does not help the questions that lose references here ({n}), but lifts {measure} of all "
-    "questions from {whole_before} to {whole_after} ({won} won, {lost} lost)."
-)
 TRIED_AT_A_PRICE = (
-    "`{flag}` lifts {measure} of the questions that lose references here ({n}) from {before} to {after}, but "
-    "costs the others more: over all questions it goes from {whole_before} to {whole_after}."
+    "`{flag}` is not worth its price: it lifts {measure} of the questions that lose references here ({n}) "
+    "from {before} to {after}, but over all questions ({measured}) it goes from {whole_before} to "
+    "{whole_after}: {won} better, {lost} worse."
 )
 
 
@@ -99,10 +98,11 @@ TRIED_AT_A_PRICE = (
 class Trial:
     """One flag tried. verdict: the loss that it was tried against.
 
-    losers: questions that lose references to it. questions: that were asked again, the losers among them.
-    before, after: mean of the measure over the losers asked; whole_before, whole_after: over all questions of
-    the gold set, None where only a part was asked. won, lost: questions whose measure rose, fell.
-    needs: the extra without which it could not be tried, "" where it was.
+    losers: questions that lose references to it; questions: of these, those that were asked again. before,
+    after: mean of the measure over them; whole_before, whole_after: over all questions of the gold set, of a
+    large one over a sample of `measured`; None where the flag did nothing for the losers. won, lost: of all
+    questions, those that went better, worse. p: of the difference over all questions. needs: the extra
+    without which it could not be tried, "" where it was. settings: the settings that the flag stands for.
     """
 
     flag: str
@@ -117,13 +117,18 @@ class Trial:
     won: int
     lost: int
     needs: str = ""
+    measured: int = 0
+    p: float = math.nan
+    higher_is_better: bool = True
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def gain(self) -> float:
-        """Over the whole gold set where it was asked, else over those asked."""
-        if self.whole_before is not None and self.whole_after is not None:
-            return self.whole_after - self.whole_before
-        return self.after - self.before
+        """Over all questions, a gain for the better; -inf where they were not asked."""
+        if self.whole_before is None or self.whole_after is None:
+            return -math.inf
+        change = self.whole_after - self.whole_before
+        return change if self.higher_is_better else -change
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +289,7 @@ RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
 
 
 def of_trial(trial: Trial) -> Iterator[Advice]:
-    """What trying a flag showed; silent about a retriever or a linker that helps nobody."""
+    """What trying a flag showed over all questions; silent about a flag that brings nothing, but for hops."""
     if trial.needs:
         values = {"flag": trial.flag, "losers": f"{trial.losers:,}", "extra": trial.needs}
         yield Advice(
@@ -294,15 +299,12 @@ def of_trial(trial: Trial) -> Iterator[Advice]:
             {"flag": trial.flag, "verdict": trial.verdict, "losers": trial.losers, "extra": trial.needs},
         )
         return
-    helps = trial.after - trial.before >= WORTH_SAYING
-    whole = trial.whole_before is not None and trial.whole_after is not None
-    if helps and whole and trial.gain < 0:
+    is_hops = trial.flag.startswith("--hops")  # hops were advised by the distances already
+    if trial.gain >= WORTH_SAYING:
+        said = TRIED_ALL if trial.p < SURE else TRIED_UNSURE
+    elif is_hops and trial.whole_before is not None and trial.gain < 0:
         said = TRIED_AT_A_PRICE
-    elif helps:
-        said = TRIED_ALL if whole else TRIED_SOME
-    elif whole and trial.gain >= WORTH_SAYING:
-        said = TRIED_FOR_OTHERS
-    elif trial.flag.startswith("--hops"):
+    elif is_hops:
         said = TRIED_IN_VAIN
     else:
         return
@@ -322,6 +324,8 @@ def of_trial(trial: Trial) -> Iterator[Advice]:
             "losers": f"{trial.losers:,}",
             "won": f"{trial.won:,}",
             "lost": f"{trial.lost:,}",
+            "measured": f"{trial.measured:,}",
+            "p": "–" if math.isnan(trial.p) else f"{trial.p:.3f}",
             **{name: "–" if value is None else f"{value:.3f}" for name, value in figures.items()},
         },
         {
@@ -331,6 +335,8 @@ def of_trial(trial: Trial) -> Iterator[Advice]:
             "questions": trial.questions,
             "won": trial.won,
             "lost": trial.lost,
+            "measured": trial.measured,
+            "p": trial.p,
             **figures,
         },
     )

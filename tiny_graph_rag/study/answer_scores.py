@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
-from tiny_graph_rag.answers.rubrics import QUALITIES
+from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES
 from tiny_graph_rag.answers.scores import agreement_scores, failed_scores
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.measures import Mean, means
@@ -72,15 +72,19 @@ def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> Answ
     chosen = [answers.rows[row] for row in rows]
     failed = sum(each.error is not None for each in chosen)
     names = dict.fromkeys(name for each in answers.rows for name in each.scores)
+    weak = set(JUDGES["retrieval"].scores) if answers.agreement and answers.agreement.is_weak else set()
+    scores = means(
+        {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names},
+        bounds={name: BOUNDS.get(name, SHARE) for name in names},
+        groups=None if groups is None else groups[list(rows)],
+    )
     return AnswerSlice(
         tuple(rows),
         answered=len(chosen) - failed,
         failed=failed,
         abstained=sum(each.abstained for each in chosen),
-        scores=means(
-            {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names},
-            bounds={name: BOUNDS.get(name, SHARE) for name in names},
-            groups=None if groups is None else groups[list(rows)],
-        ),
+        scores={
+            name: replace(mean, reliable=False) if name in weak else mean for name, mean in scores.items()
+        },
         unjudged=dict(Counter(name for each in chosen for name in sorted(each.unjudged))),
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.paired import EQUAL, holm, interval, randomisation_p, t_test_p
+from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, smallest_shown, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 from tiny_graph_rag.messages import said
@@ -29,9 +29,11 @@ class Compared:
     """One system on one measure and slice, over the n questions that define the measure for every system.
 
     mean_low, mean_high: the mean's 95 % interval. difference: mean - the baseline's, with low and high of its
-    95 % interval; the baseline itself has NaN in these and in every p. p_holm: corrected for the tests of its
-    slice. wins, losses: questions that are better or worse, whichever way the measure runs. reliable: of the
-    interval of the difference, of the mean for the baseline.
+    95 % interval; the baseline itself has NaN in these and in every p. p_randomisation: `difference_p`.
+    p_holm: corrected for the tests over all questions, or for those of all tags together. smallest: the true
+    difference that so many questions would show in four cases of five, before any correction. wins, losses:
+    questions that are better or worse, whichever way the measure runs. reliable: of the interval of the
+    difference, of the mean for the baseline.
     """
 
     system: str
@@ -50,11 +52,12 @@ class Compared:
     losses: int | None = None
     mean_reliable: bool = False
     reliable: bool = False
+    smallest: float = math.nan
 
     @property
     def is_sure(self) -> bool:
-        """Whether chance is no likely explanation of the difference."""
-        return self.p_holm < SURE
+        """Whether chance is no likely explanation of the difference: neither by p nor by the interval."""
+        return self.p_holm < SURE and not self.low <= 0 <= self.high
 
 
 Rows = dict[str, tuple[Compared, ...]]  # measure → the baseline, then the others
@@ -77,7 +80,13 @@ class Flip:
     references: tuple[tuple[str, str, str], ...]
 
 
-ALIKE = "{name} can't be told apart from {baseline}: no measure differs by more than chance does ({figures})"
+ALIKE = (
+    "{name} can't be told apart from {baseline}: no measure differs by more than chance does ({figures}); "
+    "these {n} questions would show a difference of {smallest} four times in five"
+)
+ALIKE_BY_FEW = (
+    "{name} can't be told apart from {baseline}: no measure differs by more than chance does ({figures})"
+)
 MIXED = "{name} is better than {baseline} in {better}, worse in {worse}"
 BETTER, WORSE = "{name} is better than {baseline}: {figures}", "{name} is worse than {baseline}: {figures}"
 SURELY_BETTER = "{name} is better than {baseline}: {figures}; surely so in {n} of {all} measures"
@@ -124,7 +133,10 @@ class Comparison:
         ways = {measure: _way(measure, row) for measure, row in rows.items() if row.is_sure}
         if not ways:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
-            return Told(ALIKE, both | {"figures": _figures(most, rows[most])})
+            row, told = rows[most], both | {"figures": _figures(most, rows[most])}
+            if math.isnan(row.smallest):
+                return Told(ALIKE_BY_FEW, told)
+            return Told(ALIKE, told | {"n": f"{row.n:,}", "smallest": f"{row.smallest:.3f}"})
         better = [measure for measure, way in ways.items() if way > 0]
         worse = [measure for measure, way in ways.items() if way < 0]
         if better and worse:
@@ -170,15 +182,26 @@ def compare(
     groups = numbered(aligned[0].groups)
     tests = len(chosen) * (len(aligned) - 1)
     found = {
-        tag: _corrected({each: _rows(aligned, each, rows, groups, seed, tests) for each in chosen})
+        tag: {each: _rows(aligned, each, rows, groups, seed, tests * len(parts)) for each in chosen}
         for tag, rows in parts.items()
     }
-    overall = found.pop("")
+    overall = _corrected({"": found.pop("")})[""]
+    found = _corrected(found)
     notes = list(reasons)
     if len({each.graph_sha256 for each in systems}) > 1:
         notes.append(
             said("the systems ran on different graphs: what differs may be the graph, not the retrieval")
         )
+    notes += [
+        said(
+            "{name}: {n} of its questions failed or are not in the run; each has the worst value of every "
+            "measure",
+            name=system.name,
+            n=f"{system.failed:,}",
+        )
+        for system in aligned
+        if system.failed
+    ]
     flips = tuple(chain.from_iterable(_flips(aligned[0], each, chosen) for each in aligned[1:]))
     return Comparison(
         tuple(aligned),
@@ -217,7 +240,8 @@ def _rows(
     for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
         change = column - columns[0]
         change = np.where(np.abs(change) <= EQUAL, 0.0, change)
-        between = interval(change, span=kind.bounds[1] - kind.bounds[0], groups=mine)
+        span = kind.bounds[1] - kind.bounds[0]
+        between = interval(change, span=span, groups=mine)
         found.append(
             Compared(
                 system.name,
@@ -228,23 +252,29 @@ def _rows(
                 difference=mean.mean - own[0].mean,
                 low=between.low,
                 high=between.high,
-                p_randomisation=randomisation_p(change, seed=seed, groups=mine, family=tests),
+                p_randomisation=difference_p(change, seed=seed, groups=mine, family=tests, span=span),
                 p_ttest=t_test_p(change, mine),
                 wins=int((sign * change > 0).sum()),
                 ties=int((change == 0).sum()),
                 losses=int((sign * change < 0).sum()),
                 mean_reliable=mean.reliable,
                 reliable=between.reliable,
+                smallest=smallest_shown(change, mine),
             )
         )
     return tuple(found)
 
 
-def _corrected(found: Rows) -> Rows:
-    """Holm over the randomisation tests of one slice: what is read together is corrected together."""
-    adjusted = iter(holm([row.p_randomisation for rows in found.values() for row in rows]))
+def _corrected(parts: dict[str, Rows]) -> dict[str, Rows]:
+    """Holm over the tests of all these slices: what is read together is corrected together."""
+    tables = [rows for part in parts.values() for rows in part.values()]
+    adjusted = iter(holm([row.p_randomisation for rows in tables for row in rows]))
     return {
-        measure: tuple(replace(row, p_holm=next(adjusted)) for row in rows) for measure, rows in found.items()
+        tag: {
+            measure: tuple(replace(row, p_holm=next(adjusted)) for row in rows)
+            for measure, rows in part.items()
+        }
+        for tag, part in parts.items()
     }
 
 

@@ -144,8 +144,11 @@ def evaluate(
         measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
         latency = Latency(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
-        errors = zip(linked, foreign.errors, strict=True)
-        linked = tuple(replace(each, error=each.error or error) for each, error in errors)
+    if run.failures:
+        linked = tuple(
+            replace(question, error=question.error or run.failures.get(row))
+            for row, question in enumerate(linked)
+        )
     judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures, config)
     judged = replace(judged, seconds=latency.seconds)
     scores = score(judged, measures)
@@ -367,9 +370,14 @@ def _retrieved(
 
 
 def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
-    """A question that could not be linked has retrieved nothing, by retrievers that need no seeds too."""
-    linkable = np.array([each.error is None for each in linked], dtype=bool)
-    return run if linkable.all() else run.where(np.repeat(linkable, np.diff(run.offsets)))
+    """A question that could not be linked has failed, with retrievers that need no seeds too."""
+    unlinked = {row: each.error for row, each in enumerate(linked) if each.error is not None}
+    if not unlinked:
+        return run
+    linkable = np.ones(len(linked), dtype=bool)
+    linkable[list(unlinked)] = False
+    linkable_rows = run.where(np.repeat(linkable, np.diff(run.offsets)))
+    return replace(linkable_rows, failures={**run.failures, **unlinked})
 
 
 def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: int) -> NDArray[np.float64]:

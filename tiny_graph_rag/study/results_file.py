@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,12 @@ from tiny_graph_rag.study.gates import speeds
 from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
 
-DECIDING = ("retrieval", "generation", "openai")  # sections of the settings that change figures
+# Settings that change no figure: where files lie, what results keep, how many calls go out at once.
+INDIFFERENT = (
+    *("storage.kg_dir", "storage.dataset_dir", "storage.results_dir"),
+    *("evaluation.save_reasons", "evaluation.latency_sample", "evaluation.seed"),
+    *("openai.concurrency", "openai.timeout", "openai.largest_reply", "embeddings.embeddings_batch"),
+)
 ENDINGS = (".gz", ".json", "-results")
 
 
@@ -46,6 +52,7 @@ class _Summary(msgspec.Struct):
     k: int | None = None
     measures: dict[str, msgspec.Raw] = {}
     latency: dict[str, float | None] = {}
+    failed: int = 0
     questions_per_second: float | None = None
 
 
@@ -58,6 +65,7 @@ class _Document(msgspec.Struct):
     run: dict[str, Any] = {}
     kind: str = "eval"
     schema_version: int | None = None
+    package_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +74,8 @@ class System:
 
     verdicts: of each question's references, name → verdict; empty where the file holds none. settings: what
     it was made with, `retrieval.hops` → value. speed: SPEEDS → figure, where the file holds it. groups: of
-    each question, None where it stands for itself.
+    each question, None where it stands for itself. failed: questions without an answer, which count as the
+    worst there is.
     """
 
     name: str
@@ -84,6 +93,7 @@ class System:
     settings: dict[str, Any] = field(default_factory=dict)
     speed: dict[str, float] = field(default_factory=dict)
     groups: tuple[str | None, ...] = ()
+    failed: int = 0
 
 
 def read_system(path: Path) -> System:
@@ -144,18 +154,23 @@ def read_system(path: Path) -> System:
         settings=_settings(found),
         speed=speeds(found.summary.latency, found.summary.questions_per_second),
         groups=tuple(row.group for row in found.results),
+        failed=found.summary.failed,
     )
 
 
 def _settings(found: _Document) -> dict[str, Any]:
     """What decides the figures, spelled as in config.yaml; a foreign run was not made by our settings."""
+    always = {"graph": found.graph.name if found.graph else None, "package version": found.package_version}
     if found.kind == "score":
-        return {"run": found.run.get("name"), "graph": found.graph.name if found.graph else None}
-    return {
-        f"{section}.{name}": value
-        for section in DECIDING
-        for name, value in (found.config.get(section) or {}).items()
-    } | {"graph": found.graph.name if found.graph else None}
+        return {"run": found.run.get("name")} | always
+    return dict(_deciding(found.config)) | always
+
+
+def _deciding(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    for section, values in config.items():
+        for name, value in (values if isinstance(values, dict) else {}).items():
+            if f"{section}.{name}" not in INDIFFERENT:
+                yield f"{section}.{name}", value
 
 
 def _column(rows: list[_Question], measure: str) -> NDArray[np.float64]:

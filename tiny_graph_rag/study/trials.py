@@ -1,12 +1,14 @@
-"""What a flag would change, by trying it on the questions that lose most: advice with a figure behind it.
+"""What a flag would change, by trying it: first on questions that lose, then on all questions.
 
-Only what is cheap is tried: no model is asked, graphs have bounds, and of the losers a sample is asked again,
-so that advice takes a part of what the evaluation took. A gold set no larger than the sample is asked as a
-whole: what a flag wins on the losers is then seen beside what it costs the others.
+A flag that lifts the losers may cost the others more, so nothing is advised before all questions were asked
+again with it, and the advice says how many went better and how many worse. Only what is cheap is tried: no
+model is asked, graphs have bounds, a flag that does nothing for a sample of the losers goes no further, and
+of a large gold set a sample spread evenly stands for all.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -22,14 +24,15 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column, telling
-from tiny_graph_rag.measures.paired import EQUAL
+from tiny_graph_rag.measures.paired import EQUAL, difference_p
 from tiny_graph_rag.retrieval import is_own, make_retriever
 from tiny_graph_rag.study.advice import Trial, hops_wanted
 from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph
 from tiny_graph_rag.study.verdicts import Verdict
 
 MOST_ENTITIES = 20_000  # of a graph; on larger ones a trial takes seconds, and `sweep` is the place for it
-MOST_QUESTIONS = 16  # asked again in a trial; of more, a sample spread evenly
+MOST_LOSERS = 16  # asked first; of more, a sample spread evenly
+MOST_QUESTIONS = 1000  # asked again for what helped the losers; of more, a sample spread evenly
 FUZZY = 0.85  # as the option's help has it: one letter of seven
 RETRIEVERS = ("bfs", "pagerank")  # nothing that takes long to load
 UNLINKED = ("bm25",)  # needs no entity in the question
@@ -37,7 +40,8 @@ PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it i
 
 
 def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
-    """Every flag that could help against a loss that occurs, tried; the best retriever of several."""
+    """Every flag that could help against a loss that occurs, tried; of several retrievers the best over all
+    questions."""
     config = evaluation.config.retrieval
     name = config.retriever
     asks = asks_model(evaluation.config) or name.partition(":")[0] in PAYING or "dense" in name
@@ -46,7 +50,7 @@ def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
     found: dict[str, Trial] = {}
     for verdict, settings in _candidates(evaluation):
         try:
-            tried = _trial(evaluation, verdict, settings)
+            tried = trial(evaluation, verdict, settings)
         except MissingExtraError as missing:
             tried = _untried(evaluation, verdict, settings, missing.extra)
         kind = tried.flag.split()[0]
@@ -88,30 +92,45 @@ def _seeds_stand_first(evaluation: Evaluation) -> bool:
     return taken
 
 
-def _trial(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any]) -> Trial:
+def trial(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any]) -> Trial:
+    """What one changed setting does: to the losers, and if it helps them, to all questions."""
     diagnosis = evaluation.explanation.diagnosis
     lost = diagnosis.beyond_hops if verdict is Verdict.BEYOND_HOPS else diagnosis.verdicts == verdict
     losers = distinct(diagnosis.questions[lost])[0]
-    size = len(evaluation.examples)
-    everything = size <= MOST_QUESTIONS
-    rows = np.arange(size) if everything else _spread(losers, MOST_QUESTIONS)
-    measure = _deciding(evaluation)
-    before = evaluation.scores.get(measure, measure.compute(evaluation.judged))[rows]
-    after = _asked_again(evaluation, rows, measure, settings)
-    lose = np.isin(rows, losers)
-    change = after - before
+    size, measure = len(evaluation.examples), _deciding(evaluation)
+    before = evaluation.scores.get(measure, measure.compute(evaluation.judged))
+    some = _spread(losers, MOST_LOSERS)
+    every = _spread(np.arange(size), MOST_QUESTIONS)
+    after = np.full(size, np.nan)
+    after[some] = _asked_again(evaluation, some, measure, settings)
+    sign = 1 if measure.kind.higher_is_better else -1
+    helps = sign * (np.nanmean(after[some]) - np.nanmean(before[some])) > 0
+    if helps or size <= MOST_LOSERS:
+        rest = np.setdiff1d(every, some)
+        after[rest] = _asked_again(evaluation, rest, measure, settings)
+        measured = every[~np.isnan(before[every] + after[every])]
+    else:
+        measured = every[:0]
+    asked = losers[~np.isnan(after[losers])]
+    change = sign * (after - before)[measured]
+    whole = len(measured) > 0
+    span = measure.bounds[1] - measure.bounds[0]
     return Trial(
         flag=_flag(settings),
         verdict=str(verdict),
         measure=str(measure),
         losers=len(losers),
-        questions=int(lose.sum()),
-        before=float(np.nanmean(before[lose])),
-        after=float(np.nanmean(after[lose])),
-        whole_before=float(np.nanmean(before)) if everything else None,
-        whole_after=float(np.nanmean(after)) if everything else None,
+        questions=len(asked),
+        before=float(np.nanmean(before[asked])),
+        after=float(np.nanmean(after[asked])),
+        whole_before=float(before[measured].mean()) if whole else None,
+        whole_after=float(after[measured].mean()) if whole else None,
         won=int((change > EQUAL).sum()),
         lost=int((change < -EQUAL).sum()),
+        measured=len(measured),
+        p=difference_p(change, seed=evaluation.config.evaluation.seed, span=span) if whole else math.nan,
+        higher_is_better=measure.kind.higher_is_better,
+        settings=settings,
     )
 
 
@@ -120,7 +139,21 @@ def _untried(evaluation: Evaluation, verdict: Verdict, settings: dict[str, Any],
     diagnosis = evaluation.explanation.diagnosis
     losers = len(distinct(diagnosis.questions[diagnosis.verdicts == verdict])[0])
     measure, nan = str(_deciding(evaluation)), float("nan")
-    return Trial(_flag(settings), str(verdict), measure, losers, 0, nan, nan, None, None, 0, 0, extra)
+    return Trial(
+        _flag(settings),
+        str(verdict),
+        measure,
+        losers,
+        0,
+        nan,
+        nan,
+        None,
+        None,
+        0,
+        0,
+        extra,
+        settings=settings,
+    )
 
 
 def _deciding(evaluation: Evaluation) -> Measure:
@@ -151,6 +184,8 @@ def _asked_again(
 ) -> Column:
     """(rows,) the measure of these questions with one setting changed; NaN where it is undefined."""
     graph = evaluation.graph
+    if not len(rows):
+        return np.zeros(0)
     config = evaluation.config.override(**settings, compiled=False)  # starting numba would take longer
     chosen = tuple(evaluation.examples.examples[row] for row in rows.tolist())
     examples: EvalSet = replace(evaluation.examples, examples=chosen)

@@ -65,7 +65,9 @@ def upstream_document(path: Path) -> dict[str, Any] | None:
         np.array([len(getattr(row, name)) for row in rows], dtype=np.int64)
         for name in ("reference_entities", "retrieved_entities")
     )
-    parts = slices(scores, Beside(relevant, retrieved), [row.tags for row in rows])
+    parts = slices(
+        scores, Beside(relevant, retrieved, np.ones(len(rows), dtype=bool)), [row.tags for row in rows]
+    )
     name = bare_name(path)
     for ending in ("_results", "-results", "-eval-results"):
         name = name.removesuffix(ending)

@@ -98,7 +98,8 @@ def slice_document(part: Slice) -> dict[str, Any]:
         "without_gold": part.without_gold,
         "rightly_empty": part.rightly_empty,
         "nothing_retrieved": part.nothing_retrieved,
-        "failed": 0,
+        "failed": part.failed,
+        "failed_without_gold": part.failed_without_gold,
         **({"groups": part.groups} if part.groups is not None else {}),
         "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
     }

@@ -81,7 +81,8 @@ def document_parts(
 @dataclass(frozen=True, slots=True, eq=False)
 class Wish:
     """What is wanted of each stretch. also: measures of which the mean alone is; cutoff: of tp, fp and fn;
-    shown: ranks that are written; match: how texts are compared where there is no graph."""
+    shown: ranks that are written; match: how texts are compared where there is no graph; ambiguous: how a
+    name that several entities of the graph have is read."""
 
     measures: tuple[Measure, ...]
     also: tuple[Measure, ...]
@@ -89,6 +90,7 @@ class Wish:
     shown: int
     match: TextMatch | None = None
     matching: Matching | None = None
+    ambiguous: str = "first"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +126,7 @@ def written_on(
     from tiny_graph_rag.scoring.judging import judged  # the quick way loads none of it
 
     wish, questions, run = part
-    return written(judged(questions, run, graph, wish.match, wish.matching), wish)
+    return written(judged(questions, run, graph, wish.match, wish.matching, wish.ambiguous), wish)
 
 
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:

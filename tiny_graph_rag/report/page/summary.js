@@ -93,9 +93,10 @@ function intervalBar({ mean, low, high }, top = 1) {
 }
 
 // Questions without a reference are right to come back empty.
-function noGoldWords({ without_gold: all, rightly_empty: empty }) {
+function noGoldWords({ without_gold: all, rightly_empty: empty, failed_without_gold: failed = 0 }) {
   if (empty === undefined) return t("{n} without gold (in no mean)", { n: count(all) });
-  return t("{n} without a reference: {empty} rightly left empty, {wrong} answered with entities", { n: count(all), empty: count(empty), wrong: count(all - empty) });
+  const words = t("{n} without a reference: {empty} rightly left empty, {wrong} answered with entities", { n: count(all), empty: count(empty), wrong: count(all - empty - failed) });
+  return failed ? words + t(", {n} failed or not in the run", { n: count(failed) }) : words;
 }
 
 function missedWords({ nothing_retrieved: nothing, rightly_empty: empty }) {
@@ -110,7 +111,7 @@ function countWords(summary) {
     summary.groups ? t("{n} groups of questions, each one observation", { n: count(summary.groups) }) : null,
     summary.without_gold ? noGoldWords(summary) : null,
     missedWords(summary),
-    summary.failed ? t("{n} failed (score 0)", { n: count(summary.failed) }) : null,
+    summary.failed ? t("{n} failed or not in the run (worst value of every measure)", { n: count(summary.failed) }) : null,
     tokens ? `${plural(tokens, "token")}, ${dollars(summary.estimated_cost_usd)}` : null,
     latency?.p95 ? t("{p50} ms a question (p95 {p95} ms)", { p50: (latency.p50 * 1000).toFixed(1), p95: (latency.p95 * 1000).toFixed(1) }) : null,
     summary.questions_per_second ? t("{n} questions a second", { n: count(Math.round(summary.questions_per_second)) }) : null,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiny_graph_rag.answers.forecast import Forecast
-from tiny_graph_rag.answers.records import Answers
+from tiny_graph_rag.answers.records import LEAST_KAPPA, Answers
 from tiny_graph_rag.llm.cost import total
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.terminal import Console, Table, escape
@@ -52,6 +52,14 @@ def print_answers(answered: Answered, console: Console) -> None:
                 kappa=shown(found.kappa),
             )
         )
+        if found.is_weak:
+            console.print(
+                t(
+                    "[bold]the judge hardly agrees with the gold set (κ below {least}):[/bold] its means are "
+                    "marked with ? and say little",
+                    least=f"{LEAST_KAPPA:g}",
+                )
+            )
 
 
 def _judged(part: AnswerSlice) -> Table:
@@ -87,6 +95,10 @@ def print_forecast(
         calls = t(
             "{n} calls ({known} more are answered already)", n=f"{found.calls:,}", known=f"{found.known:,}"
         )
+        if found.most_calls > found.calls:
+            calls += t(
+                ", at most {n} where replies can't be read and are asked for again", n=f"{found.most_calls:,}"
+            )
         console.print(f"{t(what)}: {calls}")
         least, most = found.least_prompt_tokens, found.most_prompt_tokens
         between = f" ({least:,}–{most:,})" if most > least else ""

@@ -71,7 +71,7 @@ def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
     tests = sum(len(each) - 1 for each in found.overall.values())
     yield t(
         "differences to {baseline} with 95 % intervals ({mark}); p of a paired randomisation test and t-test;"
-        " p (Holm) corrected for the {tests} of a table",
+        " p (Holm) corrected for the {tests} over all questions, or for those of all tags together",
         baseline=escape(found.systems[0].name),
         mark=unreliable(),
         tests=in_words(amount(tests, "test")),
@@ -83,8 +83,8 @@ def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
         )
     if any(row.p_randomisation >= SURE and (row.low > 0 or row.high < 0) for row in rows):
         yield t(
-            "an interval without 0 beside p of .05 or more: so few {observations} differ that all of them "
-            "could go one way by chance; the interval says how much, p whether to believe it",
+            "an interval without 0 beside p of .05 or more: so few {observations} differ, or so few go the "
+            "other way, that chance could do it; the interval says how much, p whether to believe it",
             observations=t("groups") if found.groups is not None else t("questions"),
         )
 

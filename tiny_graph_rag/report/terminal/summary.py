@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from tiny_graph_rag.measures import Measure
@@ -98,7 +98,7 @@ def remarks(summary: Summary) -> list[str]:
         )
     if all(measure.of for measure in overall.measures):  # what follows counts entities
         return lines
-    lines += without_gold(overall.without_gold, overall.rightly_empty, scored_all_the_same(overall.measures))
+    lines += without_gold(overall)
     missed = overall.nothing_retrieved - overall.rightly_empty
     if missed:
         lines.append(
@@ -106,6 +106,14 @@ def remarks(summary: Summary) -> list[str]:
                 missed,
                 "{n} question with a reference retrieved nothing and scores 0",
                 "{n} questions with a reference retrieved nothing and score 0",
+            )
+        )
+    if overall.failed:
+        lines.append(
+            counted(
+                overall.failed,
+                "{n} question failed or is not in the run: it has the worst value of every measure",
+                "{n} questions failed or are not in the run: they have the worst value of every measure",
             )
         )
     return lines
@@ -116,17 +124,21 @@ def scored_all_the_same(measures: Iterable[Measure]) -> list[str]:
     return [str(each) for each in measures if each.kind.scores_no_gold]
 
 
-def without_gold(questions: int, rightly_empty: int, scored_by: Sequence[str]) -> list[str]:
-    """How many questions have no reference, whether they were rightly left empty, and where they count."""
-    if not questions:
+def without_gold(part: Slice) -> list[str]:
+    """How many questions have no reference, what became of them, and where they count."""
+    if not part.without_gold:
         return []
+    wrong = part.without_gold - part.rightly_empty - part.failed_without_gold
     said = counted(
-        questions,
+        part.without_gold,
         "{n} question has no reference: {empty} rightly left empty, {wrong} answered with entities",
         "{n} questions have no reference: {empty} rightly left empty, {wrong} answered with entities",
-        empty=f"{rightly_empty:,}",
-        wrong=f"{questions - rightly_empty:,}",
+        empty=f"{part.rightly_empty:,}",
+        wrong=f"{wrong:,}",
     )
+    if part.failed_without_gold:
+        said += t(", {n} failed or not in the run", n=f"{part.failed_without_gold:,}")
+    scored_by = scored_all_the_same(part.measures)
     if scored_by:
         return [f"{said}; {t('in no mean but that of {measures}', measures=', '.join(scored_by))}"]
     return [f"{said}; {t('in no mean')}"]

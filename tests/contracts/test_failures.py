@@ -1,0 +1,228 @@
+"""No failure looks like virtue: whatever failed or is absent has the worst value of every measure.
+
+Replacing any answer, right, wrong or empty, by a failure or by an absence never improves a mean: with a
+retriever of the user's own, with runs of other programs (in memory, over a graph, in TREC files that are read
+in blocks), with dictionaries, and with runs whose questions could not be linked.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.contracts.test_measures import EVERY as ALL
+from tests.contracts.test_measures import graph, judged_of, material  # noqa: F401 - a fixture
+from tests.measures.test_judged import run_of
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.gold.base import graded
+from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.library import load_questions
+from tiny_graph_rag.measures import Judged, Measure, means, weights
+from tiny_graph_rag.measures.base import measure as registration
+from tiny_graph_rag.retrieval.base import Task
+from tiny_graph_rag.retrieval.own import Asking, OwnRetriever
+from tiny_graph_rag.run import Run
+from tiny_graph_rag.scoring.frames import judged_dicts
+from tiny_graph_rag.scoring.judging import judged as judged_written
+from tiny_graph_rag.scoring.opening import Request, attempts
+from tiny_graph_rag.scoring.stretches import Collected
+from tiny_graph_rag.study.evaluate import evaluate
+
+QUESTIONS = 12
+EVERY = [measure for measure in ALL if not measure.kind.times]  # a time is of what was answered alone
+IDS_ONLY = [each for each in EVERY if not each.kind.needs]
+
+Means = Mapping[Measure, float]
+
+
+def means_of(judged: Judged, measures: Sequence[Measure] = EVERY) -> Means:
+    columns = {each: each.compute(judged) for each in measures}
+    found = means(columns, weights=weights(judged, measures))
+    return {each: mean.mean for each, mean in found.items()}
+
+
+def assert_no_better(before: Means, after: Means, what: str) -> None:
+    for measure, mean in before.items():
+        if np.isnan(mean):
+            assert np.isnan(after[measure]) or after[measure] == measure.kind.worst, (measure, what)
+            continue
+        gain = after[measure] - mean if measure.kind.higher_is_better else mean - after[measure]
+        assert gain <= 1e-12, f"{measure} improved by {gain} with {what}"
+
+
+def test_a_failure_never_improves_a_mean_of_any_measure(graph) -> None:  # noqa: F811
+    improved = 0
+    for number in range(25):
+        chance = random.Random(number)
+        rankings, golds, bad = material(graph, chance, QUESTIONS)
+        judged = judged_of(graph, rankings, golds, bad)
+        before = means_of(judged)
+        for question in range(QUESTIONS):
+            failed = judged_of(graph, [*rankings[:question], [], *rankings[question + 1 :]], golds, bad)
+            answered = np.arange(QUESTIONS) != question
+            after = means_of(replace(failed, answered=answered))
+            assert_no_better(before, after, f"question {question} of {number} failed")
+            # That the test can fail: as an empty list the same question does improve some means.
+            improved += (
+                means_of(failed)[Measure("no_answer_accuracy")] > before[Measure("no_answer_accuracy")]
+            )
+    assert improved > 10
+
+
+def test_all_failed_is_the_worst_mean_there_is(graph) -> None:  # noqa: F811
+    rankings, golds, bad = material(graph, random.Random(3), QUESTIONS)
+    judged = replace(judged_of(graph, rankings, golds, bad), answered=np.zeros(QUESTIONS, dtype=bool))
+    empty = replace(judged_of(graph, [[]] * QUESTIONS, golds, bad), answered=np.zeros(QUESTIONS, dtype=bool))
+    for measure, mean in means_of(empty).items():
+        assert mean == measure.kind.worst, measure
+    assert means_of(judged)[Measure("judged_bad", 3)] == 1
+
+
+def gold_of(golds: Sequence[Mapping[int, int]], bad: Sequence[Sequence[int]]) -> dict[str, dict[str, int]]:
+    return {
+        f"q{row}": {f"d{entity}": grade for entity, grade in grades.items()}
+        | {f"d{entity}": 0 for entity in others}
+        for row, (grades, others) in enumerate(zip(golds, bad, strict=True))
+    }
+
+
+def without(run: dict[str, dict[str, float]], question: str) -> dict[str, dict[str, float]]:
+    return {key: row for key, row in run.items() if key != question}
+
+
+def runs() -> Iterator[tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]]:
+    for number in range(8):
+        rankings, golds, bad = material(None, random.Random(number), QUESTIONS)
+        yield (
+            {
+                f"q{row}": {f"d{entity}": 1 / (rank + 1) for rank, entity in enumerate(ranking)}
+                for row, ranking in enumerate(rankings)
+            },
+            gold_of(golds, bad),
+        )
+
+
+def by_dicts(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Judged:
+    return judged_dicts(run, gold)
+
+
+def as_written(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Judged:
+    questions = [graded(key, grades) for key, grades in gold.items()]
+    places = {key: [Retrieved("", name) for name in row] for key, row in run.items()}
+    return judged_written(questions, WrittenRun(places)).judged
+
+
+@pytest.mark.parametrize("judged_by", [by_dicts, as_written])
+def test_a_question_that_a_run_lacks_never_improves_a_mean(
+    judged_by: Callable[..., Judged], tmp_path: Path
+) -> None:
+    for run, gold in runs():
+        before = means_of(judged_by(run, gold, tmp_path), IDS_ONLY)
+        for question in run:
+            after = means_of(judged_by(without(run, question), gold, tmp_path), IDS_ONLY)
+            assert_no_better(before, after, f"{question} absent")
+
+
+@pytest.mark.parametrize("padding", [0, 80_000], ids=["small", "in blocks"])
+def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, padding: int) -> None:
+    """padding: lines of a question that nobody judges, which make the file one that is read in blocks."""
+    filler = "".join(f"zz Q0 filler-document-{rank} {rank} 0.5 tag\n" for rank in range(1, padding + 1))
+
+    def found(run: dict[str, dict[str, float]]) -> tuple[Means, int]:
+        lines = [
+            f"{key} Q0 {name} 1 {score} tag\n" for key, row in run.items() for name, score in row.items()
+        ]
+        (tmp_path / "a.run").write_text("".join(lines) + filler)
+        collected = Collected(IDS_ONLY)
+        for opened in attempts(Request(tmp_path / "a.run", tmp_path / "a.qrels"), None, None):
+            for stretch in opened.stretches:
+                collected.add(stretch)
+            break
+        overall = collected.found().overall
+        return {each: mean.mean for each, mean in overall.measures.items()}, overall.failed
+
+    for run, gold in list(runs())[:2]:
+        rows = [f"{key} 0 {name} {grade}\n" for key, row in gold.items() for name, grade in row.items()]
+        (tmp_path / "a.qrels").write_text("".join(rows))
+        before, absent = found(run)
+        written = [key for key, row in run.items() if row]
+        assert absent == len([key for key, row in gold.items() if row]) - len(written)
+        for question in written:
+            after, more = found(without(run, question))
+            assert more == absent + 1
+            assert_no_better(before, after, f"{question} absent")
+
+
+PEOPLE = ["Ann", "Bob", "Cy", "Dee", "Eve", "Fay"]
+GOLD = [
+    {"id": "q0", "query": "Whom does Ann know?", "reference_entities": ["Bob"]},
+    {"id": "q1", "query": "Whom does Bob know?", "reference_entities": ["Cy", "Dee"]},
+    {"id": "q2", "query": "Who is on the moon?", "reference_entities": []},
+    {"id": "q3", "query": "Who owns Mars?", "reference_entities": []},
+    {
+        "id": "q4",
+        "query": "Whom does Cy know?",
+        "reference_entities": ["Dee"],
+        "irrelevant_entities": ["Ann"],
+    },
+    {"id": "q5", "query": "Whom does Dee know?", "reference_entities": ["Eve"], "expected_types": ["T"]},
+]
+REPLIES = {
+    "Whom does Ann know?": ["Bob", "Cy"],
+    "Whom does Bob know?": ["Ann", "Dee"],
+    "Who is on the moon?": [],
+    "Who owns Mars?": ["Fay"],
+    "Whom does Cy know?": ["Ann", "Bob", "Dee"],
+    "Whom does Dee know?": ["Fay"],
+}
+
+
+def people() -> KnowledgeGraph:
+    triples = [(first, "KNOWS", second) for first, second in pairwise(PEOPLE)]
+    return KnowledgeGraph.from_triples(triples)
+
+
+@pytest.mark.parametrize("failing", [row["query"] for row in GOLD])
+def test_a_retriever_that_raises_never_improves_a_mean(failing: str) -> None:
+    def sound(question: str) -> list[str]:
+        return REPLIES[question]
+
+    def raising(question: str) -> list[str]:
+        if question == failing:
+            raise RuntimeError("out of memory")
+        return REPLIES[question]
+
+    def found(function: Callable[[str], list[str]]) -> tuple[Means, int, int]:
+        def made(knowledge, config, examples=None, judgments=None) -> OwnRetriever:
+            return OwnRetriever(Task(knowledge, config, "f", examples, judgments), function, Asking())
+
+        overall = evaluate(
+            people(), load_questions(GOLD), Config(), EVERY, retriever_for=made
+        ).summary.overall
+        values = {each: mean.mean for each, mean in overall.measures.items()}
+        return values, overall.failed, overall.rightly_empty
+
+    (before, none, empty), (after, one, still) = found(sound), found(raising)
+    assert (none, empty, one) == (0, 1, 1)
+    assert still == (0 if failing == "Who is on the moon?" else 1)
+    assert_no_better(before, after, f"{failing} raises")
+
+
+def test_a_run_keeps_its_failures_through_everything_that_makes_a_run_of_it() -> None:
+    run = replace(run_of([1, 2], [], [3]), failures={1: "out of memory"})
+    assert run.cut(1).failures == run.where(run.entities > 1).failures == {1: "out of memory"}
+    assert run.within(2).failures == {1: "out of memory"}
+    assert run.of(np.array([2, 1])).failures == {1: "out of memory"}
+    assert Run.concatenated([run, run]).failures == {1: "out of memory", 4: "out of memory"}
+
+
+def test_a_measure_without_a_worst_value_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a finite `high`"):
+        registration("distance_total", source="x", higher_is_better=False, high=float("inf"))
