@@ -5,9 +5,20 @@ Nothing is imported before an interruption has its answer: loading takes a momen
 
 from __future__ import annotations
 
+import os
 import sys
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
+
+
+def _leave_folder_out() -> None:
+    """Take the current folder off the import path, where `python -m` puts it: a stranger's folder may hold a
+    `yaml.py`, and nothing in a folder is run unasked. The folder of the package itself stays."""
+    here = os.getcwd()  # noqa: PTH109 - pathlib is not loaded yet, and may lie in that very folder
+    is_first = bool(sys.path) and sys.path[0] in ("", here)
+    package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    if is_first and os.path.dirname(package) != here:  # noqa: PTH120
+        del sys.path[0]
 
 
 def main() -> None:
@@ -17,6 +28,7 @@ def main() -> None:
     """
     try:
         try:
+            _leave_folder_out()
             import signal
 
             signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))

@@ -24,10 +24,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.config import Config, require_trust
 from tiny_graph_rag.errors import ConfigError, MissingExtraError, ServiceError
 from tiny_graph_rag.llm.base import MOST_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import TokenCounter
-from tiny_graph_rag.secret import Secret, safe_url, scrubbed, url_secrets
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.secret import Secret, is_loopback, is_private, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -86,9 +88,32 @@ class Endpoint:
         self.shown_url = safe_url(base_url)
         sent = (each.rpartition(" ")[2] for each in self._headers.values())
         self.secrets = (key, *url_secrets(base_url), *map(Secret, sent))
+        if any(self.secrets) and not is_private(base_url):
+            raise ConfigError(
+                said(
+                    "openai.base_url (OPENAI_BASE_URL) is {address}: a key isn't sent to another machine "
+                    "over plain http, where anybody on the way can read it. Use https, or unset "
+                    "OPENAI_API_KEY where that server needs none",
+                    address=self.shown_url,
+                )
+            )
         self._key = key
         self.timeout = timeout
         self._most_bytes = largest_reply * MIB
+
+    @classmethod
+    def of(cls, config: Config) -> Endpoint:
+        """The service of `openai`. The key goes only where it was set for: not to an address that an
+        untrusted config.yaml names. Such an address is refused, on this machine it is asked without a key.
+
+        Raises ConfigError.
+        """
+        service, key = config.openai, config.api_key
+        if "base_url" in config.untrusted:
+            if not is_loopback(service.base_url):
+                require_trust(config, "base_url")
+            key = Secret()
+        return cls(service.base_url, key, service.timeout, service.largest_reply)
 
     @property
     def host(self) -> str:
