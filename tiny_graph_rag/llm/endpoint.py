@@ -18,6 +18,7 @@ import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config, require_trust
 from tiny_graph_rag.errors import ConfigError, MissingExtraError, ServiceError
-from tiny_graph_rag.llm.base import MOST_TOKENS, Call, Reply, Tokens
+from tiny_graph_rag.llm.base import MOST_TOKENS, NO_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.secret import Secret, is_loopback, is_private, safe_url, scrubbed, url_secrets
@@ -243,9 +244,8 @@ class Endpoint:
         reason: Any = getattr(choices[0], "finish_reason", None)
         tokens = reported(getattr(answer, "usage", None))
         shown = whole_characters(str(reason or ""))[:40]
-        if tokens is None:
-            return Reply(text, Tokens(counter.prompt(call.messages), counter.count(text)), True, shown)
-        return Reply(text, tokens, False, shown)
+        counted, estimated = _counted(tokens or NO_TOKENS, call, text, counter)
+        return Reply(text, counted, estimated, shown)
 
     def _embedded(self, answer: CreateEmbeddingResponse, call: Call, counter: TokenCounter) -> Reply:
         vectors = unit_vectors(getattr(answer, "data", None), len(call.messages))
@@ -253,10 +253,10 @@ class Endpoint:
         prompt = _count(getattr(usage, "prompt_tokens", None))
         if prompt is None:
             prompt = _count(getattr(usage, "total_tokens", None))
-        if prompt is not None:
+        if prompt:
             return Reply("", Tokens(prompt), vectors=vectors)
         counted = sum(counter.count(each.content) for each in call.messages)
-        return Reply("", Tokens(counted), estimated=True, vectors=vectors)
+        return Reply("", Tokens(counted), estimated=counted > 0, vectors=vectors)
 
     def _clean(self, text: str) -> str:
         text = scrubbed(" ".join(whole_characters(text[: 20 * SHOWN_CHARACTERS]).split()), self.secrets)
@@ -393,6 +393,15 @@ def reported(usage: CompletionUsage | None) -> Tokens | None:
     if reasoning > completion or (reasoning and beyond in (reasoning, cached + reasoning)):
         completion += reasoning
     return Tokens(prompt, completion, cached, reasoning)
+
+
+def _counted(tokens: Tokens, call: Call, text: str, counter: TokenCounter) -> tuple[Tokens, bool]:
+    """What a chat took, and whether any of it is our count: no prompt takes 0 tokens, whatever a server
+    reports, and a cost cap that believed it would never be reached."""
+    if tokens.prompt:
+        return tokens, False
+    completion = tokens.completion or counter.count(text)
+    return replace(tokens, prompt=counter.prompt(call.messages), completion=completion), True
 
 
 def _part(usage: object, part: str, name: str) -> int | None:
