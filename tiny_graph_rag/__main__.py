@@ -24,14 +24,14 @@ def _leave_folder_out() -> None:
 def main() -> None:
     """Run a command; Ctrl-C at any time is one line and exit code 130. Ends the process.
 
-    SIGTERM ends it as an error would, so that no temporary file stays.
+    SIGTERM ends it as an error would, so that no temporary file stays. Both within two seconds.
     """
     try:
         try:
             _leave_folder_out()
-            import signal
+            from tiny_graph_rag.stopping import listen
 
-            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+            listen()
             from tiny_graph_rag.cli import run
 
             run()
@@ -50,8 +50,11 @@ def _finish(code: object) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done or given up: the interpreter may end in peace
+    from tiny_graph_rag.stopping import WORDS, leave
+
     if code == INTERRUPTED:
-        print("interrupted; nothing was overwritten", file=sys.stderr)
+        print(WORDS, file=sys.stderr)
+    leave(code)
 
 
 if __name__ == "__main__":

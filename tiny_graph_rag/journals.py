@@ -81,8 +81,22 @@ class JournalFile:
             view = view[os.write(self.descriptor, view) :]
 
     def sync(self) -> None:
-        """Have on disk what was appended: it outlives the machine too. Raises OSError."""
+        """Have on disk what was appended, under the journal's own name: it outlives the machine too.
+
+        Raises OSError, also where the file was moved, replaced or deleted meanwhile: nobody would find there
+        what is acknowledged now.
+        """
         os.fsync(self.descriptor)
+        mine = os.fstat(self.descriptor)
+        try:
+            there = self.path.stat(follow_symlinks=False)
+            is_mine = (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)
+        except OSError:
+            is_mine = False
+        if not is_mine:
+            raise OSError(
+                errno.ENOENT, "the journal was moved, replaced or deleted; put it back", str(self.path)
+            )
 
     def close(self) -> None:
         self._stream.close()

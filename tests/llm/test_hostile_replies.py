@@ -174,7 +174,8 @@ def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any]
     impossible = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0) <= 0
     assert all(each.reply.estimated == impossible for each in found if each.reply)
     assert len(server.requests) == len(costs)
-    assert sum(costs) <= 0.25
+    if impossible:
+        assert sum(costs) <= 0.25
     if usage.get("prompt_tokens") == 0:  # some 10 tokens of prompt and one of answer are at least $0.0005
         assert len(costs) < 200, "answers for nothing"
     if not impossible:  # 10 and 10⁶ cached at $10 a million: the first call brings the run to its cap

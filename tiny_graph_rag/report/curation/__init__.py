@@ -11,6 +11,7 @@ import os
 import secrets
 import signal
 import socket
+import stat
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -38,6 +39,7 @@ from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
 from tiny_graph_rag.messages import catalogue, spoken
+from tiny_graph_rag.stopping import end_soon
 
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
@@ -46,6 +48,8 @@ MOST_RELATIONS = (
     60  # of an entity, those of the fewest kind first: a hub's hundreds alike would hide the rest
 )
 LARGEST_BODY = 1 << 16
+BODY_SECONDS = 10  # that a request's body may take to come
+END_SECONDS = 1  # that requests under way have to end in once the server is stopped
 LONGEST_TEXT = 400  # characters of a description in the list
 _FILES = {"page.css": "text/css", "page.js": "text/javascript"}
 _POLICY = (
@@ -114,7 +118,10 @@ class CurationServer:
             elif needs_token and not self._knows(request):
                 response = _error("open the address that `curate` printed: it holds the token", 403)
             else:
-                response = await handler(request)
+                try:
+                    response = await handler(request)
+                except Exception as error:  # a mistake of ours ends one request, and is said in its window
+                    response = _error(f"internal error: {type(error).__name__}: {error}", 500)
             response.headers["Content-Security-Policy"] = _POLICY
             response.headers["X-Content-Type-Options"] = "nosniff"
             response.headers["Referrer-Policy"] = "no-referrer"
@@ -249,7 +256,7 @@ class CurationServer:
 
     async def _changes(self, request: Request) -> Response:
         since = request.query_params.get("since", "0")
-        events = self.curation.journal.events[int(since) if since.isdigit() else 0 :]
+        events = self.curation.journal.events[int(since) if since.isdecimal() and len(since) < 16 else 0 :]
         return _json(
             {
                 "last": len(self.curation.journal.events),
@@ -262,6 +269,8 @@ class CurationServer:
         """Whether the draft on disk is another than was read; read again only when its stamp moves."""
         try:
             found = self.draft_path.stat()
+            if not stat.S_ISREG(found.st_mode):  # a pipe in its place would keep every window waiting
+                return True
             stamp = (found.st_mtime_ns, found.st_size)
             if self._draft_seen[0] != stamp:
                 self._draft_seen = (stamp, sha256_of(self.draft_path) != self.draft_sha256)
@@ -270,14 +279,18 @@ class CurationServer:
         return self._draft_seen[1]
 
     async def _event(self, request: Request) -> Response:
-        body = await request.body()
-        if len(body) > LARGEST_BODY:
-            return _error("too long", 413)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _body(request)
+        except TimeoutError:
+            return _error("the request did not end", 408, close=True)
+        if body is None:
+            return _error("too long", 413, close=True)
         try:
             event = msgspec.json.decode(body)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             return _error(f"not JSON: {error}", 400)
-        if not isinstance(event, dict) or not isinstance(event.get("seen", 0), int):
+        if not isinstance(event, dict) or type(event.get("seen", 0)) is not int:
             return _error("wanted an event", 400)
         try:
             if event.get("what") == "undo" and event.get("of") is None:
@@ -345,9 +358,18 @@ class CurationServer:
                 yield
 
         threading.Thread(target=self._found, args=("a",), daemon=True).start()  # builds the search meanwhile
-        server = Server(uvicorn.Config(self.app(), log_level="error", access_log=False, lifespan="off"))
+        server = Server(
+            uvicorn.Config(
+                self.app(),
+                log_level="critical",  # it would tell of the requests that END_SECONDS cut off
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=END_SECONDS,
+            )
+        )
 
-        def stop(*_: object) -> None:
+        def stop(number: int, frame: object) -> None:
+            end_soon(number)
             server.should_exit = True
 
         before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
@@ -364,6 +386,16 @@ class CurationServer:
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)
+
+
+async def _body(request: Request) -> bytes | None:
+    """What was posted; None where it is too long, which is noticed while it comes."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            return None
+    return bytes(body)
 
 
 def _content(name: str) -> bytes:
@@ -406,5 +438,6 @@ def _json(value: Any, status: int = 200) -> Response:
     return JSONResponse(value, status)
 
 
-def _error(message: str, status: int) -> Response:
-    return JSONResponse({"error": message}, status)
+def _error(message: str, status: int, *, close: bool = False) -> Response:
+    """close: with the connection, whose request has not ended."""
+    return JSONResponse({"error": message}, status, {"Connection": "close"} if close else None)
