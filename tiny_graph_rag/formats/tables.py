@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,10 +13,13 @@ from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
+from tiny_graph_rag.files import check_declared, decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.messages import said
 
 PARQUET_MAGIC = b"PAR1"
+MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
+LISTED = 20  # columns that a message names
+CELL_BYTES = 8  # of a column in memory, at least
 QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "id")
 DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "entity_id", "name")
 
@@ -36,8 +40,10 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
         raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
+    check_width(header, delimiter_of(header), path)
     names = [name.strip() for name in _next_row(rows, path) or []]
-    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
+    counts = Counter(names)
+    twice = [name for name in names if name and counts[name] > 1]
     if twice:
         raise InputError(
             said(
@@ -51,6 +57,37 @@ def read_table(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
             said("{path}: the file is empty; wanted a header such as query_id,doc_id,score", path=path)
         )
     return names, _checked(rows, names, path)
+
+
+def check_width(header: str, delimiter: str, path: Path) -> None:
+    """Raises InputError for a first line of more columns than any spreadsheet has: each takes memory in every
+    row. header: the first line, or more of the file."""
+    width = header.partition("\n")[0].count(delimiter) + 1
+    if width > MOST_COLUMNS:
+        raise InputError(
+            said(
+                "{path}:1: {n} columns; a table has at most {most}. Is it the other way round?",
+                path=path,
+                n=f"{width:,}",
+                most=f"{MOST_COLUMNS:,}",
+            )
+        )
+
+
+def check_parquet(file: Any, path: Path) -> None:
+    """Refuse a `ParquetFile` whose footer declares far more than the file can be expected to hold: columns
+    are made as long as the footer says. Raises InputError."""
+    footer = file.metadata
+    groups = sum(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
+    rows = max(footer.num_rows, groups)
+    check_declared(path, rows * max(1, footer.num_columns) * CELL_BYTES, said("{n} rows", n=f"{rows:,}"))
+    if footer.num_columns > MOST_COLUMNS:
+        check_width("," * footer.num_columns, ",", path)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Column names for a message: the first few of them."""
+    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
 
 def delimiter_of(header: str) -> str:
@@ -69,7 +106,7 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
                     "{place}: wanted {n} fields ({names}), got {got}",
                     place=place,
                     n=len(names),
-                    names=", ".join(names),
+                    names=listed(names),
                     got=len(row),
                 )
             )
@@ -127,6 +164,8 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     except ImportError as error:
         raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
     try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            check_parquet(file, path)
         table = pyarrow.parquet.read_table(path)
     except (OSError, pyarrow.ArrowException) as error:
         raise InputError(
@@ -155,7 +194,7 @@ def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
             "{path}: no column {wanted}; the file has: {names}",
             path=path,
             wanted=repr(wanted[0]),
-            names=", ".join(names),
+            names=listed(names),
         )
     )
 

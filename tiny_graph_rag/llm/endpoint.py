@@ -46,6 +46,8 @@ LIMITED_STATUS = 429
 TRANSIENT_STATUS = (408, 409, 425)
 MIB = 1 << 20
 SHOWN_CHARACTERS = 500  # of what a server says
+CHARACTERS_PER_TOKEN = 128  # at most, in any vocabulary that providers use
+LEAST_CUT = 1 << 16  # characters of an answer that are always taken
 GZIP_BITS = 31  # zlib's name of gzip
 _NOT_IN_A_KEY = re.compile(r"[^\x21-\x7e]")
 
@@ -240,7 +242,14 @@ class Endpoint:
         if message is None or not isinstance(text, str):
             came = answer.model_dump() if hasattr(answer, "model_dump") else answer
             raise ServiceError(f"the answer is not a chat completion: {_sentence(came) or str(came)[:200]}")
-        text = scrubbed(whole_characters(text).strip(), self.secrets)
+        text = text.strip()
+        longest = max(LEAST_CUT, CHARACTERS_PER_TOKEN * call.max_tokens)
+        if len(text) > longest:  # what counts, scores and writes it would work for minutes
+            raise ServiceError(
+                f"the answer has {len(text):,} characters, more than {call.max_tokens:,} tokens can hold "
+                "(openai.max_tokens)"
+            )
+        text = scrubbed(whole_characters(text), self.secrets).strip()
         reason: Any = getattr(choices[0], "finish_reason", None)
         tokens = reported(getattr(answer, "usage", None))
         shown = whole_characters(str(reason or ""))[:40]

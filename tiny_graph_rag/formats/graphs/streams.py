@@ -14,6 +14,7 @@ from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import UNUSED, Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import RELATIONS, SOURCES, TARGETS, of_arrow, triple_places
+from tiny_graph_rag.formats.tables import check_parquet
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -91,6 +92,7 @@ def _parquet(path: Path) -> Triples | None:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
     try:
         with ParquetFile(path) as file:
+            check_parquet(file, path)
             named = {each.casefold(): each for each in file.schema_arrow.names}
             rows = file.metadata.num_rows
     except (OSError, ArrowException, UnicodeDecodeError) as error:
