@@ -35,6 +35,11 @@ def _composed(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
+def readable(text: str) -> str:
+    """The text with what is no UTF-8 in it as `?`: of a file's name, for what only holds text."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = False) -> Path:
     """The existing file that `name` means: in `folder` first, then in the current folder.
 

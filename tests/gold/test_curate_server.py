@@ -187,3 +187,29 @@ def test_a_pipe_in_place_of_the_draft_keeps_nobody_waiting(server: Server) -> No
     status, reply = server.ask("GET", "/api/changes?since=0")
     assert (status, reply["draft_changed"]) == (200, True)
     assert server.send({**SOUND["judge"], "by": "anna", "question": "q1"})[0] == 200
+
+
+def test_a_gold_set_of_somebody_else_is_not_replaced(own_folder: Path) -> None:
+    write_kg(own_folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    question = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]}
+    write_gold(own_folder / "tale-draft.jsonl", question)
+    own = own_folder / "tale-eval.jsonl"
+    write_gold(own, {**question, "id": "made by hand"})
+    before = own.read_bytes()
+
+    def export(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", "./tale-draft.jsonl", "-g",
+             "./tale-KG.json", "--export", *more],
+            cwd=own_folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    refused = export()
+    assert (refused.returncode, own.read_bytes()) == (2, before)
+    assert "not written from this draft" in refused.stderr
+    own.rename(own_folder / "away.jsonl")
+    assert export().returncode == 0
+    assert export().returncode == 0, "its own may be replaced"
+    own.write_bytes(own.read_bytes() + b"\n")
+    assert export().returncode == 2, "somebody changed it since"
+    assert export("-o", "./tale-eval.jsonl").returncode == 0, "whose name is given"

@@ -8,7 +8,8 @@ and what was decided, by whom and when, can be looked up for ever. An event:
      "entity": "e7", "grade": 2, "key": "…"}
 
 what: judge (grade 0, 1, 2, or null for none), query, tags, note (the question's, the last one counts), done
-(that the annotator has finished; `no_answer` where the graph holds none), undo (`of`: the event's number).
+(that the annotator has finished; `no_answer` where the graph holds none), undo (`of`: the event's number),
+export (`sha256` of the gold set that was written; no window sends it).
 key: of the window's making, so that a decision that is sent twice counts once.
 """
 
@@ -29,6 +30,7 @@ from tiny_graph_rag.gold.agreement import GRADES, AnnotatorAgreement, agreement
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.journals import JournalFile
 
+EXPORTER = "curate"  # under whose name exports stand in the journal
 AGREED = "agreed"  # the annotator whose word settles what others see differently
 ENDING = ".journal.jsonl"
 LONGEST_TEXT = 10_000  # characters of a question, note or tag list
@@ -153,6 +155,10 @@ def checked(event: Any) -> Event:
             if type(event.get("of")) is not int:
                 raise Refused("only a decision of one's own that stands can be undone")
             known["of"] = event["of"]
+        case "export":
+            if not _is_text(event.get("sha256")):
+                raise Refused("'sha256' must be a text")
+            known["sha256"] = event["sha256"]
         case _:
             raise Refused(f"no such event: {what!r}")
     return known
@@ -178,12 +184,25 @@ class Curation:
     _by_question: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
     _keys: dict[str, Event] = field(default_factory=dict)
     _undone: set[int] = field(default_factory=set)
+    exported: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for event in self.journal.events:
             self._take(event)
 
+    def note_export(self, sha256: str) -> None:
+        """Remember a gold set as written from here: it may be replaced by the next. Raises OSError."""
+        if sha256 not in self.exported:
+            self._take(
+                self.journal.append(
+                    {"at": _now(), "by": EXPORTER, "question": "", "what": "export", "sha256": sha256}
+                )
+            )
+
     def _take(self, event: Event) -> None:
+        if event["what"] == "export":
+            self.exported.add(event["sha256"])
+            return
         self._by_question[event["question"]].append(event)
         if event.get("key"):
             self._keys[event["key"]] = event
@@ -217,6 +236,8 @@ class Curation:
         usual = {"done": True, "no_answer": False} if event.get("what") == "done" else {}
         known = checked(usual | event)
         question = known["question"]
+        if known["what"] == "export":
+            raise Refused("no such event: 'export'")
         if question not in self.examples:
             raise Refused(f"no question {question!r}")
         if known["what"] == "judge" and self.name_of(known["entity"]) is None:
@@ -225,7 +246,7 @@ class Curation:
             mine = [one["n"] for one in self._live(question) if one["by"] == known["by"]]
             if known["of"] not in mine:
                 raise Refused("only a decision of one's own that stands can be undone")
-        return {"at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **known}
+        return {"at": _now(), **known}
 
     def _live(self, question: str) -> list[Event]:
         return [
@@ -266,7 +287,9 @@ class Curation:
 
     @property
     def annotators(self) -> list[str]:
-        return list(dict.fromkeys(each["by"] for each in self.journal.events if each["by"] != AGREED))
+        return list(
+            dict.fromkeys(each["by"] for each in self.journal.events if each["by"] not in (AGREED, EXPORTER))
+        )
 
     def settled(self, question: str) -> tuple[dict[str, int], list[str]]:
         """Entity id → grade, and the entities on which annotators differ and nobody settled it: these have
@@ -373,6 +396,10 @@ class Curation:
                     if one < other:
                         common[one, other] += len(rows[one].keys() & rows[other].keys())
         return max(common, key=lambda pair: (common[pair], pair), default=None)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def journal_path(draft: Path) -> Path:

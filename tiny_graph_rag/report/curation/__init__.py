@@ -7,6 +7,8 @@ another origin, or by another host name, is refused; what the page shows is text
 from __future__ import annotations
 
 import asyncio
+import errno
+import json
 import os
 import secrets
 import signal
@@ -27,7 +29,7 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from tiny_graph_rag.errors import UsageError
@@ -49,6 +51,7 @@ MOST_RELATIONS = (
 )
 LARGEST_BODY = 1 << 16
 BODY_SECONDS = 10  # that a request's body may take to come
+NOT_OURS = "is there already and was not written from this draft; choose another name with -o"
 END_SECONDS = 1  # that requests under way have to end in once the server is stopped
 LONGEST_TEXT = 400  # characters of a description in the list
 _FILES = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -61,7 +64,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(eq=False)
 class CurationServer:
-    """draft_path: watched for changes by others. gold_path: where the gold set is written."""
+    """draft_path: watched for changes by others. gold_path: where the gold set is written. gold_named:
+    whether the user gave that name, so that whatever has it may be replaced."""
 
     graph: KnowledgeGraph
     drafts: dict[str, Draft]
@@ -71,6 +75,7 @@ class CurationServer:
     gold_path: Path
     rows: dict[str, int]
     annotator: str = ""
+    gold_named: bool = False
     language: str = field(default_factory=spoken)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     port: int = 0
@@ -318,10 +323,14 @@ class CurationServer:
             return _error(f"not written: {error.strerror}", 507)
 
     def export(self) -> dict[str, Any]:
-        """Write the gold set as it stands."""
+        """Write the gold set as it stands. Raises OSError, also for a file of that name that is not to be
+        replaced."""
         examples, left, unsettled = self.curation.gold()
         if examples:
+            if not self.may_replace():
+                raise OSError(errno.EEXIST, NOT_OURS, str(self.gold_path))
             write_atomically(self.gold_path, map(line_of, examples))
+            self.curation.note_export(sha256_of(self.gold_path))
         return {
             "path": str(self.gold_path) if examples else "",
             "questions": len(examples),
@@ -329,9 +338,15 @@ class CurationServer:
             "unsettled": unsettled,
         }
 
+    def may_replace(self) -> bool:
+        """Whether there is no gold set yet, or one that was written from this journal and not changed since, or
+        one whose name the user gave."""
+        path = self.gold_path
+        return self.gold_named or not path.is_file() or sha256_of(path) in self.curation.exported
+
     def listen(self, port: int | None) -> socket.socket:
         """The socket, of this port or of one that follows from the draft's name. Raises UsageError."""
-        first = PORTS[sum(self.draft_path.name.encode()) % len(PORTS)]
+        first = PORTS[sum(os.fsencode(self.draft_path.name)) % len(PORTS)]
         wanted = [port] if port is not None else [first, *(each for each in PORTS if each > first), 0]
         for each in wanted:
             listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -434,10 +449,12 @@ def _agreement_json(each: AnnotatorAgreement) -> dict[str, Any]:
     }
 
 
-def _json(value: Any, status: int = 200) -> Response:
-    return JSONResponse(value, status)
+def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Whatever a file is named: what is no UTF-8 in it is shown as `?`."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return Response(text.encode("utf-8", "replace"), status, headers, "application/json")
 
 
 def _error(message: str, status: int, *, close: bool = False) -> Response:
     """close: with the connection, whose request has not ended."""
-    return JSONResponse({"error": message}, status, {"Connection": "close"} if close else None)
+    return _json({"error": message}, status, {"Connection": "close"} if close else None)
