@@ -201,7 +201,8 @@ def test_a_gold_set_of_somebody_else_is_not_replaced(own_folder: Path) -> None:
         return subprocess.run(
             [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", "./tale-draft.jsonl", "-g",
              "./tale-KG.json", "--export", *more],
-            cwd=own_folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+            cwd=own_folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+            check=False,
         )  # fmt: skip
 
     refused = export()

@@ -14,7 +14,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import MissingExtraError, UsageError, amount, at
+from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import said, t
 
 
@@ -59,7 +59,7 @@ def curate_command(
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError("curate", package, "curate")
-    from tiny_graph_rag.report.curation import NOT_OURS, CurationServer
+    from tiny_graph_rag.report.curation import CurationServer
 
     session = Session.open(common, folders)
     sets = Path(session.config.storage.dataset_dir)
@@ -95,7 +95,12 @@ def curate_command(
             gold_named=output is not None,
         )
         if not server.may_replace():  # said before anybody judges, not after
-            raise UsageError(at(path, said(NOT_OURS)))
+            raise UsageError(
+                said(
+                    "{path} is there already and was not written from this draft; choose another name with -o",
+                    path=path,
+                )
+            )
         if curation.lost:
             session.warn(
                 f"the journal judges {amount(len(curation.lost), 'question')} that {source.name} lacks "

@@ -193,11 +193,8 @@ class Curation:
     def note_export(self, sha256: str) -> None:
         """Remember a gold set as written from here: it may be replaced by the next. Raises OSError."""
         if sha256 not in self.exported:
-            self._take(
-                self.journal.append(
-                    {"at": _now(), "by": EXPORTER, "question": "", "what": "export", "sha256": sha256}
-                )
-            )
+            event = {"at": _now(), "by": EXPORTER, "question": "", "what": "export", "sha256": sha256}
+            self._take(self.journal.append(event))
 
     def _take(self, event: Event) -> None:
         if event["what"] == "export":
@@ -287,9 +284,8 @@ class Curation:
 
     @property
     def annotators(self) -> list[str]:
-        return list(
-            dict.fromkeys(each["by"] for each in self.journal.events if each["by"] not in (AGREED, EXPORTER))
-        )
+        names = dict.fromkeys(event["by"] for event in self.journal.events if event["what"] != "export")
+        return [name for name in names if name != AGREED]
 
     def settled(self, question: str) -> tuple[dict[str, int], list[str]]:
         """Entity id → grade, and the entities on which annotators differ and nobody settled it: these have

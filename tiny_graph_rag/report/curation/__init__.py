@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import hashlib
 import json
 import os
 import secrets
@@ -51,7 +52,6 @@ MOST_RELATIONS = (
 )
 LARGEST_BODY = 1 << 16
 BODY_SECONDS = 10  # that a request's body may take to come
-NOT_OURS = "is there already and was not written from this draft; choose another name with -o"
 END_SECONDS = 1  # that requests under way have to end in once the server is stopped
 LONGEST_TEXT = 400  # characters of a description in the list
 _FILES = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -328,9 +328,12 @@ class CurationServer:
         examples, left, unsettled = self.curation.gold()
         if examples:
             if not self.may_replace():
-                raise OSError(errno.EEXIST, NOT_OURS, str(self.gold_path))
-            write_atomically(self.gold_path, map(line_of, examples))
-            self.curation.note_export(sha256_of(self.gold_path))
+                raise OSError(
+                    errno.EEXIST, "it was not written from this draft, or changed since", str(self.gold_path)
+                )
+            content = b"".join(map(line_of, examples))
+            self.curation.note_export(hashlib.sha256(content).hexdigest())
+            write_atomically(self.gold_path, [content])
         return {
             "path": str(self.gold_path) if examples else "",
             "questions": len(examples),
@@ -339,8 +342,8 @@ class CurationServer:
         }
 
     def may_replace(self) -> bool:
-        """Whether there is no gold set yet, or one that was written from this journal and not changed since, or
-        one whose name the user gave."""
+        """Whether there is no gold set yet, or one that was written from this journal and not changed since,
+        or one whose name the user gave."""
         path = self.gold_path
         return self.gold_named or not path.is_file() or sha256_of(path) in self.curation.exported
 
