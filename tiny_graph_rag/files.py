@@ -458,6 +458,22 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
 
 
+def is_left_over(path: Path, process: str) -> bool:
+    """Whether the process of this number, which made the file, has ended. Where that can't be asked, whether
+    the file is older than any write takes."""
+    if os.name == "posix" and process.isdecimal():
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except PermissionError:
+            return False
+        return False
+    with contextlib.suppress(OSError):
+        return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
+    return False
+
+
 def _remove_leftovers(path: Path) -> None:
     """What killed processes left half written; a young one may belong to a process that still runs."""
     now = time.time()
