@@ -44,6 +44,6 @@ def test_bytes_of_another_protocol_are_an_error_in_words(babbling: int) -> None:
 
 def test_tls_without_its_settings_names_them(babbling: int, monkeypatch: pytest.MonkeyPatch) -> None:
     address = f"tls://127.0.0.1:{babbling}"
-    with pytest.raises(UsageError, match=r"comm\.tls\.ca-file.*DASK_DISTRIBUTED__COMM__TLS__CA_FILE"):
-        with ClusterClient.open(address):
-            pass
+    named = pytest.raises(UsageError, match=r"comm\.tls\.ca-file.*DASK_DISTRIBUTED__COMM__TLS__CA_FILE")
+    with named, ClusterClient.open(address):
+        pass

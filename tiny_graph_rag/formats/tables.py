@@ -167,12 +167,15 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
         with pyarrow.parquet.ParquetFile(path) as file:
             check_parquet(file, path)
         table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:
         raise InputError(
             said("{name}: can't be read as Parquet: {error}", name=path.name, error=error)
         ) from error
     try:
         columns = [column.to_pylist() for column in table.columns]
+        lengths = {len(column) for column in columns}
+        if len(lengths) > 1:
+            raise ValueError("its columns are of different lengths")
     except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
         raise InputError(
             said("{name}: holds a value that can't be read: {error}", name=path.name, error=error)

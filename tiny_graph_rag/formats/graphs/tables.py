@@ -129,6 +129,8 @@ class ParquetTable(Table):
             file = ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
             column = file.read(columns=[name]).column(name)
             column.validate(full=True)
+            if len(column) != len(self):
+                raise OSError(f"column {name!r} has {len(column):,} rows, the file says {len(self):,}")
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise self._unreadable(self.path, error) from error
         return column
