@@ -5,21 +5,33 @@ Nothing is imported before an interruption has its answer: loading takes a momen
 
 from __future__ import annotations
 
+import os
 import sys
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
 
+def _leave_folder_out() -> None:
+    """Take the current folder off the import path, where `python -m` puts it: a stranger's folder may hold a
+    `yaml.py`, and nothing in a folder is run unasked. The folder of the package itself stays."""
+    here = os.getcwd()  # noqa: PTH109 - pathlib is not loaded yet, and may lie in that very folder
+    is_first = bool(sys.path) and sys.path[0] in ("", here)
+    package = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120
+    if is_first and os.path.dirname(package) != here:  # noqa: PTH120
+        del sys.path[0]
+
+
 def main() -> None:
     """Run a command; Ctrl-C at any time is one line and exit code 130. Ends the process.
 
-    SIGTERM ends it as an error would, so that no temporary file stays.
+    SIGTERM ends it as an error would, so that no temporary file stays. Both within two seconds.
     """
     try:
         try:
-            import signal
+            _leave_folder_out()
+            from tiny_graph_rag.stopping import listen
 
-            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+            listen()
             from tiny_graph_rag.cli import run
 
             run()
@@ -38,8 +50,11 @@ def _finish(code: object) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done or given up: the interpreter may end in peace
+    from tiny_graph_rag.stopping import WORDS, leave
+
     if code == INTERRUPTED:
-        print("interrupted; nothing was overwritten", file=sys.stderr)
+        print(WORDS, file=sys.stderr)
+    leave(code)
 
 
 if __name__ == "__main__":

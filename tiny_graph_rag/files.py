@@ -7,8 +7,10 @@ import contextlib
 import glob
 import gzip
 import hashlib
+import io
 import mmap
 import os
+import stat
 import time
 import unicodedata
 import zlib
@@ -23,6 +25,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
 COPIED_BYTES = 1 << 20
 DEFAULT_UNPACKED = 1 << 30  # bytes
+DECLARED_TIMES, DECLARED_PART = 20, 5  # the file's size, and the part of what may be unpacked
 ON_DISK = 16  # times as much for a file that is mapped, not read
 LEFTOVER_SECONDS = 3600  # longer than any write takes
 
@@ -30,6 +33,11 @@ LEFTOVER_SECONDS = 3600  # longer than any write takes
 def _composed(name: str) -> str:
     """A file name in Unicode composition form C: a Mac writes Hangul names taken apart."""
     return unicodedata.normalize("NFC", name)
+
+
+def readable(text: str) -> str:
+    """The text with what is no UTF-8 in it as `?`: of a file's name, for what only holds text."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = False) -> Path:
@@ -45,6 +53,8 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     for place in places:
         found = _existing(place)
         if found is not None:
+            with contextlib.suppress(OSError):  # what can't be looked at says so when it is read
+                refuse_device(found)
             if found.is_dir() and not or_folder:
                 raise InputError(
                     said("{path}: the {what} must be a file, this is a folder", path=found, what=said(what))
@@ -151,9 +161,16 @@ def bare_name(path: Path) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content, unpacked when it is gzip. Raises InputError in words."""
+    """The file's content, unpacked when it is gzip; a pipe's until it ends. Raises InputError in words."""
     try:
+        refuse_device(path)
         with path.open("rb") as stream:
+            if not stream.seekable():
+                content = stream.read(_most_unpacked + 1)
+                if content.startswith(GZIP_MAGIC):
+                    content = gzip.GzipFile(fileobj=io.BytesIO(content)).read(_most_unpacked + 1)
+                check_unpacked(path, len(content))
+                return content
             if stream.read(len(GZIP_MAGIC)) != GZIP_MAGIC:
                 stream.seek(0)
                 return stream.read()
@@ -165,9 +182,17 @@ def read_bytes(path: Path) -> bytes:
         raise _unreadable(path, error) from error
 
 
+def refuse_device(path: Path) -> None:
+    """Raises InputError for a device, which may give without end (/dev/zero); /dev/null is an empty file."""
+    mode = path.stat().st_mode
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and os.path.realpath(path) != os.path.realpath(os.devnull):
+        raise InputError(said("{path}: this is a device, not a file", path=path))
+
+
 def read_start(path: Path, most: int) -> bytes:
     """At most so many bytes from the file's start, unpacked when it is gzip. Raises InputError in words."""
     try:
+        refuse_device(path)
         with path.open("rb") as stream:
             if stream.read(2) == GZIP_MAGIC:
                 stream.seek(0)
@@ -187,6 +212,7 @@ def mapped(path: Path, *, private: bool = False) -> bytes | mmap.mmap:
     """
     access = mmap.ACCESS_COPY if private else mmap.ACCESS_READ
     try:
+        refuse_device(path)
         with path.open("rb") as stream:
             packed = stream.read(2) == GZIP_MAGIC
             if os.fstat(stream.fileno()).st_size < MAPPED_FROM_BYTES:
@@ -226,6 +252,21 @@ def check_unpacked(path: Path, size: int) -> None:
                 "running.largest_unpacked in config.yaml",
                 path=path,
                 most=f"{_most_unpacked / (1 << 30):g}",
+            )
+        )
+
+
+def check_declared(path: Path, size: int, what: str) -> None:
+    """Refuse a file that says of itself that it holds `size` bytes in memory, where that is out of all
+    proportion to it and more than a part of what packed files may unpack to. Raises InputError."""
+    if size > max(_most_unpacked // DECLARED_PART, DECLARED_TIMES * path.stat().st_size):
+        raise InputError(
+            said(
+                "{path}: declares {what} in {size} bytes. If it is meant to, allow it with "
+                "running.largest_unpacked in config.yaml",
+                path=path,
+                what=what,
+                size=f"{path.stat().st_size:,}",
             )
         )
 
@@ -416,6 +457,22 @@ def _behind_link(path: Path) -> Path:
 
 def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
+
+
+def is_left_over(path: Path, process: str) -> bool:
+    """Whether the process of this number, which made the file, has ended. Where that can't be asked, whether
+    the file is older than any write takes."""
+    if os.name == "posix" and process.isdecimal():
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except PermissionError:
+            return False
+        return False
+    with contextlib.suppress(OSError):
+        return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
+    return False
 
 
 def _remove_leftovers(path: Path) -> None:

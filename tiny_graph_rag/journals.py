@@ -38,7 +38,7 @@ class JournalFile:
         try:
             if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
                 raise InputError(f"{path}: not a journal but a pipe or a device. Move it away")
-            if not _locked(self.descriptor):
+            if not lock_file(self.descriptor):
                 raise UsageError(f"{path}: {busy}")
         except BaseException:
             self._stream.close()
@@ -81,27 +81,53 @@ class JournalFile:
             view = view[os.write(self.descriptor, view) :]
 
     def sync(self) -> None:
-        """Have on disk what was appended: it outlives the machine too. Raises OSError."""
+        """Have on disk what was appended, under the journal's own name: it outlives the machine too.
+
+        Raises OSError, also where the file was moved, replaced or deleted meanwhile: nobody would find there
+        what is acknowledged now.
+        """
         os.fsync(self.descriptor)
+        mine = os.fstat(self.descriptor)
+        try:
+            there = self.path.stat(follow_symlinks=False)
+            is_mine = (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)
+        except OSError:
+            is_mine = False
+        if not is_mine:
+            raise OSError(
+                errno.ENOENT, "the journal was moved, replaced or deleted; put it back", str(self.path)
+            )
 
     def close(self) -> None:
         self._stream.close()
 
 
-def _locked(descriptor: int) -> bool:
+def lock_file(descriptor: int, *, wait: bool = False) -> bool:
+    """Whether this process has the file for itself now, until it closes it or ends. wait: for another that
+    has it. Where neither platform nor file system can lock, nothing is guarded."""
     try:
         import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        except OSError:
-            return False
-        return True
+    except ImportError:
+        return _locked_on_windows(descriptor, wait=wait)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError as error:
         # A file system without locks (some network ones) guards nothing, as a platform without them.
         return error.errno not in (errno.EACCES, errno.EAGAIN)
     return True
+
+
+def _locked_on_windows(descriptor: int, *, wait: bool) -> bool:
+    try:
+        import msvcrt
+    except ImportError:
+        return True
+    while True:
+        try:
+            # LK_LOCK itself gives up after ten seconds.
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        except OSError:
+            if not wait:
+                return False
+        else:
+            return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -43,6 +44,20 @@ def url_secrets(url: str) -> tuple[Secret, ...]:
     parts = urlsplit(url)
     parameters = [value for name, value in parse_qsl(parts.query) if is_secret_parameter(name)]
     return tuple(Secret(each) for each in (parts.username, parts.password, *parameters) if each)
+
+
+def is_loopback(url: str) -> bool:
+    """Whether a URL's host is this machine itself."""
+    host = (urlsplit(url).hostname or "").removesuffix(".")
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def is_private(url: str) -> bool:
+    """Whether nobody on the way reads along: https, this machine itself, or no URL (OpenAI's own)."""
+    return not url or urlsplit(url).scheme == "https" or is_loopback(url)
 
 
 def safe_url(url: str) -> str:

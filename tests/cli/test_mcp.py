@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -41,7 +44,12 @@ def tale(own_folder: Path) -> Path:
     )
     write_gold(
         own_folder / "data/eval/tale-eval.jsonl",
-        {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]},
+        {
+            "id": "q1",
+            "query": "Whom does Anna know?",
+            "reference_entities": ["Bert"],
+            "irrelevant_entities": ["Rex"],
+        },
         {"id": "q2", "query": "What does Anna dread?", "reference_entities": ["Rex"]},
     )
     (own_folder / "secret-KG.json").write_text("{}")
@@ -51,8 +59,10 @@ def tale(own_folder: Path) -> Path:
 def test_an_assistant_can_tune_a_graph(tale: Path) -> None:
     async def work(client: Any) -> None:
         tools = {each.name: each for each in (await client.list_tools()).tools}
-        assert set(tools) == {"files", "stats", "query", "eval", "sweep", "explain"}
-        assert all(each.annotations.read_only_hint for each in tools.values())
+        assert set(tools) == {
+            "files", "stats", "query", "eval", "sweep", "explain", "compare", "validate", "generate"
+        }  # fmt: skip
+        assert all(tool.annotations.read_only_hint for name, tool in tools.items() if name != "generate")
         files = (await client.call_tool("files", {})).structured_content
         graph, gold = files["graphs"][0], files["gold_sets"][0]
         stats = (await client.call_tool("stats", {"graph": graph})).structured_content
@@ -94,5 +104,98 @@ def test_tools_refuse_files_outside_and_say_what_is_wrong(tale: Path) -> None:
         assert "q9" in await refused("explain", **both, id="q9")
         assert "unknown retriever" in await refused("eval", **both, retriever="bsf")
         assert "needs an API" in await refused("eval", **both, linker="llm")
+        assert "longer than 2,000" in await refused("query", graph="tale-KG.json", question="x" * 2001)
+        assert "n must be from 1 to 500" in await refused("generate", graph="tale-KG.json", name="a", n=501)
+        for name in ("../up", "a/b", "", "a.b", "x" * 100):
+            assert "wanted letters" in await refused("generate", graph="tale-KG.json", name=name)
 
     with_client(tale, work)
+
+
+def test_a_gold_set_is_made_checked_listed_and_compared(tale: Path) -> None:
+    people = [f"Person{number}" for number in range(12)]
+    write_kg(
+        tale / "data/kg/ring-KG.json",
+        people,
+        [(one, "KNOWS", other) for one, other in zip(people, people[1:] + people[:1], strict=True)],
+    )
+    for name, hops in (("one", "1"), ("two", "2")):
+        subprocess.run(
+            [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "tale-eval.jsonl", "--hops", hops,
+             "--skip-generation", "-o", f"{name}-results.json"],
+            cwd=tale, env={"PYTHONPATH": str(ROOT)}, check=True, capture_output=True,
+        )  # fmt: skip
+
+    async def work(client: Any) -> None:
+        async def call(tool: str, **arguments: Any) -> Any:
+            reply = await client.call_tool(tool, arguments)
+            assert not reply.is_error, reply.content
+            assert len(json.dumps(reply.structured_content, ensure_ascii=False)) <= 6000
+            assert "They are data" in reply.structured_content["notice"]
+            return reply.structured_content
+
+        made = await call("generate", graph="ring-KG.json", name="fresh", n=5, shapes="single")
+        files = await call("files")
+        assert made["gold_set"] in files["gold_sets"]
+        assert [Path(path).name for path in files["results"]] == ["one-results.json", "two-results.json"]
+        assert (await call("validate", graph="ring-KG.json", dataset=made["gold_set"]))[
+            "kind"
+        ] == "validation"
+        again = await client.call_tool("generate", {"graph": "ring-KG.json", "name": "fresh", "n": 5})
+        assert again.is_error
+        assert "not overwritten" in again.content[0].text
+        compared = await call("compare", results=files["results"])
+        assert compared["measures"]["recall@5"][1]["difference"] == 0.5
+        lowest = await call(
+            "eval", graph="tale-KG.json", dataset="tale-eval.jsonl", hops=2, measures="judged_bad@5"
+        )
+        assert [row["id"] for row in lowest["worst"]] == ["q1"], "lower is better"
+
+    with_client(tale, work)
+
+
+def test_a_reply_is_short_whatever_a_graph_holds(tale: Path) -> None:
+    names = [f"Name {number} {'long ' * 100}" for number in range(300)]
+    write_kg(tale / "data/kg/long-KG.json", names, [(names[0], "K" * 5000, name) for name in names[1:]])
+
+    async def work(client: Any) -> None:
+        for tool, arguments in (("stats", {}), ("query", {"question": names[0]})):
+            reply = await client.call_tool(tool, {"graph": "long-KG.json", **arguments})
+            assert not reply.is_error, reply.content
+            assert len(json.dumps(reply.structured_content, ensure_ascii=False)) <= 6000
+            assert sum(len(part.text) for part in reply.content) <= 12_000
+
+    with_client(tale, work)
+
+
+def test_few_calls_run_at_once_and_all_are_answered(tale: Path) -> None:
+    """Each call's process leaves its start and end; never do more than two of them lie over one another."""
+    (tale / "wire").mkdir()
+    (tale / "wire/sitecustomize.py").write_text(
+        "import atexit, os, pathlib, sys, time\n"
+        "if 'stats' in sys.orig_argv:\n"
+        f"    log = pathlib.Path({str(tale / 'calls')!r})\n"
+        "    write = lambda sign: log.open('a').write(sign)\n"
+        "    write('<')\n"
+        "    atexit.register(write, '>')\n"
+    )
+
+    async def run() -> None:
+        from mcp import Client, StdioServerParameters
+
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "tiny_graph_rag", "mcp"],
+            cwd=tale,
+            env={"PYTHONPATH": os.pathsep.join([str(tale / "wire"), str(ROOT)])},
+        )
+        async with Client(server) as client:
+            calls = (client.call_tool("stats", {"graph": "tale-KG.json"}) for _ in range(8))
+            assert not any(reply.is_error for reply in await asyncio.gather(*calls))
+
+    asyncio.run(run())
+    depth = most = 0
+    for sign in (tale / "calls").read_text():
+        depth += 1 if sign == "<" else -1
+        most = max(most, depth)
+    assert (depth, most) == (0, 2)

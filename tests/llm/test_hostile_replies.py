@@ -156,6 +156,9 @@ def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_
         {"prompt_tokens": 10**400, "completion_tokens": 5},
         {"prompt_tokens": True, "completion_tokens": 5},
         {"prompt_tokens": 10.5, "completion_tokens": 5},
+        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+        {"prompt_tokens": 0, "completion_tokens": 5},
+        {},
     ],
 )
 def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any], tmp_path: Path) -> None:
@@ -171,6 +174,10 @@ def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any]
     impossible = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0) <= 0
     assert all(each.reply.estimated == impossible for each in found if each.reply)
     assert len(server.requests) == len(costs)
+    if impossible:
+        assert sum(costs) <= 0.25
+    if usage.get("prompt_tokens") == 0:  # some 10 tokens of prompt and one of answer are at least $0.0005
+        assert len(costs) < 200, "answers for nothing"
     if not impossible:  # 10 and 10⁶ cached at $10 a million: the first call brings the run to its cap
         assert len(costs) == 1
         assert [each.error for each in found].count(NOT_ASKED) == 199
@@ -402,3 +409,13 @@ def test_a_running_event_loop_is_no_obstacle(tmp_path: Path) -> None:
     with ChatServer(scripted(GOOD)) as server:
         (found,) = asyncio.run(cell())
     assert found.reply is not None
+
+
+def test_a_batch_of_texts_that_took_no_tokens_is_counted_here() -> None:
+    rows = [{"index": number, "embedding": [1.0, 0.5]} for number in range(len(embedding().messages))]
+    body = json.dumps({"data": rows, "usage": {"prompt_tokens": 0, "total_tokens": 0}}).encode()
+    with ChatServer(scripted(Action(body))) as server:
+        (found,) = ask(server, [embedding()])
+    assert found.reply is not None
+    assert found.reply.tokens.prompt > 0
+    assert found.reply.estimated

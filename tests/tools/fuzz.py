@@ -42,7 +42,7 @@ TOKENS: tuple[bytes, ...] = tuple(
         "\\ud800", "\\udc00", "\\u0000", "\\x", "[" * 300, "[" * 3000, "{" * 300, '{"a":' * 3000, "]", "}", ",", ":",
         "&a [*a,*a]", "*a", "&a ", "<<: *a", "!!python/object/apply:os.system [x]", "!!binary x", "2026-01-01",
         "12:30:45", "? ", "- " * 500, "|\n", "%", "%00", "%2", "=1+1", "@x", "x" * 10_000, "점" * 3000, "😀", "e\u0301",
-        "-" * 300, ",,,,", '"a\nb"', b"\xff", b"\xfe\xff", b"\xc3", b"\xed\xa0\x80", b"\x80", b"\x1f\x8b\x08", b"PAR1",
+        "-" * 300, "w" * 40_000, "가" * 20_000, "word " * 4_000, "," * 20_000, "\t" * 20_000, "1.0", "2.0", ",,,,", '"a\nb"', b"\xff", b"\xfe\xff", b"\xc3", b"\xed\xa0\x80", b"\x80", b"\x1f\x8b\x08", b"PAR1",
     )
 )  # fmt: skip
 VALUES: tuple[Any, ...] = (
@@ -156,8 +156,21 @@ def _reshaped(value: Any, chance: random.Random) -> Any:
     return value
 
 
+def _wide(data: bytes, chance: random.Random) -> bytes:
+    """A line of a thousand times as many fields, or a file of many times as many lines."""
+    lines = data.split(b"\n")
+    at = chance.randrange(len(lines))
+    sign = chance.choice((b",", b"\t", b" ", b";"))
+    if chance.random() < 0.5:
+        lines[at] = sign.join(
+            [lines[at]] + [b"x%d" % number for number in range(chance.choice((1000, 20_000)))]
+        )
+        return b"\n".join(lines)
+    return b"\n".join([*lines[:at], *lines[at : at + 1] * 2000, *lines[at + 1 :]])[: 1 << 22]
+
+
 WAYS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
-    _token, _token, _token, _flip, _flip, _cut, _lost, _twice, _swapped, _ends, _packed, _encoded,
+    _token, _token, _token, _flip, _flip, _cut, _lost, _twice, _swapped, _wide, _ends, _packed, _encoded,
     _shape, _shape, _shape, _shape, _shape,
 )  # fmt: skip
 

@@ -136,7 +136,15 @@ def _refused(error: OSError, debug: bool) -> int:
 # What a disk or a device says that takes no more.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 _CLOSED = (errno.EACCES, errno.EPERM)
-_NO_PLACE = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EINVAL)
+_NO_PLACE = (
+    errno.ENAMETOOLONG,
+    errno.ELOOP,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EINVAL,
+    errno.EEXIST,
+)
 
 
 def _told(error: OSError) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -120,5 +121,5 @@ def _named(systems: Sequence[System]) -> str:
     whole = "-vs-".join(names if len(names) > 1 else [each.name for each in systems])
     if len(whole) <= LONGEST_NAME:
         return whole
-    digest = hashlib.sha256(whole.encode()).hexdigest()[:8]
+    digest = hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]
     return f"{names[0][: LONGEST_NAME // 2]}-vs-{len(systems) - 1}-others~{digest}"

@@ -14,8 +14,8 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import MissingExtraError, amount
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
+from tiny_graph_rag.messages import said, t
 
 
 @command(app, "curate", GOLD)
@@ -92,7 +92,16 @@ def curate_command(
             path,
             rows,
             annotator.strip(),
+            gold_named=output is not None,
         )
+        if not server.may_replace():  # said before anybody judges, not after
+            raise UsageError(
+                said(
+                    "{path} is there already and was not written from this draft; choose another name "
+                    "with -o",
+                    path=path,
+                )
+            )
         if curation.lost:
             session.warn(
                 f"the journal judges {amount(len(curation.lost), 'question')} that {source.name} lacks "

@@ -139,6 +139,7 @@ class Rewriting:
     @classmethod
     def of(cls, session: Session, max_cost: float | None, *, resume: bool, dry_run: bool) -> Rewriting:
         """Before any work. Raises UsageError without an API, and for a cap without a price."""
+        from tiny_graph_rag.llm.endpoint import Endpoint
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
 
         if not dry_run and not can_ask(session.config):
@@ -146,6 +147,8 @@ class Rewriting:
                 said("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
             )
         tariff, name = Tariff(session.config), session.config.openai.model
+        if not dry_run:
+            Endpoint.of(session.config)  # an address that may not be asked is refused before any work
         session.say(asking("rewriting", tariff, name))
         if max_cost is not None:
             tariff.require_prices((name,))

@@ -110,5 +110,5 @@ def history_command(
     if page is not None:
         from tiny_graph_rag.report.html import history_page
 
-        write_atomically(page, [history_page(place.name, document).encode()])
+        write_atomically(page, [history_page(place.name, document).encode("utf-8", "replace")])
         session.say(t("report: {path}", path=page))

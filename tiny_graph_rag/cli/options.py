@@ -49,6 +49,14 @@ class Common:
             rich_help_panel=INPUT + DETAIL,
         ),
     ] = None
+    trust_config: Annotated[
+        bool,
+        typer.Option(
+            "--trust-config",
+            help="Let the settings file name code and the API's address, until it changes.",
+            rich_help_panel=INPUT + DETAIL,
+        ),
+    ] = False
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
     seed: Annotated[int | None, from_config("--seed", panel=MEASURES + DETAIL)] = None

@@ -21,7 +21,7 @@ from tiny_graph_rag.files import allow_unpacked, find_input
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, counted, said, shown, speak, t
 from tiny_graph_rag.report.plain import without_controls
-from tiny_graph_rag.secret import scrubbed, url_secrets
+from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.gold.examples import EvalSet, Selection
@@ -58,7 +58,7 @@ class Session:
         if common.lang is not None and common.lang not in LANGUAGES:
             raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
-        config = load_config(common.config).override(seed=common.seed, **flags)
+        config = load_config(common.config, trust=common.trust_config).override(seed=common.seed, **flags)
         if folders is not None:
             config = config.override(
                 kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
@@ -71,6 +71,15 @@ class Session:
                     "{file}: {settings} is upstream tiny-graph-RAG's, not used here",
                     file=config.file,
                     settings=", ".join(config.unused),
+                )
+            )
+        address = config.openai.base_url
+        if "base_url" in config.untrusted and config.api_key and is_loopback(address):
+            session.warn(
+                said(
+                    "{file} isn't trusted: OPENAI_API_KEY isn't sent to {address}; --trust-config allows it",
+                    file=config.file,
+                    address=safe_url(address),
                 )
             )
         if cache_folder() == NO_CACHE:

@@ -47,7 +47,7 @@ def visualize_command(
     target = output_path(output or f"{knowledge.name}-graph.html", Path(session.config.storage.results_dir))
     check_writable(target)
     keep_apart((target,), (session.graph_path(graph), session.config.file))
-    write_atomically(target, [graph_page(knowledge, core).encode()])
+    write_atomically(target, [graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
         session.say(f"left out: {line}")
     drawn = f"{amount(len(core.entities), 'entity', 'entities')}, {amount(len(core.relations), 'relation')}"

@@ -18,6 +18,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.formats.vocabulary import ENDING
 from tiny_graph_rag.messages import t
+from tiny_graph_rag.report.plain import worst_by
 
 LOOK_EVERY = 0.3  # seconds between two looks at the files
 SETTLED = 0.2  # seconds without a change after which an editor is done writing
@@ -114,7 +115,7 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
             continue
         still = False
         yield f"  {name} {was:.3f} → {mean:.3f} ({mean - was:+.3f})"
-    measure = next((name for name in after["means"] if name.startswith("ndcg")), next(iter(after["means"])))
+    measure = worst_by(list(after["means"])) or next(iter(after["means"]))
     rose: list[str] = []
     fell: list[str] = []
     for id, metrics in after["questions"].items():

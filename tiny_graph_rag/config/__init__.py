@@ -25,6 +25,7 @@ from tiny_graph_rag.config.settings import (
     setting_type,
     setting_value,
 )
+from tiny_graph_rag.config.trust import require_trust, untrusted_settings
 from tiny_graph_rag.errors import ConfigError
 from tiny_graph_rag.files import is_own_folder
 from tiny_graph_rag.messages import of_locale, said
@@ -41,6 +42,7 @@ __all__ = [
     "changed_settings",
     "language",
     "load_config",
+    "require_trust",
     "section_names",
     "section_of",
     "setting_field",
@@ -61,27 +63,36 @@ def language(environment: Mapping[str, str] | None = None) -> str:
     return of_locale(os.environ if environment is None else environment)
 
 
-def load_config(file: Path | None = None, environment: Mapping[str, str] | None = None) -> Config:
+def load_config(
+    file: Path | None = None, environment: Mapping[str, str] | None = None, *, trust: bool = False
+) -> Config:
     """Read config.yaml (`file`, else the one in the current folder, else none), then the environment.
 
-    Raises ConfigError with every problem of the file.
+    trust: let the file name code and the address that questions and key go to, now and in later runs. Raises
+    ConfigError with every problem of the file.
     """
     environment = with_dotenv(os.environ) if environment is None else environment
     if file is None and Path(CONFIG_FILE).is_file():
         file = Path(CONFIG_FILE)
+    if file is None and trust:
+        raise ConfigError(said("--trust-config: there is no {file} in this folder", file=CONFIG_FILE))
     config = Config()
+    untrusted: tuple[str, ...] = ()
     if file is not None:
         from tiny_graph_rag.config.file import with_file
 
         config = with_file(config, file)
+        untrusted = untrusted_settings(config, file, environment, trust=trust)
     for section in section_names():
         current = getattr(config, section)
         for each in fields(current):
             value = environment.get(each.metadata["env"]) if each.metadata["env"] else None
             if value:
                 current = replace(current, **{each.name: _from_environment(each, section, value)})
+                untrusted = tuple(name for name in untrusted if name != each.name)
         config = replace(config, **{section: current})
-    return replace(config, file=file, api_key=Secret(environment.get("OPENAI_API_KEY", "").strip()))
+    key = Secret(environment.get("OPENAI_API_KEY", "").strip())
+    return replace(config, file=file, api_key=key, untrusted=untrusted)
 
 
 def _from_environment(each: Field[Any], section: str, text: str) -> Any:

@@ -23,12 +23,15 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.secret import Secret, safe_url
 
+NO_SECTIONS = ("file", "api_key", "unused", "untrusted")
+
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
     environment only, so that it can't end up in a file that is shared. unused: sections of the
-    file that upstream tiny-graph-RAG needs and this program does not."""
+    file that upstream tiny-graph-RAG needs and this program does not. untrusted: sensitive settings that an
+    untrusted file made (config/trust.py); whoever sends something or runs code asks `require_trust` first."""
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
@@ -41,6 +44,7 @@ class Config:
     file: Path | None = None
     api_key: Secret = field(default_factory=Secret)
     unused: tuple[str, ...] = ()
+    untrusted: tuple[str, ...] = ()
 
     def override(self, **flags: Any) -> Config:
         """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
@@ -58,7 +62,8 @@ class Config:
             sections[section] = replace(current, **mine)
         if given:
             raise TypeError(said("no such setting: {names}", names=", ".join(given)))
-        return replace(self, **sections)
+        untrusted = tuple(name for name in self.untrusted if flags.get(name) is None)
+        return replace(self, **sections, untrusted=untrusted)
 
     def replaced(self, **settings: Any) -> Config:
         """The same with these settings, None among the values. Raises UsageError for a name that is none or
@@ -104,7 +109,7 @@ def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 
 
 def section_names() -> tuple[str, ...]:
-    return tuple(each.name for each in fields(Config) if each.name not in ("file", "api_key", "unused"))
+    return tuple(each.name for each in fields(Config) if each.name not in NO_SECTIONS)
 
 
 def setting_names() -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,11 +14,21 @@ from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
-from tiny_graph_rag.files import check_unpacked, decode_utf8, lines_of, read_bytes, read_start
+from tiny_graph_rag.files import (
+    check_declared,
+    check_unpacked,
+    decode_utf8,
+    lines_of,
+    read_bytes,
+    read_start,
+)
 from tiny_graph_rag.messages import said
 
 PARQUET_MAGIC = b"PAR1"
 ZIP_MAGIC = b"PK\x03\x04"  # what an .xlsx workbook is
+MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
+LISTED = 20  # columns that a message names
+CELL_BYTES = 8  # of a column in memory, at least
 QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "query-id", "id")
 DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "corpus-id", "corpus_id", "entity_id", "name")
 LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
@@ -61,8 +72,10 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
         raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
+    check_width(header, delimiter_of(header), path)
     names = [name.strip() for name in _next_row(rows, path) or []]
-    twice = [name for place, name in enumerate(names) if name and name in names[:place]]
+    counts = Counter(names)
+    twice = [name for name in names if name and counts[name] > 1]
     if twice:
         raise InputError(
             said(
@@ -76,6 +89,37 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
             said("{path}: the file is empty; wanted a header such as query_id,doc_id,score", path=path)
         )
     return names, _checked(rows, names, path)
+
+
+def check_width(header: str, delimiter: str, path: Path) -> None:
+    """Raises InputError for a first line of more columns than any spreadsheet has: each takes memory in every
+    row. header: the first line, or more of the file."""
+    width = header.partition("\n")[0].count(delimiter) + 1
+    if width > MOST_COLUMNS:
+        raise InputError(
+            said(
+                "{path}:1: {n} columns; a table has at most {most}. Is it the other way round?",
+                path=path,
+                n=f"{width:,}",
+                most=f"{MOST_COLUMNS:,}",
+            )
+        )
+
+
+def check_parquet(file: Any, path: Path) -> None:
+    """Refuse a `ParquetFile` whose footer declares far more than the file can be expected to hold: columns
+    are made as long as the footer says. Raises InputError."""
+    footer = file.metadata
+    groups = sum(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
+    rows = max(footer.num_rows, groups)
+    check_declared(path, rows * max(1, footer.num_columns) * CELL_BYTES, said("{n} rows", n=f"{rows:,}"))
+    if footer.num_columns > MOST_COLUMNS:
+        check_width("," * footer.num_columns, ",", path)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Column names for a message: the first few of them."""
+    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
 
 def delimiter_of(header: str) -> str:
@@ -98,7 +142,7 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
                     "{place}: wanted {n} fields ({names}), got {got}",
                     place=place,
                     n=len(names),
-                    names=", ".join(names),
+                    names=listed(names),
                     got=len(row),
                 )
                 if len(row) < len(names)
@@ -165,13 +209,18 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     except ImportError as error:
         raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
     try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            check_parquet(file, path)
         table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException) as error:
+    except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:
         raise InputError(
             said("{name}: can't be read as Parquet: {error}", name=path.name, error=error)
         ) from error
     try:
         columns = [column.to_pylist() for column in table.columns]
+        lengths = {len(column) for column in columns}
+        if len(lengths) > 1:
+            raise ValueError("its columns are of different lengths")
     except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
         raise InputError(
             said("{name}: holds a value that can't be read: {error}", name=path.name, error=error)
@@ -228,7 +277,7 @@ def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
             "{path}: no column {wanted}; the file has: {names}",
             path=path,
             wanted=repr(wanted[0]),
-            names=", ".join(names),
+            names=listed(names),
         )
     )
 

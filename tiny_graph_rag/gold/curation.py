@@ -8,7 +8,8 @@ and what was decided, by whom and when, can be looked up for ever. An event:
      "entity": "e7", "grade": 2, "key": "…"}
 
 what: judge (grade 0, 1, 2, or null for none), query, tags, note (the question's, the last one counts), done
-(that the annotator has finished; `no_answer` where the graph holds none), undo (`of`: the event's number).
+(that the annotator has finished; `no_answer` where the graph holds none), undo (`of`: the event's number),
+export (`sha256` of the gold set that was written; no window sends it).
 key: of the window's making, so that a decision that is sent twice counts once.
 """
 
@@ -20,7 +21,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError
@@ -29,9 +30,11 @@ from tiny_graph_rag.gold.agreement import GRADES, AnnotatorAgreement, agreement
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.journals import JournalFile
 
+EXPORTER = "curate"  # under whose name exports stand in the journal
 AGREED = "agreed"  # the annotator whose word settles what others see differently
 ENDING = ".journal.jsonl"
 LONGEST_TEXT = 10_000  # characters of a question, note or tag list
+LONGEST_NAME = 100  # characters of an annotator's name or a key
 SHARED = ("query", "tags", "note")
 
 Event = dict[str, Any]
@@ -60,13 +63,17 @@ class DraftJournal:
             raise
 
     def append(self, event: Event) -> Event:
-        """Number the event and put it on disk. Raises OSError where that fails: it then was not taken."""
+        """Number the event and put it on disk. Raises OSError where that fails: it then was not taken, and is
+        taken out of the file, where its line would be counted before the next one."""
         numbered = {"n": len(self.events) + 1, **event}
         line = (json.dumps(numbered, ensure_ascii=False) + "\n").encode()
-        # What a crash or a full disk left stays a line of its own.
-        before, self._torn = b"\n" if self._torn else b"", True
-        self._file.append(before + line)
-        self._file.sync()
+        before, size = b"\n" if self._torn else b"", self._file.size  # what a crash left stays a line
+        try:
+            self._file.append(before + line)
+            self._file.sync()
+        except OSError:
+            self._file.cut(size)
+            raise
         self._torn = False
         self.events.append(numbered)
         return numbered
@@ -93,33 +100,73 @@ def read_journal(path: Path) -> list[Event]:
             if _is_half(line):
                 continue
             event = None
-        if not _is_event(event):
-            raise DatasetError(f"{path}:{number}: no event of a journal; repair or remove this line")
-        events.append({**event, "n": len(events) + 1})
+        try:
+            known = checked(event)
+        except Refused as error:
+            raise DatasetError(
+                f"{path}:{number}: no event of a journal ({error}); repair or remove this line"
+            ) from error
+        events.append({"n": len(events) + 1, "at": event.get("at", ""), **known})
     return events
 
 
-def _is_event(event: Any) -> bool:
-    """Whether it has what `Curation._sound` gives one of its kind."""
-    if not isinstance(event, dict) or not isinstance(event.get("key", ""), str):
-        return False
-    if not all(isinstance(event.get(name), str) for name in ("what", "by", "question")):
-        return False
-    match event["what"]:
+def checked(event: Any) -> Event:
+    """The event's known fields, each of its kind. What a window sends is taken by it and a line of the
+    journal is read by it, so that nothing is acknowledged that can't be read again.
+
+    Raises Refused with what was wanted. Whether question, entity and undone event exist is not asked here.
+    """
+    if not isinstance(event, dict):
+        raise Refused("wanted an event")
+    what, question, by = event.get("what"), event.get("question"), event.get("by")
+    if not _is_text(by) or not by.strip() or len(by) > LONGEST_NAME:
+        raise Refused("wanted the annotator's name under 'by'")
+    if not _is_text(question):
+        raise Refused(f"no question {question!r}")
+    known: Event = {"by": by.strip(), "question": question, "what": what}
+    if event.get("key") is not None:
+        if not _is_text(event["key"]):
+            raise Refused("'key' must be a text")
+        known["key"] = event["key"][:LONGEST_NAME]
+    match what:
         case "judge":
-            grade = event.get("grade", "")
-            known = grade is None or (type(grade) is int and grade in GRADES)
-            return known and isinstance(event.get("entity"), str)
-        case "query" | "note" as kind:
-            return isinstance(event.get(kind), str)
+            grade, entity = event.get("grade", ""), event.get("entity")
+            if grade is not None and (type(grade) is not int or grade not in GRADES):
+                raise Refused(f"a grade is 0, 1, 2 or null, got {grade!r}")
+            if not _is_text(entity):
+                raise Refused(f"the graph has no entity {entity!r}")
+            known |= {"entity": entity, "grade": grade}
+        case "query" | "note":
+            text = event.get(what)
+            if not _is_text(text) or len(text) > LONGEST_TEXT or (what == "query" and not text.strip()):
+                raise Refused(f"the {what} must be a text, and a question not an empty one")
+            known[what] = text.strip()
         case "tags":
             tags = event.get("tags")
-            return isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
+            if not isinstance(tags, list) or not all(_is_text(tag) and tag.strip() for tag in tags):
+                raise Refused("tags must be a list of words")
+            known["tags"] = list(dict.fromkeys(tag.strip()[:200].rstrip() for tag in tags))[:100]
         case "done":
-            return type(event.get("done")) is bool and type(event.get("no_answer")) is bool
+            done, no_answer = event.get("done"), event.get("no_answer")
+            if type(done) is not bool or type(no_answer) is not bool:
+                raise Refused("'done' and 'no_answer' must be true or false")
+            known |= {"done": done, "no_answer": no_answer}
         case "undo":
-            return type(event.get("of")) is int
-    return False
+            if type(event.get("of")) is not int:
+                raise Refused("only a decision of one's own that stands can be undone")
+            known["of"] = event["of"]
+        case "export":
+            if not _is_text(event.get("sha256")):
+                raise Refused("'sha256' must be a text")
+            known["sha256"] = event["sha256"]
+        case _:
+            raise Refused(f"no such event: {what!r}")
+    return known
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Whether it is a text that a file can hold: one without halves of characters."""
+    return isinstance(value, str) and (value.isascii() or value.encode("utf-8", "replace").decode() == value)
 
 
 def _is_half(line: str) -> bool:
@@ -137,12 +184,22 @@ class Curation:
     _by_question: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
     _keys: dict[str, Event] = field(default_factory=dict)
     _undone: set[int] = field(default_factory=set)
+    exported: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for event in self.journal.events:
             self._take(event)
 
+    def note_export(self, sha256: str) -> None:
+        """Remember a gold set as written from here: it may be replaced by the next. Raises OSError."""
+        if sha256 not in self.exported:
+            event = {"at": _now(), "by": EXPORTER, "question": "", "what": "export", "sha256": sha256}
+            self._take(self.journal.append(event))
+
     def _take(self, event: Event) -> None:
+        if event["what"] == "export":
+            self.exported.add(event["sha256"])
+            return
         self._by_question[event["question"]].append(event)
         if event.get("key"):
             self._keys[event["key"]] = event
@@ -156,10 +213,10 @@ class Curation:
 
     def decide(self, event: Event, seen: int) -> Event:
         """Take an event of a window that knows the journal up to event `seen`. Raises Refused."""
-        known = self._keys.get(event.get("key") or "")
+        sound = self._sound(event)
+        known = self._keys.get(sound.get("key", ""))
         if known is not None:
             return known
-        sound = self._sound(event)
         if sound["what"] in SHARED:
             later = [each for each in self._live(sound["question"]) if each["n"] > seen]
             if any(
@@ -172,55 +229,21 @@ class Curation:
         return taken
 
     def _sound(self, event: Event) -> Event:
-        """The event with its known fields alone, checked."""
-        what, question, by = event.get("what"), event.get("question"), event.get("by")
-        if not isinstance(by, str) or not by.strip() or len(by) > 100:
-            raise Refused("wanted the annotator's name under 'by'")
+        """The event, checked against this draft and graph, with its time. Raises Refused."""
+        usual = {"done": True, "no_answer": False} if event.get("what") == "done" else {}
+        known = checked(usual | event)
+        question = known["question"]
+        if known["what"] == "export":
+            raise Refused("no such event: 'export'")
         if question not in self.examples:
             raise Refused(f"no question {question!r}")
-        kept: Event = {
-            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "by": by.strip(),
-            "question": question,
-            "what": what,
-        }
-        if isinstance(event.get("key"), str):
-            kept["key"] = event["key"][:100]
-        match what:
-            case "judge":
-                grade = event.get("grade")
-                if grade not in (*GRADES, None) or isinstance(grade, bool):
-                    raise Refused(f"a grade is 0, 1, 2 or null, got {grade!r}")
-                if not isinstance(event.get("entity"), str) or self.name_of(event["entity"]) is None:
-                    raise Refused(f"the graph has no entity {event.get('entity')!r}")
-                kept |= {"entity": event["entity"], "grade": grade}
-            case "query" | "note":
-                text = event.get(what)
-                if (
-                    not isinstance(text, str)
-                    or len(text) > LONGEST_TEXT
-                    or (what == "query" and not text.strip())
-                ):
-                    raise Refused(f"the {what} must be a text, and a question not an empty one")
-                kept[what] = text.strip()
-            case "tags":
-                tags = event.get("tags")
-                if not isinstance(tags, list) or not all(
-                    isinstance(tag, str) and tag.strip() for tag in tags
-                ):
-                    raise Refused("tags must be a list of words")
-                kept["tags"] = list(dict.fromkeys(tag.strip()[:200] for tag in tags))[:100]
-            case "done":
-                kept |= {"done": event.get("done") is not False, "no_answer": event.get("no_answer") is True}
-            case "undo":
-                of = event.get("of")
-                mine = [each["n"] for each in self._live(question) if each["by"] == kept["by"]]
-                if of not in mine:
-                    raise Refused("only a decision of one's own that stands can be undone")
-                kept["of"] = of
-            case _:
-                raise Refused(f"no such event: {what!r}")
-        return kept
+        if known["what"] == "judge" and self.name_of(known["entity"]) is None:
+            raise Refused(f"the graph has no entity {known['entity']!r}")
+        if known["what"] == "undo" and known.get("key") not in self._keys:
+            mine = [one["n"] for one in self._live(question) if one["by"] == known["by"]]
+            if known["of"] not in mine:
+                raise Refused("only a decision of one's own that stands can be undone")
+        return {"at": _now(), **known}
 
     def _live(self, question: str) -> list[Event]:
         return [
@@ -261,7 +284,8 @@ class Curation:
 
     @property
     def annotators(self) -> list[str]:
-        return list(dict.fromkeys(each["by"] for each in self.journal.events if each["by"] != AGREED))
+        names = dict.fromkeys(event["by"] for event in self.journal.events if event["what"] != "export")
+        return [name for name in names if name != AGREED]
 
     def settled(self, question: str) -> tuple[dict[str, int], list[str]]:
         """Entity id → grade, and the entities on which annotators differ and nobody settled it: these have
@@ -369,6 +393,10 @@ class Curation:
                     if one < other:
                         common[one, other] += len(rows[one].keys() & rows[other].keys())
         return max(common, key=lambda pair: (common[pair], pair), default=None)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def journal_path(draft: Path) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from tiny_graph_rag.errors import DatasetError
-from tiny_graph_rag.files import read_bytes, write_atomically
+from tiny_graph_rag.files import read_bytes, readable, write_atomically
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -67,7 +67,7 @@ def write_stamp(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) 
         each.name: [ids[entity] for entity in each.entities] for row in judgments.references for each in row
     }
     stamp = GoldStamp(
-        _Graph(graph.name, graph.sha256), _Gold(examples.sha256), dict(sorted(references.items()))
+        _Graph(readable(graph.name), graph.sha256), _Gold(examples.sha256), dict(sorted(references.items()))
     )
     path = stamp_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode(stamp), indent=1), b"\n"])

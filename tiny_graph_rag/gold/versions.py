@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import bare_name, read_bytes, write_atomically
+from tiny_graph_rag.files import bare_name, read_bytes, readable, write_atomically
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.keep import diff
 from tiny_graph_rag.messages import said
@@ -82,7 +82,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
                 version=history[-1].version,
             )
         )
-    entry = Entry(_next(history, part), examples.sha256, len(examples), note.strip())
+    entry = Entry(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
     if since is not None:
         found = diff(since, examples)
         entry.added, entry.removed = len(found.added), len(found.removed)

@@ -37,7 +37,7 @@ from tiny_graph_rag.columns.stored import (
     write_arrays,
 )
 from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
-from tiny_graph_rag.files import combined_sha256
+from tiny_graph_rag.files import combined_sha256, is_left_over
 from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
 from tiny_graph_rag.shown import short_repr
@@ -145,7 +145,7 @@ class StoredDerived(Derived):
         if rows < WRITTEN_FROM_ROWS:
             return ColumnInMemory(kind)
         for left in self.home.glob(f".{name}.*.tmp"):  # by a process that was killed
-            if not Path(f"/proc/{left.name.split('.')[-2]}").exists():
+            if is_left_over(left, left.name.split(".")[-2]):
                 left.unlink(missing_ok=True)
         return ColumnWriter(self.home / f".{name}.{os.getpid()}.tmp", kind)
 

@@ -7,7 +7,6 @@ one, and a file that was half written is written again. docs/scale.md says what 
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from tiny_graph_rag.columns.strings import Strings, StringsBuilder
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.building import LOOPS, SHOWN_EXAMPLES, UNKNOWN_RELATION, UNKNOWN_TYPE
 from tiny_graph_rag.graph.tables import DANGLING, DEFAULT_WEIGHT, SLOTS_AT_ONCE, Origin, entity_ranges
+from tiny_graph_rag.journals import lock_file
 from tiny_graph_rag.language.folding import nfc
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _alone(folder: Path) -> Iterator[None]:
     """One process at a time builds in a folder; a killed one leaves no lock behind."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock_file(lock.fileno(), wait=True)
         yield
 
 

@@ -18,7 +18,7 @@ from tiny_graph_rag.language.lemmas import BEGINNING
 from tiny_graph_rag.language.words import (
     KOREAN_STEM,
     SHARED_PREFIX,
-    SHORTEST_STEM,
+    ends_of,
     is_korean,
     lemma,
     likeness,
@@ -107,12 +107,15 @@ class _English:
         self._ends_by_stem: dict[
             str, dict[str, list[str]]
         ] = {}  # the same by stem, where a word asked for it
+        self._sizes: set[int] = set()  # letters of those beginnings
         irregular = strays()
         for word, form, base in zip(words, lemmas, stems, strict=True):
             self._by_stem.setdefault(base, []).append(word)
             if len(form) >= SHARED_PREFIX:
-                self._by_beginning.setdefault(form[: _least_shared(form)], []).append((form, word))
-            for end in _ends(word):
+                least = _least_shared(form)
+                self._sizes.add(least)
+                self._by_beginning.setdefault(form[:least], []).append((form, word))
+            for end in ends_of(word):
                 start = (stem(end) if end in irregular else end)[:START]
                 self._ends.setdefault(start, {}).setdefault(end, []).append(word)
 
@@ -120,10 +123,10 @@ class _English:
         base, form = stem(word), lemma(word)
         found = set(self._by_stem.get(base, ()))
         least = form[: _least_shared(form)]
-        for size in range(SHARED_PREFIX, len(form) + 1):
+        for size in self._sizes:
             related = self._by_beginning.get(form[:size], ())
             found.update(other for its_form, other in related if its_form.startswith(least))
-        for end in _ends(word):
+        for end in ends_of(word):
             found.update(self._by_stem.get(stem(end), ()))
         if len(base) >= SHARED_PREFIX:
             found.update(self._ending_in(base))
@@ -144,7 +147,3 @@ class _English:
 def _least_shared(form: str) -> int:
     """Letters of its beginning that a lemma must share with another to be related: four, and half of it."""
     return max(SHARED_PREFIX, (len(form) + 1) // 2)
-
-
-def _ends(word: str) -> list[str]:
-    return [word[place:] for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM)]

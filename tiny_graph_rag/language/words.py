@@ -27,6 +27,7 @@ POSSESSIVE = re.compile(r"['’]s$")
 CACHED_WORDS = 1 << 16
 SHORTEST_STEM = 3  # letters that a light stem keeps
 SHARED_PREFIX = 4  # letters that two English words share at least to count as related
+LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
 
@@ -190,8 +191,15 @@ def _is_part(compound: str, part: str) -> bool:
     """screenwriter ends in a word of write's stem; both parts are words of three letters or more."""
     if len(part) < SHARED_PREFIX:
         return False
-    ends = (compound[place:] for place in range(SHORTEST_STEM, len(compound) - SHORTEST_STEM))
-    return any(stem(end) == part for end in ends if end[0] == part[0] or _is_irregular(end))
+    alike = (end for end in ends_of(compound) if end[0] == part[0] or _is_irregular(end))
+    return any(stem(end) == part for end in alike)
+
+
+def ends_of(word: str) -> list[str]:
+    """What a compound may end in: three letters or more, and three left before it."""
+    if len(word) > LONGEST_COMPOUND:
+        return []
+    return [word[place:] for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM)]
 
 
 @lru_cache(CACHED_WORDS)

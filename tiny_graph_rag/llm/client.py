@@ -21,6 +21,7 @@ from tiny_graph_rag.llm.base import NO_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
 from tiny_graph_rag.llm.limits import Budget, Pace
+from tiny_graph_rag.stopping import end_soon
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -82,6 +83,7 @@ class Stop:
         assert task is not None
 
         def stop() -> None:
+            end_soon(signal.SIGINT)
             if isinstance(self.reason, KeyboardInterrupt):
                 task.cancel()
             else:

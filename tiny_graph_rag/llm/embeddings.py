@@ -163,7 +163,7 @@ def make_embedder(config: Config, option: str) -> Embedder:
             f"{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
             "another (http://localhost:11434/v1 for Ollama)"
         )
-    endpoint = Endpoint(service.base_url, config.api_key, service.timeout, service.largest_reply)
+    endpoint = Endpoint.of(config)
     counter = TokenCounter(None, "estimate")
     return Embedder(
         Client(endpoint, lambda model: counter, lambda model: None, service.concurrency),

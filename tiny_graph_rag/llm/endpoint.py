@@ -18,16 +18,19 @@ import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.config import Config, require_trust
 from tiny_graph_rag.errors import ConfigError, MissingExtraError, ServiceError
-from tiny_graph_rag.llm.base import MOST_TOKENS, Call, Reply, Tokens
+from tiny_graph_rag.llm.base import MOST_TOKENS, NO_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import TokenCounter
-from tiny_graph_rag.secret import Secret, safe_url, scrubbed, url_secrets
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.secret import Secret, is_loopback, is_private, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:
     import httpx2
@@ -43,6 +46,8 @@ LIMITED_STATUS = 429
 TRANSIENT_STATUS = (408, 409, 425)
 MIB = 1 << 20
 SHOWN_CHARACTERS = 500  # of what a server says
+CHARACTERS_PER_TOKEN = 128  # at most, in any vocabulary that providers use
+LEAST_CUT = 1 << 16  # characters of an answer that are always taken
 GZIP_BITS = 31  # zlib's name of gzip
 _NOT_IN_A_KEY = re.compile(r"[^\x21-\x7e]")
 
@@ -86,9 +91,32 @@ class Endpoint:
         self.shown_url = safe_url(base_url)
         sent = (each.rpartition(" ")[2] for each in self._headers.values())
         self.secrets = (key, *url_secrets(base_url), *map(Secret, sent))
+        if any(self.secrets) and not is_private(base_url):
+            raise ConfigError(
+                said(
+                    "openai.base_url (OPENAI_BASE_URL) is {address}: a key isn't sent to another machine "
+                    "over plain http, where anybody on the way can read it. Use https, or unset "
+                    "OPENAI_API_KEY where that server needs none",
+                    address=self.shown_url,
+                )
+            )
         self._key = key
         self.timeout = timeout
         self._most_bytes = largest_reply * MIB
+
+    @classmethod
+    def of(cls, config: Config) -> Endpoint:
+        """The service of `openai`. The key goes only where it was set for: not to an address that an
+        untrusted config.yaml names. Such an address is refused, on this machine it is asked without a key.
+
+        Raises ConfigError.
+        """
+        service, key = config.openai, config.api_key
+        if "base_url" in config.untrusted:
+            if not is_loopback(service.base_url):
+                require_trust(config, "base_url")
+            key = Secret()
+        return cls(service.base_url, key, service.timeout, service.largest_reply)
 
     @property
     def host(self) -> str:
@@ -214,13 +242,19 @@ class Endpoint:
         if message is None or not isinstance(text, str):
             came = answer.model_dump() if hasattr(answer, "model_dump") else answer
             raise ServiceError(f"the answer is not a chat completion: {_sentence(came) or str(came)[:200]}")
-        text = scrubbed(whole_characters(text).strip(), self.secrets)
+        text = text.strip()
+        longest = max(LEAST_CUT, CHARACTERS_PER_TOKEN * call.max_tokens)
+        if len(text) > longest:  # what counts, scores and writes it would work for minutes
+            raise ServiceError(
+                f"the answer has {len(text):,} characters, more than {call.max_tokens:,} tokens can hold "
+                "(openai.max_tokens)"
+            )
+        text = scrubbed(whole_characters(text), self.secrets).strip()
         reason: Any = getattr(choices[0], "finish_reason", None)
         tokens = reported(getattr(answer, "usage", None))
         shown = whole_characters(str(reason or ""))[:40]
-        if tokens is None:
-            return Reply(text, Tokens(counter.prompt(call.messages), counter.count(text)), True, shown)
-        return Reply(text, tokens, False, shown)
+        counted, estimated = _counted(tokens or NO_TOKENS, call, text, counter)
+        return Reply(text, counted, estimated, shown)
 
     def _embedded(self, answer: CreateEmbeddingResponse, call: Call, counter: TokenCounter) -> Reply:
         vectors = unit_vectors(getattr(answer, "data", None), len(call.messages))
@@ -228,10 +262,10 @@ class Endpoint:
         prompt = _count(getattr(usage, "prompt_tokens", None))
         if prompt is None:
             prompt = _count(getattr(usage, "total_tokens", None))
-        if prompt is not None:
+        if prompt:
             return Reply("", Tokens(prompt), vectors=vectors)
         counted = sum(counter.count(each.content) for each in call.messages)
-        return Reply("", Tokens(counted), estimated=True, vectors=vectors)
+        return Reply("", Tokens(counted), estimated=counted > 0, vectors=vectors)
 
     def _clean(self, text: str) -> str:
         text = scrubbed(" ".join(whole_characters(text[: 20 * SHOWN_CHARACTERS]).split()), self.secrets)
@@ -368,6 +402,15 @@ def reported(usage: CompletionUsage | None) -> Tokens | None:
     if reasoning > completion or (reasoning and beyond in (reasoning, cached + reasoning)):
         completion += reasoning
     return Tokens(prompt, completion, cached, reasoning)
+
+
+def _counted(tokens: Tokens, call: Call, text: str, counter: TokenCounter) -> tuple[Tokens, bool]:
+    """What a chat took, and whether any of it is our count: no prompt takes 0 tokens, whatever a server
+    reports, and a cost cap that believed it would never be reached."""
+    if tokens.prompt:
+        return tokens, False
+    completion = tokens.completion or counter.count(text)
+    return replace(tokens, prompt=counter.prompt(call.messages), completion=completion), True
 
 
 def _part(usage: object, part: str, name: str) -> int | None:

@@ -74,9 +74,8 @@ def open_chat(
 ) -> Chat:
     """A Chat with its journal open. journal: None keeps none. Close the journal when the run ends."""
     settings = config.openai
-    endpoint = Endpoint(settings.base_url, config.api_key, settings.timeout, settings.largest_reply)
     return Chat(
-        Client(endpoint, tariff.counter, tariff.price, settings.concurrency, cap_usd),
+        Client(Endpoint.of(config), tariff.counter, tariff.price, settings.concurrency, cap_usd),
         journal=Journal.open(journal, resume=resume) if journal else None,
         cache=AnswerCache(cache_folder() / ANSWERS) if config.running.answer_cache else None,
         retry_failed=retry_failed,

@@ -174,7 +174,7 @@ def _past(path: Path) -> Past | None:
             measures=document["summary"]["measures"],
             by_tag={tag: part["measures"] for tag, part in parts.items()},
         )
-    except (OSError, ValueError, TypeError, RecursionError, msgspec.DecodeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, msgspec.DecodeError):
         return None
 
 

@@ -50,7 +50,7 @@ def pages(documents: Sequence[Document]) -> Files:
             if other is not each
             and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
         }
-        yield f"{each.name}.html", results_page(each.content, others, peers).encode()
+        yield f"{each.name}.html", results_page(each.content, others, peers).encode("utf-8", "replace")
 
 
 def results_page(

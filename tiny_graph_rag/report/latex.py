@@ -46,7 +46,7 @@ def latex_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
     tables = [line for block in blocks(documents) for line in (*_lines(block), "")]
     lines = [HANGUL if any(map(_HANGUL.search, tables)) else PREAMBLE, "", *tables]
-    yield f"{name}.tex", ("\n".join(lines).rstrip() + "\n").encode()
+    yield f"{name}.tex", ("\n".join(lines).rstrip() + "\n").encode("utf-8", "replace")
 
 
 def _lines(block: Block) -> Iterator[str]:

@@ -13,7 +13,7 @@ from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, P
 @report("md", "one Markdown file, method by method where several")
 def markdown_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
-    yield f"{name}.md", markdown(documents).encode()
+    yield f"{name}.md", markdown(documents).encode("utf-8", "replace")
 
 
 def markdown(documents: Sequence[Document]) -> str:

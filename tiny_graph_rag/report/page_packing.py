@@ -112,7 +112,7 @@ def script_json(data: Json) -> tuple[str, str]:
         for sign, code in _UNSAFE.items():
             text = text.replace(sign, code)
         return "application/json", text
-    packed = base64.b64encode(zlib.compress(text.encode(), 9))
+    packed = base64.b64encode(zlib.compress(text.encode("utf-8", "replace"), 9))
     return "text/plain", packed.decode()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.config import Config
+from tiny_graph_rag.config import Config, require_trust
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -41,6 +41,7 @@ def make_retriever(
     """The retriever that `config.retrieval.retriever` names. Raises UsageError for an unknown name."""
     spec = config.retrieval.retriever
     if is_own(spec):
+        require_trust(config, "retriever")
         from tiny_graph_rag.retrieval.own import OwnRetriever
 
         return OwnRetriever.of(Task(graph, config, spec, examples, judgments))
@@ -53,6 +54,7 @@ def check_retrieval(config: Config) -> None:
     is not there. Raises UsageError or InputError."""
     spec = config.retrieval.retriever
     if is_own(spec):
+        require_trust(config, "retriever")
         from tiny_graph_rag.retrieval.own import check_place
 
         check_place(spec)

@@ -214,6 +214,7 @@ class ClusterClient:
             raise MissingExtraError("--cluster", "distributed", "cluster") from error
         try:
             _knock(address)
+            _check_encryption(address)
             client = Client(address, timeout=CONNECT_SECONDS)
         except ValueError as error:
             raise UsageError(
@@ -223,6 +224,14 @@ class ClusterClient:
             raise ServiceError(
                 f"--cluster {address}: no Dask scheduler answers there ({str(error).splitlines()[0]}). Start "
                 "one with `dask scheduler`, and workers with `dask worker ADDRESS`"
+            ) from error
+        except UsageError:
+            raise
+        except Exception as error:  # bytes that are none of Dask's protocol fail in any way there is
+            first = (str(error) or type(error).__name__).splitlines()[0]
+            raise ServiceError(
+                f"--cluster {address}: what answers there is no Dask scheduler, or one of another version "
+                f"({type(error).__name__}: {first[:200]})"
             ) from error
         try:
             yield cls(address, client)
@@ -348,6 +357,33 @@ class ClusterClient:
                 f"`dask worker {self.address}`"
             )
         return seen
+
+
+# What `tls://` needs, as Dask names it, and the environment's names for the same.
+TLS_SETTINGS = {"tls_ca_file": "ca-file", "tls_client_cert": "client.cert", "tls_client_key": "client.key"}
+
+
+def _check_encryption(address: str) -> None:
+    """Raises UsageError where `tls://` is asked for without Dask's settings for it."""
+    if not address.startswith("tls://"):
+        return
+    from distributed.security import Security
+
+    security = Security()  # of Dask's own settings: ~/.config/dask/*.yaml, DASK_DISTRIBUTED__COMM__TLS__…
+    missing = [
+        f"distributed.comm.tls.{setting}"
+        for name, setting in TLS_SETTINGS.items()
+        if not getattr(security, name, None)
+    ]
+    if missing:
+        raise UsageError(
+            f"--cluster {address}: TLS needs {', '.join(missing)} in Dask's settings "
+            f"(~/.config/dask/*.yaml, or the environment: {_of_environment(missing[0])} …)"
+        )
+
+
+def _of_environment(setting: str) -> str:
+    return "DASK_" + setting.upper().replace("-", "_").replace(".", "__")
 
 
 def _knock(address: str) -> None:

@@ -13,7 +13,6 @@ readers, which give the same numbers and say what is wrong.
 from __future__ import annotations
 
 import math
-import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -98,9 +97,11 @@ class TrecRun:
         def texts(starts: Integers, lengths: Integers) -> list[str]:
             # Opened anew: the last stretch is still used when this generator has ended.
             with self.path.open("rb") as stream:
-                number = stream.fileno()
-                bounds = zip(starts.tolist(), lengths.tolist(), strict=True)
-                read = b"\n".join([os.pread(number, length, at) for at, length in bounds])
+                parts = []
+                for at, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+                    stream.seek(at)  # os.pread is not on Windows
+                    parts.append(stream.read(length))
+            read = b"\n".join(parts)
             return read.decode("utf-8", "replace").split("\n") if len(starts) else []
 
         for turn in range(passes):

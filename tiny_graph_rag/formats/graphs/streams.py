@@ -16,6 +16,7 @@ from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
 from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
+from tiny_graph_rag.formats.tables import check_parquet
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -108,6 +109,7 @@ def _parquet(path: Path) -> Triples | None:
         raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
     try:
         with ParquetFile(path) as file:
+            check_parquet(file, path)
             names = list(file.schema_arrow.names)
             rows = file.metadata.num_rows
     except (OSError, ArrowException, UnicodeDecodeError) as error:

@@ -9,6 +9,7 @@ import ast
 import csv
 import io
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,7 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
+from tiny_graph_rag.formats.tables import check_parquet, check_width, listed
 
 if TYPE_CHECKING:
     import pyarrow
@@ -102,10 +104,11 @@ class ParquetTable(Table):
             self._file = ParquetFile(path)
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise self._unreadable(path, error) from error
+        check_parquet(self._file, path)
         self.path = path
         self.names = list(self._file.schema_arrow.names)
-        for name in self.names:
-            if self.names.count(name) > 1:
+        for name, count in Counter(self.names).items():
+            if count > 1:
                 raise GraphError(f"{path}: several columns are named {name!r}")
 
     @staticmethod
@@ -126,6 +129,8 @@ class ParquetTable(Table):
             file = ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
             column = file.read(columns=[name]).column(name)
             column.validate(full=True)
+            if len(column) != len(self):
+                raise OSError(f"column {name!r} has {len(column):,} rows, the file says {len(self):,}")
         except (OSError, ArrowException, UnicodeDecodeError) as error:
             raise self._unreadable(self.path, error) from error
         return column
@@ -284,7 +289,7 @@ class CsvTable(Table):
         self.path = path
         self.names = [name.strip() for name in header]
         wrong = [
-            f"{path}: row {number}: wanted {len(self.names)} fields ({', '.join(self.names)}), got {len(row)}"
+            f"{path}: row {number}: wanted {len(self.names)} fields ({listed(self.names)}), got {len(row)}"
             for number, row in enumerate(rows, start=2)
             if len(row) != len(self.names)
         ]
@@ -312,6 +317,7 @@ class CsvTable(Table):
 def csv_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
     """Raises GraphError for what is no CSV. Empty lines are left out."""
     text = decode_utf8(read_bytes(path), path)
+    check_width(text, delimiter, path)
     csv.field_size_limit(LONGEST_FIELD)
     try:
         return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]

@@ -61,7 +61,7 @@ from tiny_graph_rag.formats.graphs.tables import (
     strings_as_written,
     strings_of_arrow,
 )
-from tiny_graph_rag.formats.tables import delimiter_of, unguarded
+from tiny_graph_rag.formats.tables import check_width, delimiter_of, unguarded
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
@@ -394,6 +394,7 @@ def _quick(path: Path, rows: Rows, given: Columns | None = None) -> GraphColumns
     line = data[: data.find(b"\n")] if b"\n" in data else data
     first = line.decode("utf-8", "replace").removesuffix("\r")
     delimiter = delimiter_of(first)
+    check_width(first, delimiter, path)
     quoted = b'"' in data
     by_csv = quoted and delimiter != "\t"  # a line of TSV is a line, whatever its quotes
     if by_csv and first.count('"') % 2:
@@ -492,7 +493,9 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
     text = decode_utf8(read_bytes(path), path).replace("\r\n", "\n")
     if not text.strip():
         raise GraphError(f"{path}: the file is empty; wanted a source, a relation and a target a line")
-    delimiter = delimiter_of(text.lstrip("\n").split("\n", 1)[0])
+    first = text.lstrip("\n").partition("\n")[0]
+    delimiter = delimiter_of(first)
+    check_width(first, delimiter, path)
     if delimiter == "\t":
         tabbed = _tabbed(text)
         if tabbed is not None:

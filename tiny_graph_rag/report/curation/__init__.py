@@ -7,10 +7,14 @@ another origin, or by another host name, is refused; what the page shows is text
 from __future__ import annotations
 
 import asyncio
+import errno
+import hashlib
+import json
 import os
 import secrets
 import signal
 import socket
+import stat
 import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
@@ -26,7 +30,7 @@ import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from tiny_graph_rag.errors import UsageError
@@ -38,6 +42,7 @@ from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
 from tiny_graph_rag.messages import catalogue, spoken
+from tiny_graph_rag.stopping import end_soon
 
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
@@ -46,6 +51,8 @@ MOST_RELATIONS = (
     60  # of an entity, those of the fewest kind first: a hub's hundreds alike would hide the rest
 )
 LARGEST_BODY = 1 << 16
+BODY_SECONDS = 10  # that a request's body may take to come
+END_SECONDS = 1  # that requests under way have to end in once the server is stopped
 LONGEST_TEXT = 400  # characters of a description in the list
 LONGEST_SOURCE, MOST_SOURCES = 2000, 12  # characters of a piece of evidence, and pieces, that are shown
 _FILES = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -58,7 +65,8 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 @dataclass(eq=False)
 class CurationServer:
-    """draft_path: watched for changes by others. gold_path: where the gold set is written."""
+    """draft_path: watched for changes by others. gold_path: where the gold set is written. gold_named:
+    whether the user gave that name, so that whatever has it may be replaced."""
 
     graph: KnowledgeGraph
     drafts: dict[str, Draft]
@@ -68,6 +76,7 @@ class CurationServer:
     gold_path: Path
     rows: dict[str, int]
     annotator: str = ""
+    gold_named: bool = False
     language: str = field(default_factory=spoken)
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     port: int = 0
@@ -115,7 +124,10 @@ class CurationServer:
             elif needs_token and not self._knows(request):
                 response = _error("open the address that `curate` printed: it holds the token", 403)
             else:
-                response = await handler(request)
+                try:
+                    response = await handler(request)
+                except Exception as error:  # a mistake of ours ends one request, and is said in its window
+                    response = _error(f"internal error: {type(error).__name__}: {error}", 500)
             response.headers["Content-Security-Policy"] = _POLICY
             response.headers["X-Content-Type-Options"] = "nosniff"
             response.headers["Referrer-Policy"] = "no-referrer"
@@ -252,7 +264,7 @@ class CurationServer:
 
     async def _changes(self, request: Request) -> Response:
         since = request.query_params.get("since", "0")
-        events = self.curation.journal.events[int(since) if since.isdigit() else 0 :]
+        events = self.curation.journal.events[int(since) if since.isdecimal() and len(since) < 16 else 0 :]
         return _json(
             {
                 "last": len(self.curation.journal.events),
@@ -265,6 +277,8 @@ class CurationServer:
         """Whether the draft on disk is another than was read; read again only when its stamp moves."""
         try:
             found = self.draft_path.stat()
+            if not stat.S_ISREG(found.st_mode):  # a pipe in its place would keep every window waiting
+                return True
             stamp = (found.st_mtime_ns, found.st_size)
             if self._draft_seen[0] != stamp:
                 self._draft_seen = (stamp, sha256_of(self.draft_path) != self.draft_sha256)
@@ -273,14 +287,18 @@ class CurationServer:
         return self._draft_seen[1]
 
     async def _event(self, request: Request) -> Response:
-        body = await request.body()
-        if len(body) > LARGEST_BODY:
-            return _error("too long", 413)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await _body(request)
+        except TimeoutError:
+            return _error("the request did not end", 408, close=True)
+        if body is None:
+            return _error("too long", 413, close=True)
         try:
             event = msgspec.json.decode(body)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             return _error(f"not JSON: {error}", 400)
-        if not isinstance(event, dict) or not isinstance(event.get("seen", 0), int):
+        if not isinstance(event, dict) or type(event.get("seen", 0)) is not int:
             return _error("wanted an event", 400)
         try:
             if event.get("what") == "undo" and event.get("of") is None:
@@ -308,10 +326,17 @@ class CurationServer:
             return _error(f"not written: {error.strerror}", 507)
 
     def export(self) -> dict[str, Any]:
-        """Write the gold set as it stands."""
+        """Write the gold set as it stands. Raises OSError, also for a file of that name that is not to be
+        replaced."""
         examples, left, unsettled = self.curation.gold()
         if examples:
-            write_atomically(self.gold_path, map(line_of, examples))
+            if not self.may_replace():
+                raise OSError(
+                    errno.EEXIST, "it was not written from this draft, or changed since", str(self.gold_path)
+                )
+            content = b"".join(map(line_of, examples))
+            self.curation.note_export(hashlib.sha256(content).hexdigest())
+            write_atomically(self.gold_path, [content])
         return {
             "path": str(self.gold_path) if examples else "",
             "questions": len(examples),
@@ -319,9 +344,15 @@ class CurationServer:
             "unsettled": unsettled,
         }
 
+    def may_replace(self) -> bool:
+        """Whether there is no gold set yet, or one that was written from this journal and not changed since,
+        or one whose name the user gave."""
+        path = self.gold_path
+        return self.gold_named or not path.is_file() or sha256_of(path) in self.curation.exported
+
     def listen(self, port: int | None) -> socket.socket:
         """The socket, of this port or of one that follows from the draft's name. Raises UsageError."""
-        first = PORTS[sum(self.draft_path.name.encode()) % len(PORTS)]
+        first = PORTS[sum(os.fsencode(self.draft_path.name)) % len(PORTS)]
         wanted = [port] if port is not None else [first, *(each for each in PORTS if each > first), 0]
         for each in wanted:
             listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -348,9 +379,18 @@ class CurationServer:
                 yield
 
         threading.Thread(target=self._found, args=("a",), daemon=True).start()  # builds the search meanwhile
-        server = Server(uvicorn.Config(self.app(), log_level="error", access_log=False, lifespan="off"))
+        server = Server(
+            uvicorn.Config(
+                self.app(),
+                log_level="critical",  # it would tell of the requests that END_SECONDS cut off
+                access_log=False,
+                lifespan="off",
+                timeout_graceful_shutdown=END_SECONDS,
+            )
+        )
 
-        def stop(*_: object) -> None:
+        def stop(number: int, frame: object) -> None:
+            end_soon(number)
             server.should_exit = True
 
         before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
@@ -367,6 +407,16 @@ class CurationServer:
         finally:
             for each, handler in before.items():
                 signal.signal(each, handler)
+
+
+async def _body(request: Request) -> bytes | None:
+    """What was posted; None where it is too long, which is noticed while it comes."""
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            return None
+    return bytes(body)
 
 
 def _content(name: str) -> bytes:
@@ -406,9 +456,12 @@ def _agreement_json(each: AnnotatorAgreement) -> dict[str, Any]:
     }
 
 
-def _json(value: Any, status: int = 200) -> Response:
-    return JSONResponse(value, status)
+def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Whatever a file is named: what is no UTF-8 in it is shown as `?`."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return Response(text.encode("utf-8", "replace"), status, headers, "application/json")
 
 
-def _error(message: str, status: int) -> Response:
-    return JSONResponse({"error": message}, status)
+def _error(message: str, status: int, *, close: bool = False) -> Response:
+    """close: with the connection, whose request has not ended."""
+    return _json({"error": message}, status, {"Connection": "close"} if close else None)

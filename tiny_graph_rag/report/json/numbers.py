@@ -30,17 +30,23 @@ def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
 
 def whole(document: Mapping[str, Any]) -> bytes:
     """A document that is small enough to be made at once."""
-    return (json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
+    return (json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode(
+        "utf-8", "replace"
+    )
 
 
 def opened(fields: Mapping[str, Any]) -> bytes:
     """A document's first fields, for more to follow before `}`."""
-    return json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False).removesuffix("\n}").encode()
+    return (
+        json.dumps(fields, ensure_ascii=False, indent=2, allow_nan=False)
+        .removesuffix("\n}")
+        .encode("utf-8", "replace")
+    )
 
 
 def closed_with_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[bytes]:
     """A document's last field: objects, one a line."""
-    yield f',\n  "{name}": ['.encode()
+    yield f',\n  "{name}": ['.encode("utf-8", "replace")
     for place, row in enumerate(rows):
         line = json.dumps(row, ensure_ascii=False, allow_nan=False)
         yield (",\n    " if place else "\n    ").encode() + line.encode()

@@ -5,6 +5,7 @@ Questions come first and the summary last, because nothing but columns of scores
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,6 +42,15 @@ if TYPE_CHECKING:
 _ENCODER = msgspec.json.Encoder()
 
 
+def _packed(fields: dict[str, Any]) -> bytes:
+    """JSON of fields that may name files; what is no UTF-8 in a name is written as `?`."""
+    try:
+        return _ENCODER.encode(fields)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(fields), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
+
+
 def document_parts(
     head: dict[str, Any],
     sources: Callable[[], dict[str, Any]],
@@ -55,7 +65,7 @@ def document_parts(
     """The file, piece by piece; `collected` and `listed` are filled on the way. sources: more of the head,
     that is known when all has passed by.
     """
-    yield _ENCODER.encode(head).removesuffix(b"}") + b',\n"results": ['
+    yield _packed(head).removesuffix(b"}") + b',\n"results": ['
     mentioned: dict[str, None] = {}
     first = True
     for part in passing:
@@ -75,7 +85,7 @@ def document_parts(
         "summary": summary(collected, collected.found(), cutoff, usage) | _why(collected, listed),
         "entities": known,
     }
-    yield b"\n],\n" + _ENCODER.encode(found).removeprefix(b"{") + b"\n"
+    yield b"\n],\n" + _packed(found).removeprefix(b"{") + b"\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

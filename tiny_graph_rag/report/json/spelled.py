@@ -30,7 +30,9 @@ T = TypeVar("T")
 def plain_json(value: Any) -> bytes:
     """What msgspec writes, but for how exponents are spelled: 1e-07 for 1e-7."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
+            "utf-8", "replace"
+        )
     except ValueError:  # a number that is not finite: null
         return encoder(MSGSPEC_FROM)(value)
 

@@ -1,0 +1,216 @@
+"""What `curate`'s server does with requests that no page sends: real HTTP against a real process."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT, write_gold, write_kg
+from tests.tools.fuzz import VALUES
+from tiny_graph_rag.gold.curation import read_journal
+
+pytest.importorskip("uvicorn")
+
+SOUND: dict[str, dict[str, Any]] = {
+    "judge": {"what": "judge", "entity": "Anna", "grade": 1},
+    "query": {"what": "query", "query": "Who is it?"},
+    "note": {"what": "note", "note": "odd"},
+    "tags": {"what": "tags", "tags": ["one", "two"]},
+    "done": {"what": "done", "done": True, "no_answer": False},
+    "undo": {"what": "undo", "of": 1},
+}
+ODD: tuple[Any, ...] = (*VALUES, 1.0, 2.0, 1e0, [[1]], {"a": []}, "²", "x" * 200, ["\ud800"])
+
+
+class Server:
+    """`curate` over a draft of one question, in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        write_kg(folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+        write_gold(
+            folder / "tale-draft.jsonl",
+            {"id": "q1", "query": "Whom does Anna know?", "reference_entities": []},
+        )
+        self.journal = folder / "tale-draft.journal.jsonl"
+        self.errors = (folder / "errors").open("wb")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", "./tale-draft.jsonl", "-g",
+             "./tale-KG.json"],
+            cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
+            stderr=self.errors,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        text = ""
+        while "Ctrl-C" not in text:
+            line = self.process.stdout.readline().decode()
+            assert line, (folder / "errors").read_text()
+            text += line
+        self.port, self.token = re.findall(r":(\d+)/\?token=(\S+)", text)[0]
+
+    def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
+        own = f"127.0.0.1:{self.port}"
+        connection = http.client.HTTPConnection(own, timeout=30)
+        headers = {"X-Token": self.token, "Origin": f"http://{own}"}
+        try:
+            connection.request(method, path, body, headers)
+            reply = connection.getresponse()
+            return reply.status, json.loads(reply.read())
+        finally:
+            connection.close()
+
+    def send(self, event: Any) -> tuple[int, Any]:
+        return self.ask("POST", "/api/event", json.dumps(event).encode())
+
+    def end(self) -> None:
+        self.process.terminate()
+        self.process.wait(timeout=60)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        self.errors.close()
+
+
+@pytest.fixture
+def server(own_folder: Path) -> Iterator[Server]:
+    started = Server(own_folder)
+    try:
+        yield started
+    finally:
+        started.end()
+    assert "Traceback" not in (own_folder / "errors").read_text()
+
+
+def test_any_value_in_any_field_is_taken_and_readable_or_refused_in_words(server: Server) -> None:
+    """Each field of each event by each odd value; then as many events with several odd fields."""
+    chance = random.Random(1)
+    common = {"by": "anna", "question": "q1", "seen": 10**6, "key": None}
+    events = [
+        {**common, **sound, name: value}
+        for sound in SOUND.values()
+        for name in ("by", "question", "seen", "key", *sound)
+        for value in ODD
+    ]
+    chance.shuffle(events)
+    events = events[:250] + [
+        {**common, **chance.choice(list(SOUND.values()))}
+        | {
+            chance.choice([*common, "what", "entity", "grade", "of", "tags"]): chance.choice(ODD)
+            for _ in "ab"
+        }
+        for _ in range(50)
+    ]
+    acknowledged = 0
+    for event in events:
+        status, reply = server.send(event)
+        assert status in (200, 400, 409), (status, event, reply)
+        if status == 200:
+            acknowledged = max(acknowledged, reply["taken"]["n"])
+        else:
+            assert "internal error" not in reply["error"], (event, reply)
+    assert acknowledged > 0
+    assert len(read_journal(server.journal)) == acknowledged
+
+
+@pytest.mark.parametrize(
+    "query", ["since=%C2%B2", "since=-1", "since=%F0%9F", "since=" + "9" * 5000, "since=1e3", "since"]
+)
+def test_any_query_is_answered(server: Server, query: str) -> None:
+    for path in ("changes", "question", "search", "relations", "questions", "agreement"):
+        status, _ = server.ask("GET", f"/api/{path}?" + query)
+        assert status in (200, 404), path
+
+
+def test_what_is_no_event_is_refused(server: Server) -> None:
+    for body in (b"", b"[]", b"1", b"null", b'"x"', b"{", b"\xff", b"[" * 5000, b'{"seen": true}', b"\x00"):
+        status, reply = server.ask("POST", "/api/event", body)
+        assert (status, bool(reply["error"])) == (400, True), body
+
+
+def test_a_body_without_end_is_refused_while_it_comes(server: Server) -> None:
+    import socket
+
+    own = f"127.0.0.1:{server.port}"
+    before = _resident(server.process.pid)
+    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=60) as connection:
+        connection.sendall(
+            f"POST /api/event HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nX-Token: {server.token}\r\n"
+            "Content-Length: 2000000000\r\n\r\n".encode()
+        )
+        try:
+            for _ in range(400):  # 400 MB, were they taken
+                connection.sendall(b"x" * (1 << 20))
+        except OSError:
+            pass
+        else:
+            raise AssertionError("it took 400 MB")
+    assert _resident(server.process.pid) - before < 32 << 20
+    assert server.ask("GET", "/api/questions")[0] == 200
+
+
+def _resident(process: int) -> int:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
+
+
+@pytest.mark.parametrize("how", ["deleted", "renamed", "replaced"])
+def test_a_decision_that_nobody_would_find_is_not_acknowledged(server: Server, how: str) -> None:
+    event = {**SOUND["judge"], "by": "anna", "question": "q1"}
+    assert server.send(event)[0] == 200
+    away = server.folder / "away.jsonl"
+    server.journal.rename(away)
+    if how == "replaced":
+        server.journal.write_bytes(away.read_bytes())
+    if how == "deleted":
+        away.unlink()
+    status, reply = server.send({**event, "entity": "Bert"})
+    assert status == 507
+    assert "moved, replaced or deleted" in reply["error"]
+    if how != "deleted":  # put back as it says, it goes on, with nothing of it taken
+        away.rename(server.journal)
+        assert server.send({**event, "entity": "Bert", "grade": 2})[0] == 200
+        assert [one["grade"] for one in read_journal(server.journal)] == [1, 2]
+
+
+def test_a_pipe_in_place_of_the_draft_keeps_nobody_waiting(server: Server) -> None:
+    draft = server.folder / "tale-draft.jsonl"
+    draft.unlink()
+    os.mkfifo(draft)
+    status, reply = server.ask("GET", "/api/changes?since=0")
+    assert (status, reply["draft_changed"]) == (200, True)
+    assert server.send({**SOUND["judge"], "by": "anna", "question": "q1"})[0] == 200
+
+
+def test_a_gold_set_of_somebody_else_is_not_replaced(own_folder: Path) -> None:
+    write_kg(own_folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    question = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]}
+    write_gold(own_folder / "tale-draft.jsonl", question)
+    own = own_folder / "tale-eval.jsonl"
+    write_gold(own, {**question, "id": "made by hand"})
+    before = own.read_bytes()
+
+    def export(*more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", "./tale-draft.jsonl", "-g",
+             "./tale-KG.json", "--export", *more],
+            cwd=own_folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+
+    refused = export()
+    assert (refused.returncode, own.read_bytes()) == (2, before)
+    assert "not written from this draft" in refused.stderr
+    own.rename(own_folder / "away.jsonl")
+    assert export().returncode == 0
+    assert export().returncode == 0, "its own may be replaced"
+    own.write_bytes(own.read_bytes() + b"\n")
+    assert export().returncode == 2, "somebody changed it since"
+    assert export("-o", "./tale-eval.jsonl").returncode == 0, "whose name is given"

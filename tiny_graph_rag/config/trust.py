@@ -1,0 +1,107 @@
+"""Settings of a folder's config.yaml that count only once the user trusts that file.
+
+A folder from somebody else brings its own config.yaml. Two of its settings could harm whoever runs a command
+there: `openai.base_url` says where questions, graph texts and the key go, `retrieval.retriever` may name
+code. Both are marked in `Config.untrusted` until `--trust-config`, or until a flag or the environment sets
+them. Trust belongs to one file with one content (as with direnv): a moved or edited file is asked for again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tiny_graph_rag.errors import ConfigError
+from tiny_graph_rag.files import is_own_folder, read_bytes, write_atomically
+from tiny_graph_rag.messages import said
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.config.settings import Config
+
+SENSITIVE = {"base_url": "openai", "retriever": "retrieval"}  # setting → its section
+FOLDER_NAME = "tiny-graph-rag"
+
+
+def untrusted_settings(
+    config: Config, file: Path, environment: Mapping[str, str], *, trust: bool
+) -> tuple[str, ...]:
+    """Names of the sensitive settings that `file` changes and that its user has not trusted.
+
+    trust: remember this file with its present content as trusted. Raises ConfigError where that fails.
+    """
+    default = type(config)()
+    changed = tuple(
+        name
+        for name, section in SENSITIVE.items()
+        if getattr(getattr(config, section), name) != getattr(getattr(default, section), name)
+    )
+    if not (changed or trust):
+        return ()
+    record = _record(file, environment)
+    if trust:
+        _remember(record, file)
+        return ()
+    return () if record.is_file() and is_own_folder(record.parent) else changed
+
+
+def require_trust(config: Config, name: str) -> None:
+    """Refuse a sensitive setting that an untrusted file made. Raises ConfigError with what to do."""
+    if name not in config.untrusted:
+        return
+    section = SENSITIVE[name]
+    value = str(getattr(getattr(config, section), name))
+    if name == "base_url":
+        from tiny_graph_rag.secret import safe_url
+
+        raise ConfigError(
+            said(
+                "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
+                "texts would go there. Look at the file, then run again with --trust-config, or set "
+                "OPENAI_BASE_URL",
+                file=config.file,
+                address=safe_url(value),
+            )
+        )
+    raise ConfigError(
+        said(
+            "{file}: retrieval.retriever names code ({value}), and this file isn't trusted, so it isn't run. "
+            "Look at the code, then run again with --trust-config, or name it with --retriever",
+            file=config.file,
+            value=value,
+        )
+    )
+
+
+def data_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where this user's records lie: under XDG_DATA_HOME, else the platform's folder. It may not exist."""
+    base = environment.get("XDG_DATA_HOME", "")
+    if not Path(base).is_absolute():
+        base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
+    if not base:
+        base = "~/Library/Application Support" if platform == "darwin" else "~/.local/share"
+    return Path(base).expanduser() / FOLDER_NAME
+
+
+def _record(file: Path, environment: Mapping[str, str]) -> Path:
+    """The file whose existence says that `file` is trusted with the content that it has now."""
+    real = os.fsencode(os.path.realpath(file))
+    digest = hashlib.sha256(real + b"\0" + read_bytes(file)).hexdigest()
+    return data_folder(environment) / "trusted" / digest
+
+
+def _remember(record: Path, file: Path) -> None:
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not is_own_folder(record.parent):
+            raise PermissionError(None, "the folder is another user's")
+        write_atomically(record, [os.fsencode(os.path.realpath(file)) + b"\n"])
+    except OSError as error:
+        raise ConfigError(
+            said(
+                "--trust-config: {folder} can't be written ({why})", folder=record.parent, why=error.strerror
+            )
+        ) from error
