@@ -16,7 +16,7 @@ from tiny_graph_rag.shown import short_repr
 NO_HOP = -1  # the hop of an entity that no walk reached
 ABSENT = "not in the run"  # the failure of a question that a run's file does not have
 NO_STEP = -1  # fills the rest of a walk's row
-COST_PARTS = ("link", "walk", "text", "neighbour", "near")  # of `bfs`; in the order of Run.parts
+COST_PARTS = ("link", "path", "text", "neighbour", "pagerank")  # of `bfs`; in the order of Run.parts
 Item = TypeVar("Item")
 
 

@@ -27,7 +27,7 @@ from tiny_graph_rag.library import load_questions
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures.base import measure as registration
 from tiny_graph_rag.retrieval.base import Task
-from tiny_graph_rag.retrieval.own import Asking, OwnRetriever
+from tiny_graph_rag.retrieval.own import Asking, InProcess, OwnRetriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
 from tiny_graph_rag.scoring.judging import judged as judged_written
@@ -201,7 +201,8 @@ def test_a_retriever_that_raises_never_improves_a_mean(failing: str) -> None:
 
     def found(function: Callable[[str], list[str]]) -> tuple[Means, int, int]:
         def made(knowledge, config, examples=None, judgments=None) -> OwnRetriever:
-            return OwnRetriever(Task(knowledge, config, "f", examples, judgments), function, Asking())
+            task = Task(knowledge, config, "f", examples, judgments)
+            return OwnRetriever(task, Asking(), lambda: InProcess(function, "f"))
 
         overall = evaluate(
             people(), load_questions(GOLD), Config(), EVERY, retriever_for=made

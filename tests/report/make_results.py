@@ -166,9 +166,9 @@ def _question(
 
 def _cost(total: int) -> Json:
     """Parts that add up, the text seed's link among them where the total is large."""
-    parts = {"link": 0.5 if total > 5 else 0, "text": 0.125 if total else 0, "neighbour": 0, "near": 0}
+    parts = {"link": 0.5 if total > 5 else 0, "text": 0.125 if total else 0, "neighbour": 0, "pagerank": 0}
     walk = total - sum(parts.values())
-    return {"total": total, "link": parts.pop("link"), "walk": walk, **parts}
+    return {"total": total, "link": parts.pop("link"), "path": walk, **parts}
 
 
 def _reference(

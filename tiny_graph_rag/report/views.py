@@ -39,10 +39,10 @@ RANKINGS_SHOWN = 3
 COSTS = {
     "total": "cost",
     "link": "link",
-    "walk": "path cost",
+    "path": "path cost",
     "text": "text",
     "neighbour": "neighbour",
-    "near": "PageRank",
+    "pagerank": "PageRank",
 }
 SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
 COMPARED = (

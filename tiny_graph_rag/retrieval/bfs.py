@@ -122,7 +122,7 @@ class BfsRetriever(Retriever):
         reached = reached.of(np.flatnonzero(kept))
         if self.texts is not None and of_a_bit and len(reached.entities):
             weights = self.costs.weights
-            own, neighbour, near = self.texts.of(
+            own, neighbour, pagerank = self.texts.of(
                 question,
                 named or text,
                 reached.entities,
@@ -131,7 +131,7 @@ class BfsRetriever(Retriever):
             )
             reached.parts[:, 2] = lacking(own, of_a_bit)
             reached.parts[:, 3] = lacking(neighbour, of_a_bit, weights.neighbour)
-            reached.parts[:, 4] = lacking(near, of_a_bit, weights.near)
+            reached.parts[:, 4] = lacking(pagerank, of_a_bit, weights.pagerank)
         order = np.lexsort(
             (self.graph.name_rank[reached.entities], reached.hops, reached.ties, reached.parts.sum(axis=1))
         )
@@ -190,7 +190,7 @@ class BfsRetriever(Retriever):
         hops = (found.walks != NO_STEP).sum(axis=1)
         parts = np.zeros((len(found.entities), 5), dtype=np.int64)
         parts[:, 0] = link
-        parts[:, 1] = self.costs.walk(found.keys >> search_fast.TIE_BITS, hops)
+        parts[:, 1] = self.costs.path(found.keys >> search_fast.TIE_BITS, hops)
         return Ranked(found.entities, parts, found.keys & TIES, found.walks, found.cut)
 
     def _of_a_bit(self, reached: Ranked) -> int:
@@ -288,7 +288,7 @@ class BfsRetriever(Retriever):
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
-        """What the path explains and what it leaves unexplained, which adds up to the part `walk`; and the
+        """What the path explains and what it leaves unexplained, which adds up to the part `path`; and the
         words of the question that the entity's own texts hold."""
         from tiny_graph_rag.retrieval.explain import reasons
 

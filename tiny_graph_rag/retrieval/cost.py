@@ -1,18 +1,17 @@
 """What an entity costs: five named parts that add up, and what each weighs.
 
-    cost = link + walk + text + neighbour + near        score = 1 / (1 + cost)
+    cost = link + path + text + neighbour + pagerank        score = 1 / (1 + cost)
 
 The parts, in the order of `run.COST_PARTS`:
 
 link       0 from a seed that the question names; more from a seed by text
-walk       the cheapest explanation by a path from that seed (docs/retrieval.md); on a graph whose relation
-types
-           say nothing, its hops
+path       the cheapest explanation by a path from that seed (docs/retrieval.md); where relation types say
+           nothing, its hops
 text       what the entity's own text score lacks to the best one's among the reached entities
 neighbour  the same of the best text score among its neighbours
-near       the same of its personalised PageRank from the seeds
+pagerank   the same of its personalised PageRank from the seeds
 
-Texts only count as far as paths leave the question unexplained: where one path explains it, these three are
+Texts only count as far as paths leave the question unexplained: where a path explains it, the last three are
 0. All in millionths, so that threads, compilation and the order of a file change nothing.
 """
 
@@ -40,15 +39,15 @@ class Weights:
 
     mentioned: int
     neighbour: int
-    near: int
+    pagerank: int
 
 
 # A path explains a question through relation types, so what else speaks for an entity depends on what its
 # graph's types are: a vocabulary; so many that each is one extractor's phrase; or one for all.
 # docs/retrieval.md measures.
-VOCABULARY = Weights(mentioned=250, neighbour=1000, near=1000)
-FREE_TEXT = Weights(mentioned=0, neighbour=1000, near=2000)
-UNTYPED = Weights(mentioned=500, neighbour=300, near=1000)
+VOCABULARY = Weights(mentioned=250, neighbour=1000, pagerank=1000)
+FREE_TEXT = Weights(mentioned=0, neighbour=1000, pagerank=2000)
+UNTYPED = Weights(mentioned=500, neighbour=300, pagerank=1000)
 MOST_OF_A_VOCABULARY = 1000  # relation types; more of them are free text
 
 
@@ -72,7 +71,7 @@ class Costs:
         """Whether a path often explains a whole question, so that texts needn't be asked."""
         return self.weights is VOCABULARY
 
-    def walk(self, energies: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
+    def path(self, energies: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
         """energies: of the cheapest explanations, in thousandths; hops: of their paths."""
         if self.typed:
             return energies * (UNIT // MILLI)

@@ -73,7 +73,7 @@ const ruleWords = (rule) => (rule === "text" ? t("by text") : t("by name: {rule}
 
 // A cost with all of its digits: so parts add up to the total as they stand there.
 const costFigure = (cost) => String(Number(cost.toFixed(6)));
-const COSTS = { link: "link", walk: "path", text: "text", neighbour: "neighbour", near: "PageRank" };
+const COSTS = { link: "link", path: "path", text: "text", neighbour: "neighbour", pagerank: "PageRank" };
 
 // A walk in words: A —OWNS→ B ←FEEDS— C
 function walkWords(steps, nameOf) {

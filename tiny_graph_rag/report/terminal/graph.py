@@ -10,7 +10,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.json.spelled import seed_of
 from tiny_graph_rag.report.plain import cost_figure
 from tiny_graph_rag.report.terminal import Console, Table, escape
-from tiny_graph_rag.run import NO_HOP
+from tiny_graph_rag.run import COST_PARTS, NO_HOP
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics
@@ -145,7 +145,7 @@ def rule_words(rule: str) -> str:
     return t("by text") if rule == TEXT else t("by name: {rule}", rule=t(rule))
 
 
-COST_WORDS = {"link": "link", "walk": "path", "text": "text", "neighbour": "neighbour", "near": "PageRank"}
+COST_WORDS = {name: "PageRank" if name == "pagerank" else name for name in COST_PARTS}
 COST_LEGEND = (
     "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a "
     "seed by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: "
