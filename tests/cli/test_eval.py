@@ -201,7 +201,8 @@ def test_a_read_only_results_folder_is_refused(files: Path, run_cli) -> None:
 
 
 def test_flaws_of_the_graph_are_said(own_folder: Path, run_cli) -> None:
-    write_kg(own_folder / "data/kg/story-KG.json", ["Anna"], [("Anna", "KNOWS", "nobody")])
+    relations = [("Anna", "KNOWS", "nobody"), ("Anna", "KNOWS", "Ben")]
+    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben"], relations)
     write_gold(own_folder / "data/eval/story-eval.jsonl", QUESTION)
     done = run_cli("eval", "--dataset", "story-eval.jsonl")
     assert "warning: story: 1 relation left out because an endpoint does not exist" in done.stderr

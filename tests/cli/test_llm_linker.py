@@ -92,7 +92,7 @@ def test_mentions_that_the_graph_lacks_are_told_as_tried(ask) -> None:
     assert (reference["verdict"], reference["tried"]) == ("no_seed", ["Dora", "| <b>[red]Emil"])
     assert "looked for: Dora, | <b>[red]Emil" in done.stdout
     page = Path("data/results/story-eval-results.md").read_text(encoding="utf-8")
-    assert r"no seed 1 (Dora, \| \<b\>\[red\]Emil)" in page
+    assert r"not linked 1 (Dora, \| \<b\>\[red\]Emil)" in page
 
 
 def test_the_question_is_sent_as_fenced_data_without_gold_and_graph(ask, story: Path) -> None:
@@ -243,7 +243,7 @@ def test_query_and_sweep_ask_the_model_and_each_question_once(ask, run_cli, stor
         assert len(server.requests) == 3
         done = run_cli("query", "Is CLARA known?", "--linker", "llm", "--skip-generation")
         assert done.exit_code == 0
-        assert "'CLARA' at 3–8 → Clara (folded, weight 1)" in done.stdout
+        assert "'CLARA' at 3–8 → Clara (by name: folded, weight 1)" in done.stdout
         assert len(server.requests) == 4
     with ChatServer(lambda request: answer("")) as server:
         ask(server, "--limit", "2", "--config", str(other_model(story)), command="sweep", exit_code=3)

@@ -149,3 +149,8 @@ def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
         return made
 
     return register
+
+
+def names_of(argument: str) -> list[str]:
+    """The retrievers that a hybrid's argument names, without their weights."""
+    return [part.partition("*")[0].strip() for part in argument.split("+")]

@@ -18,7 +18,7 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
+from tiny_graph_rag.retrieval.base import Retriever, Task, names_of, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
 
@@ -113,14 +113,14 @@ class HybridRetriever(Retriever):
     def walks_as(cls, argument: str) -> bool:
         from tiny_graph_rag.retrieval import walks
 
-        return any(walks(part.partition("*")[0].strip()) for part in argument.split("+"))
+        return any(walks(name) for name in names_of(argument))
 
     @classmethod
     def of(cls, task: Task) -> Self:
         from tiny_graph_rag.retrieval import make_retriever
 
+        names = names_of(task.argument)
         parts = [part.partition("*") for part in task.argument.split("+")]
-        names = [name.strip() for name, _, _ in parts]
         weights = [_weight(weight, task.argument) if star else 1.0 for _, star, weight in parts]
         if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
             raise UsageError(

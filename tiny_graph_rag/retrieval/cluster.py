@@ -29,7 +29,7 @@ from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
 from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Reason, Retriever, Task
+from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, names_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
 from tiny_graph_rag.version import __version__
@@ -94,7 +94,7 @@ class Shared:
 def can_be_shared(config: Config) -> bool:
     """Whether a retriever needs no more than a worker has."""
     names = config.retrieval.retriever.partition(":")
-    parts = names[2].split("+") if names[0] == "hybrid" else [config.retrieval.retriever]
+    parts = names_of(names[2]) if names[0] == "hybrid" else [config.retrieval.retriever]
     return all(each in SHARED for each in parts) and not config.retrieval.embeds
 
 

@@ -19,6 +19,7 @@ from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import Judged, Measure
 from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.retrieval import Retriever, walks
+from tiny_graph_rag.retrieval.base import names_of
 from tiny_graph_rag.retrieval.baselines import HybridRetriever
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.run import Run
@@ -92,7 +93,7 @@ def _all_walk(name: str) -> bool:
     kind, _, parts = name.partition(":")
     if kind != HybridRetriever.name:
         return True
-    return all(walks(part.strip()) for part in (parts or HybridRetriever.usual).split("+"))
+    return all(walks(name) for name in names_of(parts or HybridRetriever.usual))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
