@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import random
 import time
 import unicodedata
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import real, write_kg
@@ -36,6 +37,7 @@ WORDS = [
 ]
 PARTICLES = ["은", "는", "이", "이가", "와", "과", "네", "에서는", "무"]
 PIECES = st.sampled_from([*WORDS, *PARTICLES, " ", " ", " ", " ", "'", '"', "?", "!", "-", ".", "&"])
+ARTICLE = re.compile(r"(the|an?)\b", re.IGNORECASE)
 NAMES = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
     | st.lists(st.sampled_from(WORDS), min_size=2, max_size=2).map("".join)
@@ -75,6 +77,7 @@ def spans(names: Sequence[str], text: str) -> set[tuple[int | None, int | None, 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(NAMES, st.lists(PIECES, max_size=12).map("".join))
 def test_linking_equals_the_slow_reference(names: list[str], text: str) -> None:
+    assume(not any(ARTICLE.match(name) for name in names))  # without it a name is a variant, which it knows not
     assert spans(names, text) == reference.linked(names, text)
 
 

@@ -78,7 +78,7 @@ def bridged(
     linked = linker.link([Example(f"text-{number}", text, ()) for number, text in enumerate(texts)])
     named: list[dict[str, list[tuple[int, Seed]]]] = [{} for _ in examples]
     for (row, where, place), found in zip(owners, linked, strict=True):
-        named[row].setdefault(where, []).extend((place, seed) for seed in found.seeds)
+        named[row].setdefault(where, []).extend((place, seed) for seed in found.named)
     drafts = [_draft(graph, example, named[row], accept) for row, example in enumerate(examples)]
     done = [draft for draft in drafts if draft.example.judged and draft.example.reference_entities]
     return Bridged(
