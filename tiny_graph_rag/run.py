@@ -69,16 +69,16 @@ class Run:
         keep = rank < depth
         offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
         return Run(
-            offsets, self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks, keep), self.cuts,
-            _of(self.parts, keep),
+            offsets, self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks, keep),
+            self.cuts, _of(self.parts, keep),
         )  # fmt: skip
 
     def where(self, keep: NDArray[np.bool_]) -> Run:
         """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
         counts = np.concatenate([[0], np.cumsum(keep)])
         return Run(
-            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks, keep),
-            self.cuts, _of(self.parts, keep),
+            counts[self.offsets], self.entities[keep], self.scores[keep], self.hops[keep], _of(self.walks,
+            keep), self.cuts, _of(self.parts, keep),
         )  # fmt: skip
 
     def within(self, hops: int) -> Run:

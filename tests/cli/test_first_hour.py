@@ -171,7 +171,7 @@ def test_sweep_takes_any_setting_and_names_the_best_mean_of_few_questions(tale: 
         *((None, 0.1), (None, 0.3), (0.85, 0.1), (0.85, 0.3))
     }
     assert "best mean: " in done.stdout
-    assert "within hops: mean share" in done.stdout
+    assert "reachable within h hops: mean share" in done.stdout
     wrong = run_cli("sweep", "--dataset", "tale-eval.jsonl", "--set", "ranking.stepp=1")
     assert wrong.exit_code == 2
     assert "did you mean 'step'" in wrong.stderr

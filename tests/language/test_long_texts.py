@@ -18,11 +18,11 @@ from tiny_graph_rag.gold.korean import final_of
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, particles
 from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
+from tiny_graph_rag.linking.question_words import EITHER, SEED
 from tiny_graph_rag.llm.base import read_object
 from tiny_graph_rag.llm.cost import _PIECES
 from tiny_graph_rag.measures.base import parse_measures
 from tiny_graph_rag.report.terminal import _TAG
-from tiny_graph_rag.linking.question_words import EITHER, SEED
 
 LONG = 200_000
 

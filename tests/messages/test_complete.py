@@ -15,9 +15,8 @@ from tiny_graph_rag.cli import recommend, usage
 from tiny_graph_rag.gold import checks, curation
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
-from tiny_graph_rag.report.terminal import comparison
+from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
-from tiny_graph_rag.report.terminal.sweep import COLUMNS
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 
@@ -35,11 +34,31 @@ BY_NAME = {
     *MEANING,
     *MEANING.values(),
     *END_WORDS.values(),
-    COLUMNS,
+    *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
+    *(
+        graph.COST_LEGEND,
+        *graph.COST_WORDS.values(),
+        "cost",
+        "seed",
+        "path",
+        "hop",
+        "score",
+        "rank",
+        "entity",
+    ),
+    *("exact", "alias", "folded", "particle", "misfit-particle", "variant"),  # rules that link a seed
+    *("fuzzy", "coreference", "ellipsis", "gold"),
     *advice.REMEDY.values(),
     *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
     *("tried", "not tried"),
-    *("largest loss", "more hops", "better linking", "arbitrary order", "untrue hop tag"),
+    *(
+        "names not recognised",
+        "largest loss",
+        "more hops",
+        "better linking",
+        "arbitrary order",
+        "untrue hop tag",
+    ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
     *(choosing.TOO_FEW, choosing.TOO_FEW_GROUPS, choosing.RULE, choosing.ONLY, choosing.BEST, choosing.ALIKE),
@@ -141,7 +160,7 @@ def test_the_names_in_braces_are_those_of_the_english_text(language: str) -> Non
 
 def test_what_is_shown_was_found_at_all() -> None:
     assert len(set(in_python())) > 50
-    assert {"Save as CSV", "{n} questions", "walk", "ranked below k"} <= set(in_page())
+    assert {"Save as CSV", "{n} questions", "path", "ranked below k"} <= set(in_page())
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,17 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
             "estimated_cost_usd": 0.0,
             **_slice(rows),
             "by_tag": {tag: _slice(each) for tag, each in by_tag.items() if each},
-            "waterfall": waterfall(0.9, 0.85, 0.8, 0.8, 0.75, 0.5),
+            "waterfall": waterfall(0.9, 0.9, 0.85, 0.8, 0.8, 0.75, 0.5),
+            "waterfall_names": waterfall(0.9, 0.7, 0.65, 0.6, 0.6, 0.55, 0.4),
+            "oracle_recall": 0.8,
+            "no_answer": {
+                "questions": 2,
+                "returned": 2,
+                "thresholds": [
+                    {"min_score": 0.0, "left_empty": 0, "recall@5": 0.5, "emptied_with_reference": 0},
+                    {"min_score": 0.31, "left_empty": 2, "recall@5": 0.4, "emptied_with_reference": 1},
+                ],
+            },
             "verdicts": {each: verdicts.count(each) for each in VERDICTS if each in verdicts},
             "recommendations": [
                 {
@@ -76,10 +86,18 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
 
 def waterfall(*recalls: float) -> list[Json]:
     """What remains after each step → the summary's waterfall."""
-    steps = ("in graph", "reachable", "within hops", "within depth", "room in k", "recall@k")
+    steps = (
+        *("in graph", "a seed linked", "reachable", "reachable within h hops"),
+        *("within depth", "room in k", "recall@k"),
+    )
     before = (1.0, *recalls)
     return [
-        {"step": step, "recall": recall, "loss": round(before[place] - recall, 12)}
+        {
+            "step": step,
+            "recall": recall,
+            "loss": round(before[place] - recall, 12),
+            "references": round(40 * (before[place] - recall)),
+        }
         for place, (step, recall) in enumerate(zip(steps, recalls, strict=True))
     ]
 
@@ -113,7 +131,7 @@ def _question(
     seed = ids[chance.randrange(len(ids))]
     query = f"Who lives by {names[seed]}, and why?"
     start = query.index(names[seed])
-    ranked = [{"id": seed, "name": names[seed], "score": 1.0, "hop": 0, "walk": []}]
+    ranked = [{"id": seed, "name": names[seed], "score": 1.0, "hop": 0, "cost": _cost(0), "walk": []}]
     for place in range(1, 10):
         before = ranked[chance.randrange(len(ranked))]
         if before["hop"] >= 3:
@@ -121,7 +139,8 @@ def _question(
         entity = ids[chance.randrange(len(ids))]
         walk = [*before["walk"], _step(chance, before["id"], entity)]
         score = round(1 / (1 + place), 6)
-        ranked.append({"id": entity, "name": names[entity], "score": score, "hop": len(walk), "walk": walk})
+        entry = {"id": entity, "name": names[entity], "score": score, "hop": len(walk)}
+        ranked.append({**entry, "cost": _cost(place), "walk": walk})
     return {
         "id": f"q{row:05d}",
         "query": query,
@@ -143,6 +162,13 @@ def _question(
         "answer": None,
         "latency_seconds": None,
     }
+
+
+def _cost(total: int) -> Json:
+    """Parts that add up, the text seed's link among them where the total is large."""
+    parts = {"link": 0.5 if total > 5 else 0, "text": 0.125 if total else 0, "neighbour": 0, "near": 0}
+    walk = total - sum(parts.values())
+    return {"total": total, "link": parts.pop("link"), "walk": walk, **parts}
 
 
 def _reference(

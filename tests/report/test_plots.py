@@ -114,8 +114,8 @@ def test_pictures_speak_the_readers_language_where_a_font_has_its_letters(tmp_pa
     assert without == english
     if korean == english:
         pytest.skip("no font with Hangul here")
-    assert b"oracle recall" in english
-    assert "이상적 재현율".encode() in korean
+    assert b"reachable within h hops" in english
+    assert "h홉 이내 도달 가능".encode() in korean
 
 
 def test_what_pictures_say_is_known_to_the_fonts_and_in_every_language():

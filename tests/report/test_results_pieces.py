@@ -115,7 +115,9 @@ def test_compact_results_leave_out_walks_and_ranks_below_k_and_nothing_else(tmp_
     brief = replace(whole, config=whole.config.override(results="compact"))
     full, compact = (json.loads(b"".join(document_parts(each))) for each in (whole, brief))
     for each in full["results"]:
-        each["ranked"] = [{key: one[key] for key in one if key != "walk"} for one in each["ranked"][:2]]
+        each["ranked"] = [
+            {key: one[key] for key in one if key not in ("walk", "cost")} for one in each["ranked"][:2]
+        ]
         for reference in each["references"]:
             reference.pop("path", None)
             reference.pop("above", None)

@@ -88,8 +88,8 @@ def test_a_narrow_terminal_keeps_every_figure_and_lets_the_bar_go(tmp_path, run_
     assert "0.875" in narrow
     assert "−25.0" in narrow
     assert "█" not in narrow  # the bar says what the figure beside it says: it goes first
-    assert "names that no entity bears" in wide
-    assert "names that no entity bears" not in narrow
+    assert "no path from any seed" in wide
+    assert "no path from any seed" not in narrow
 
 
 def printed_in(folder: Path, width: int) -> str:

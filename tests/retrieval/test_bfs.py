@@ -21,7 +21,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.retrieval.bfs import BfsRetriever
-from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
+from tiny_graph_rag.run import NO_STEP, Run
 
 Triple = tuple[str, str, str]
 
@@ -274,7 +274,7 @@ def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: A
 
 @given(case=cases())
 @settings(max_examples=300, deadline=None)
-def test_hops_equal_networkx_and_everything_within_them_is_returned(case: Any) -> None:
+def test_everything_within_the_hops_by_networkx_is_returned_and_nothing_else(case: Any) -> None:
     triples, text, seeds, flags = case
     flags |= {"depth": 100, "exclude_seeds": False, "max_degree": 0}
     names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
@@ -288,7 +288,10 @@ def test_hops_equal_networkx_and_everything_within_them_is_returned(case: Any) -
             walked.add_edge(target, source)
     wanted = nx.multi_source_dijkstra_path_length(walked, set(seeds), cutoff=flags["hops"])
     run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
-    assert {name: hop for name, _, hop in rows(graph, run) if hop != NO_HOP} == wanted
+    hops = {name: hop for name, _, hop in rows(graph, run)}
+    assert hops.keys() == wanted.keys()
+    # The path shown explains the question; it need not be the shortest, but is never longer than --hops.
+    assert all(wanted[name] <= hop <= flags["hops"] for name, hop in hops.items())
 
 
 @given(case=cases())
@@ -300,10 +303,7 @@ def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None
     run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
     for (name, _, hop), walk in zip(rows(graph, run), run.walks.tolist(), strict=True):
         steps = [each for each in walk if each != NO_STEP]
-        if hop == NO_HOP:  # found by its texts alone
-            assert not steps
-            continue
-        assert hop <= len(steps) <= flags["hops"]
+        assert hop == len(steps) <= flags["hops"]
         at = names.index(name)
         for step in reversed(steps):
             ends = int(graph.relations.sources[step]), int(graph.relations.targets[step])

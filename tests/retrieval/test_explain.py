@@ -12,6 +12,7 @@ from typer.testing import Result
 
 from tests.conftest import write_kg
 from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
+from tiny_graph_rag.retrieval.cost import UNIT
 
 
 def test_the_parts_of_a_rank_in_words() -> None:
@@ -29,7 +30,7 @@ def test_the_parts_of_a_rank_in_words() -> None:
 
 @given(case=cases())
 @settings(max_examples=200, deadline=None)
-def test_prices_add_up_to_the_energy_of_the_score(case: Any) -> None:
+def test_what_a_path_explains_and_leaves_adds_up_to_its_part_of_the_cost(case: Any) -> None:
     triples, text, seeds, flags = case
     names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
     graph = graph_of(triples, names=names)
@@ -37,12 +38,11 @@ def test_prices_add_up_to_the_energy_of_the_score(case: Any) -> None:
     for some in (seeds[:1], seeds):
         question = ask(text, graph, *some)
         run = made.retrieve([question])
+        assert run.parts is not None
         for row, score in enumerate(run.scores.tolist()):
-            parts = made.reasons(question, run, row)
-            energy = sum(part.price for part in parts)
-            assert 1 / (1.001 + energy) - 1e-9 <= score <= 1 / (1 + energy) + 1e-9
-            if len(some) == 1:
-                assert not any("mentions" in part.what for part in parts)
+            explained = sum(part.price for part in made.reasons(question, run, row))
+            assert explained == pytest.approx(run.parts[row, 1] / UNIT, abs=1e-9)
+            assert score == pytest.approx(1 / (1 + run.parts[row].sum() / UNIT), abs=2e-6)
 
 
 def test_query_explains_ranks(run_cli: Callable[..., Result], tmp_path: Path) -> None:

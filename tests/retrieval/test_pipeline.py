@@ -32,7 +32,8 @@ def untyped(graph: KnowledgeGraph, folder: Path) -> KnowledgeGraph:
     names, entities, relations = graph.entities.names, graph.entities, graph.relations
     document = {
         "entities": {
-            f"e{row}": {"name": name, "description": entities.descriptions[row]} for row, name in enumerate(names)
+            f"e{row}": {"name": name, "description": entities.descriptions[row]}
+            for row, name in enumerate(names)
         },
         "relationships": [
             {
@@ -62,13 +63,17 @@ def test_every_row_has_a_path_from_a_seed_within_the_hops_and_parts_that_add_up(
     assert sum(bool(question.named) for question in questions) > 10
     assert sum(bool(question.by_text) for question in questions) > 10
     run = make_retriever(graph, config).retrieve(questions)
-    assert run.parts is not None and run.walks is not None and run.parts.shape[1] == len(COST_PARTS)
+    assert run.parts is not None
+    assert run.walks is not None
+    assert run.parts.shape[1] == len(COST_PARTS)
     net = networkx.Graph(zip(graph.relations.sources.tolist(), graph.relations.targets.tolist(), strict=True))
     net.add_nodes_from(range(len(graph)))
     for row, question in enumerate(questions):
         seeds = {seed.entity for seed in question.seeds}
         rows = run.rows(row)
-        within = networkx.multi_source_dijkstra_path_length(net, seeds, cutoff=hops, weight=None) if seeds else {}
+        within = (
+            networkx.multi_source_dijkstra_path_length(net, seeds, cutoff=hops, weight=None) if seeds else {}
+        )
         assert set(run.entities[rows].tolist()) <= set(within)
         if hops == 0:
             assert set(run.entities[rows].tolist()) == seeds
@@ -135,16 +140,19 @@ def test_a_text_seed_brings_what_no_name_does_and_pays_for_it(tmp_path: Path) ->
     ]
     run = make_retriever(graph, config).retrieve([question])
     assert [names[entity] for entity in run.entities] == ["Brass lamp"]
-    assert run.parts is not None and run.parts[0, 0] == 1.5 * UNIT  # link
+    assert run.parts is not None
+    assert run.parts[0, 0] == 1.5 * UNIT
     by_name = linked(graph, ask, config.override(linker="names"))
-    assert by_name[0].seeds == () and len(make_retriever(graph, config).retrieve(by_name).entities) == 0
+    assert by_name[0].seeds == ()
+    assert len(make_retriever(graph, config).retrieve(by_name).entities) == 0
 
 
 def test_a_question_about_the_named_things_alone_has_no_text_seeds(tmp_path: Path) -> None:
     graph = story(tmp_path)
     for query in ("What is the relationship of Ada Marsh and Ben Cole?", "Ada Marsh와 Ben Cole의 관계는?"):
         (question,) = linked(graph, [Example(id="q", query=query, reference_entities=())], Config())
-        assert question.by_text == () and len(question.named) == 2
+        assert question.by_text == ()
+        assert len(question.named) == 2
 
 
 def test_what_a_pronoun_stands_for_is_ranked_behind_what_is_asked_for(tmp_path: Path) -> None:
@@ -154,4 +162,5 @@ def test_what_a_pronoun_stands_for_is_ranked_behind_what_is_asked_for(tmp_path: 
     assert [seed.rule for seed in questions[0].seeds] == ["coreference"]
     run = make_retriever(graph, Config().override(hops=1)).retrieve(questions)
     names = [graph.entities.names[entity] for entity in run.entities]
-    assert names[0] == "Ben Cole" and names[-1] == "Ada Marsh"
+    assert names[0] == "Ben Cole"
+    assert names[-1] == "Ada Marsh"

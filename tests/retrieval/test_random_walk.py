@@ -28,8 +28,8 @@ def visits(graph: KnowledgeGraph, mass: int, prefers: Guide) -> dict[int, int]:
 
 def test_half_of_the_mass_goes_on_by_the_weights_of_relations() -> None:
     graph = KnowledgeGraph.from_triples([("a", "r", "b"), ("a", "r", "c"), ("c", "r", "d")])
-    # a sends 3200: 1600 to b, 1600 to c. b sends 800 to a, c 400 each to a and d. Then a (1200) sends 300 to each of
-    # b and c, d (400) 200 to c. Then b (300) sends 150 to a, c (500) 125 each to a and d.
+    # a sends 3200: 1600 to b, 1600 to c. b sends 800 to a, c 400 each to a and d. Then a (1200) sends 300 to
+    # each of b and c, d (400) 200 to c. Then b (300) sends 150 to a, c (500) 125 each to a and d.
     assert visits(graph, 6400, guide(graph)) == {0: 1200 + 275, 1: 1600 + 300, 2: 1600 + 500, 3: 400 + 125}
     # The second relation weighs 3000 beside 1000: 800 and 2400 of the first 3200.
     preferred = visits(graph, 6400, guide(graph, {1: 2000}))

@@ -14,16 +14,16 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import search
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
-from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked, WeighedMention
+from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked
 from tiny_graph_rag.retrieval.search_fast import TIE_BITS
 
 
-def walks_of(made: BfsRetriever, *, share: int = 0, fast: bool = False, **limits: int) -> CheapestWalks:
+def walks_of(made: BfsRetriever, *, fast: bool = False, **limits: int) -> CheapestWalks:
     return CheapestWalks(
         made.graph,
         made.runs,
         made.filters,
-        [*prices(made.ranking), share],
+        prices(made.ranking),
         hops=made.settings.hops,
         depth=made.settings.depth,
         exclude_seeds=made.settings.exclude_seeds,
@@ -40,42 +40,36 @@ def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
 
 
 def columns(ranked: Ranked) -> list[Any]:
-    arrays = ranked.entities, ranked.hops, ranked.keys, ranked.masks, ranked.walks
+    arrays = ranked.entities, ranked.keys, ranked.masks, ranked.walks
     return [*(array.tolist() for array in arrays), ranked.cut]
-
-
-SHARES = st.sampled_from([0, 0, 333, 500, 1000])
 
 
 @given(
     case=cases(),
-    share=SHARES,
     steps=st.sampled_from([0, 0, 1, 5, 20]),
     states=st.sampled_from([0, 0, 3, 9, 30]),
 )
 @settings(max_examples=500, deadline=None)
-def test_compiled_and_readable_rank_alike_to_the_last_bit(
-    case: Any, share: int, steps: int, states: int
-) -> None:
+def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any, steps: int, states: int) -> None:
     pytest.importorskip("numba")
     _, made, question = made_from(case)
-    reading, mentions = made.reader.read(question), mentions_of(question)
+    reading, mentions = made.reader.read(question), mentions_of(question.seeds)
     for asked in (mentions[:1], mentions):
         readable, compiled = (
-            walks_of(made, share=share, fast=fast, most_steps=steps, most_states=states).rank(asked, reading)
+            walks_of(made, fast=fast, most_steps=steps, most_states=states).rank(asked, reading)
             for fast in (False, True)
         )
         assert columns(readable) == columns(compiled)
 
 
-@given(case=cases(), share=SHARES)
+@given(case=cases())
 @settings(max_examples=300, deadline=None)
-def test_the_parts_of_a_trail_add_up_to_the_energy(case: Any, share: int) -> None:
+def test_the_parts_of_a_trail_add_up_to_the_energy(case: Any) -> None:
     """Of each ranked entity, over all mentions; the walk shown is the trail's first, from a seed to the
     entity."""
     graph, made, question = made_from(case)
-    reading, mentions = made.reader.read(question), mentions_of(question)
-    walks = walks_of(made, share=share)
+    reading, mentions = made.reader.read(question), mentions_of(question.seeds)
+    walks = walks_of(made)
     ranked, trails = walks.rank(mentions, reading), walks.trails(mentions, reading)
     assert list(trails) == ranked.entities.tolist()
     for row, (entity, trail) in enumerate(trails.items()):
@@ -105,33 +99,9 @@ def test_how_often_settled_answers_are_counted_changes_nothing(depth: int, monke
     reading, rankings = made.reader.read(question), []
     for look_again in (1, 7, 100, 10**6):
         monkeypatch.setattr(search, "LOOK_AGAIN", look_again)
-        rankings.append(columns(walks_of(made).rank(mentions_of(question), reading)))
+        rankings.append(columns(walks_of(made).rank(mentions_of(question.seeds), reading)))
     assert graph.entities.names[rankings[0][0][0]] == "1974"
     assert all(ranking == rankings[0] for ranking in rankings)
-
-
-def test_a_word_met_on_the_way_is_owed_in_part_where_the_end_does_not_hold_it() -> None:
-    """`feud` stands in the text of A's relation to B only: B and C, behind it, owe half of its weight; D,
-    whose own text holds it, owes nothing whatever the share."""
-    triples: list[tuple[Any, ...]] = [
-        ("A", "R", "B", 1.0, "a feud"),
-        ("B", "R", "C", 1.0, ""),
-        ("B", "R", "D", 1.0, ""),
-    ]
-    graph = graph_of(triples, told={"D": "the feud"})
-    made = retriever(graph, hops=2, depth=10, exclude_seeds=True)
-    reading = made.reader.read(ask("what feud of A", graph, "A"))
-    (weight,) = (slot.weight for slot in reading.slots if slot.words == ("feud",))
-    mentions, energies = [WeighedMention((0,), (1.0,))], []
-    for share in (0, 500, 1000):
-        walks = walks_of(made, share=share)
-        ranked, trails = walks.rank(mentions, reading), walks.trails(mentions, reading)
-        names = [graph.entities.names[entity] for entity in ranked.entities]
-        energies.append(dict(zip(names, (ranked.keys >> TIE_BITS).tolist(), strict=True)))
-        owed = weight * share // 1000
-        assert [sum(price for _, price in trails[row].owed) for row in (1, 2, 3)] == [owed, owed, 0]
-    for more, owed in ((energies[1], weight // 2), (energies[2], weight)):
-        assert {name: more[name] - energies[0][name] for name in "BCD"} == {"B": owed, "C": owed, "D": 0}
 
 
 def test_room_for_states_grows_until_everything_fits() -> None:
@@ -143,6 +113,6 @@ def test_room_for_states_grows_until_everything_fits() -> None:
     walks = walks_of(made, fast=True)
     walks._room(44, 1 << 20)
     question = ask("who also likes N0", graph, "N0")
-    asked = mentions_of(question), made.reader.read(question)
+    asked = mentions_of(question.seeds), made.reader.read(question)
     assert columns(walks.rank(*asked)) == columns(walks_of(made).rank(*asked))
     assert len(walks._memory.states) > 44

@@ -161,11 +161,16 @@ class RankingPrices:
         0.1, "left unexplained by the best path, up to which texts change no rank", low=0, high=10
     )
     told_least: float = setting(
-        0.26, "share of a question's bits that one entity's texts must hold where nothing is named", low=0, high=1
+        0.26,
+        "share of a question's bits that one entity's texts must hold where nothing is named",
+        low=0,
+        high=1,
     )
     untyped_hop: float = setting(0.1, "a hop, where relation types say nothing", low=0, high=10)
     untyped_text_seed: float = setting(0.2, "a path from a seed by text there", low=0, high=10)
-    untyped_text_bit: float = setting(0.04, "each bit of text score less than the best has there", low=0, high=10)
+    untyped_text_bit: float = setting(
+        0.04, "each bit of text score less than the best has there", low=0, high=10
+    )
     slots: int = setting(6, "words or mentions that an explanation weighs, at most", low=1, high=8)
 
 

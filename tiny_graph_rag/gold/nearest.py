@@ -110,7 +110,8 @@ class NearestNames:
             _, _, word, nearest = min(held, key=lambda one: (one[0], one[1], one[2]))
             return word, nearest
         spans = [*words, *(f"{one} {two}" for one, two in pairwise(words))]
-        like = [(near[0], span) for span, near in self.of_all(spans[:SPANS], 1).items() if near]
+        nearest_of = self.of_all(spans[:SPANS], 1)
+        like = [(nearest_of[span][0], span) for span in renames(nearest_of)]
         if not like:
             return None
         nearest, words_like = max(like, key=lambda one: (one[0].likeness, one[1]))

@@ -139,7 +139,8 @@ class TextIndex:
     def own_bits(self, stem: str) -> Bits:
         """The same, from an entity's own text and its relations' descriptions alone.
 
-        Neither neighbours' names nor relation types count: paths lead to the first and are priced by the second.
+        Neither neighbours' names nor relation types count: paths lead to the first and are priced by the
+        second.
         """
         scores = self._own.get(stem)
         if scores is None:

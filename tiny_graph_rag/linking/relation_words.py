@@ -1,4 +1,5 @@
-"""Which relation types the words of a question speak for: by the types' names, the owner's vocabulary, synonyms."""
+"""Which relation types the words of a question speak for: by the types' names, the owner's vocabulary,
+synonyms."""
 
 from __future__ import annotations
 
@@ -195,7 +196,10 @@ class RelationWords:
         stems = {stem(word) for word in self._rows}
         for code, name in enumerate(self.names):
             words = [word for word in words_of_name(name.split("__")[-1]) if not is_function_word(word)]
-            if not words or self._offsets[self._rows[words[-1]] + 1] - self._offsets[self._rows[words[-1]]] > OF_TYPES:
+            if (
+                not words
+                or self._offsets[self._rows[words[-1]] + 1] - self._offsets[self._rows[words[-1]]] > OF_TYPES
+            ):
                 continue
             for synonym in synonyms(words[-1]):
                 if synonym not in self._rows and stem(synonym) not in stems:

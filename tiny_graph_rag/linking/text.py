@@ -18,7 +18,9 @@ from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
 from tiny_graph_rag.linking.relation_words import RelationWords, milli
 
-KNOWN_QUESTIONS = 1 << 14  # whose text seeds are kept: questions that differ by the names in them have the same
+KNOWN_QUESTIONS = (
+    1 << 14
+)  # whose text seeds are kept: questions that differ by the names in them have the same
 
 
 @linker("names+text", "names as in `names`, and entities whose texts match the question's other words")
@@ -64,8 +66,8 @@ class NameAndTextLinker(Linker):
         )
 
     def _is_told(self, words: Sequence[str]) -> bool:
-        """Whether some entity's texts hold enough of a question that names nothing. A word that relation types
-        claim says no more than its type does."""
+        """Whether some entity's texts hold enough of a question that names nothing. A word that relation
+        types claim says no more than its type does."""
         stems = content_stems_of(word for word in words if not len(self.types.claims(word)))
         scores = [self.index.bits(stem) for stem in stems]
         asked = sum(score.most or milli(self.index.rarity(1)) for score in scores)

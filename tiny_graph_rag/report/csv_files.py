@@ -82,6 +82,9 @@ def _slices(summary: Json) -> Iterator[Row]:
     for name, part in (("all", summary), *summary.get("by_tag", {}).items()):
         for measure, mean in part["measures"].items():
             yield {"slice": name, "questions": part["questions"], "measure": measure, **mean}
+    if summary.get("oracle_recall") is not None:
+        reachable = {"mean": summary["oracle_recall"], "n": summary["scored"]}
+        yield {"slice": "all", "questions": summary["questions"], "measure": "oracle_recall", **reachable}
 
 
 def _settings(content: Json) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from typing import Any
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
 from tiny_graph_rag.report.plain import walked
-from tiny_graph_rag.report.views import gold_steps, methods
+from tiny_graph_rag.report.views import gold_steps, hops_of, methods
 
 Json = dict[str, Any]
 
@@ -38,6 +38,7 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
         "head": head,
         "tops": TOPS,
         "goldSteps": gold_steps(document["summary"]) if "results" in document else [],
+        "hops": hops_of(document) if "results" in document else None,
         "methods": _methods(document, peers or {}),
         "others": others,
         "peers": [_peer(name, each, packer) for name, each in (peers or {}).items()],

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import counted, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.base import Measure
@@ -92,11 +93,17 @@ def walked(summary: Mapping[str, Any]) -> bool:
     return not steps or any(step["step"] in OF_HOPS for step in steps)
 
 
-def step_words(step: str, cutoff: int, hops: int | None) -> str:
-    """A step of the waterfall with the k and the hops of its run. hops: None where they are not known."""
-    if hops is not None:
-        step = step.replace("h hops", amount(hops, "hop"))
-    return step.replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
+def step_words(step: str, cutoff: object, hops: int | None, *, spoken: bool = True) -> str:
+    """A step of the waterfall with the k and the hops of its run.
+
+    hops: None where they are not known. spoken: in the reader's language; files that others read are in
+    English.
+    """
+    if step == OF_HOPS[0] and hops is not None:
+        if not spoken:
+            return f"reachable within {amount(hops, 'hop')}"
+        return t("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
+    return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), t(step) if spoken else step)
 
 
 def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

@@ -12,14 +12,19 @@ from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.json.spelled import seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
+    cost_figure,
     gold_beside,
     one_line,
     points_lost,
     rises,
     speed_figure,
+    step_words,
     three,
+    verdict_word,
     verdict_words,
     walked,
     waterfall_steps,
@@ -30,6 +35,15 @@ from tiny_graph_rag.study.gates import SPEEDS, speeds
 Json = dict[str, Any]
 
 WORST_SHOWN = 10
+RANKINGS_SHOWN = 3
+COSTS = {
+    "total": "cost",
+    "link": "link",
+    "walk": "path cost",
+    "text": "text",
+    "neighbour": "neighbour",
+    "near": "PageRank",
+}
 SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
 COMPARED = (
     "system",
@@ -180,8 +194,9 @@ def _result(document: Document, level: int) -> Iterator[Block]:
         yield Heading(title, level + 1)
         slices = [(label, str(part["questions"]), *_cells(part, measures)) for label, part in tags]
         yield View((title.removeprefix("By "), "questions", *measures), tuple(slices))
-    yield from _waterfall(summary, level + 1)
+    yield from _waterfall(content, level + 1)
     yield from _verdicts(summary, level + 1)
+    yield from _no_answer(summary, level + 1)
     advice = summary.get("recommendations") or []
     if advice:
         yield Heading("What the numbers recommend", level + 1)
@@ -275,30 +290,65 @@ def _slices(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:
     return dict(sorted(found.items(), key=lambda each: order.index(each[0])))
 
 
+def hops_of(content: Json) -> int | None:
+    """The hop limit of an evaluation whose retriever walks."""
+    hops = content["config"].get("retrieval", {}).get("hops") if content["kind"] == "eval" else None
+    return hops if isinstance(hops, int) and walked(content["summary"]) else None
+
+
 def gold_steps(summary: Json) -> list[Json]:
-    """The waterfall from the gold set's own seeds, where it may stand beside all questions."""
+    """The waterfall from the gold set's own seeds, where it may stand next to all questions."""
     named = (summary.get("linking") or {}).get("questions", 0)
     steps: list[Json] = summary.get("waterfall_gold_seeds") or []
     return steps if gold_beside(named, summary["scored"]) else []
 
 
-def _waterfall(summary: Json, level: int) -> Iterator[Block]:
+def _waterfall(content: Json, level: int) -> Iterator[Block]:
+    summary = content["summary"]
     steps = waterfall_steps(summary)
     if not steps:
         return
-    gold = {each["step"]: each["recall"] for each in gold_steps(summary)}
+    hops, others = hops_of(content), list[tuple[str, Json]]()
+    for head, column in (
+        ("by names alone", summary.get("waterfall_names") or ()),
+        (f"from gold seeds (n {(summary.get('linking') or {}).get('questions', 0):,})", gold_steps(summary)),
+    ):
+        if column:
+            others.append((head, {step["step"]: step["recall"] for step in column}))
+    heads = [head for head, _ in others]
     rows = [
         (
-            each["step"],
-            three(each["recall"]),
-            points_lost(each["loss"]),
-            *((three(gold.get(each["step"])),) if gold else ()),
+            step_words(step["step"], summary["k"], hops, spoken=False),
+            three(step["recall"]),
+            points_lost(step["loss"]),
+            f"{step['references']:,}" if "references" in step else "–",
+            *(three(recalls.get(step["step"])) for _, recalls in others),
         )
-        for each in steps
+        for step in steps
     ]
-    beside = (f"from gold seeds (n {summary['linking']['questions']:,})",) if gold else ()
     yield Heading("Where recall is lost", level)
-    yield View(("step", "recall", "points lost", *beside), tuple(rows))
+    as_run = "as run" if others else "recall"
+    yield View(("step", as_run, "points lost", "references lost", *heads), tuple(rows))
+
+
+def _no_answer(summary: Json, level: int) -> Iterator[Block]:
+    """What a least score would change for questions without an answer."""
+    found = summary.get("no_answer") or {"thresholds": ()}
+    if len(found["thresholds"]) < 2:
+        return
+    yield Heading("No-answer questions: what --min-score would change", level)
+    recall = f"recall@{summary['k']}"
+    rows = [
+        (
+            f"{row['min_score']:g}",
+            f"{row['left_empty']:,}",
+            three(row[recall]),
+            f"{row['emptied_with_reference']:,}",
+        )
+        for row in found["thresholds"]
+    ]
+    head = ("--min-score", "no-answer questions left empty", recall, "questions with a reference left empty")
+    yield View(head, tuple(rows), ())
 
 
 def _verdicts(summary: Json, level: int) -> Iterator[Block]:
@@ -307,8 +357,7 @@ def _verdicts(summary: Json, level: int) -> Iterator[Block]:
     if not total:
         return
     rows = [
-        (each.replace("_", " "), f"{number:,}", f"{100 * number / total:.0f} %")
-        for each, number in found.items()
+        (verdict_word(each), f"{number:,}", f"{100 * number / total:.0f} %") for each, number in found.items()
     ]
     yield Heading("What became of the references", level)
     yield View(("verdict", "references", "share"), tuple(rows))
@@ -333,6 +382,37 @@ def _worst(content: Json, level: int) -> Iterator[Block]:
     ]
     yield Heading("Worst questions", level)
     yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
+    for question in worst[:RANKINGS_SHOWN]:
+        yield from _ranking(content, question)
+
+
+def _ranking(content: Json, question: Json) -> Iterator[Block]:
+    """What a question retrieved: each entity with its hop, the seed that its path starts from, its cost."""
+    ranked = question["ranked"][: content["summary"]["k"]]
+    if not any("walk" in row for row in ranked):
+        return
+    names = {key: entity["name"] for key, entity in content.get("entities", {}).items()}
+    costs = any("cost" in row for row in ranked)
+    rows = []
+    for rank, row in enumerate(ranked, start=1):
+        seed, cost = seed_of(row, question["linked"]), row.get("cost") or {}
+        rows.append(
+            (
+                str(rank),
+                one_line(row["name"], 60),
+                "–" if row["hop"] is None or row["hop"] < 0 else str(row["hop"]),
+                "–" if seed is None else one_line(f"{seed['name']} ({rule_words(seed['rule'])})", 60),
+                one_line(walk_in_words(row.get("walk", []), names)) or "–",
+                *(cost_figure(cost[part]) if cost else "–" for part in (COSTS if costs else ())),
+            )
+        )
+    yield Paragraph(f"Ranking of {one_line(question['id'], 40)}", strong=True)
+    head = ("rank", "entity", "hop", "seed", "path", *(COSTS.values() if costs else ()))
+    yield View(head, tuple(rows), (1, 3, 4))
+
+
+def rule_words(rule: str) -> str:
+    return "by text" if rule == TEXT else f"by name: {rule}"
 
 
 def _sweep(content: Json) -> Iterator[Block]:
@@ -349,7 +429,7 @@ def _sweep(content: Json) -> Iterator[Block]:
         for each in settings
     ]
     yield Heading("By hops", 2)
-    yield View(("system", "hops", "k", *measures, "oracle recall"), tuple(rows))
+    yield View(("system", "hops", "k", *measures, "reachable within h hops"), tuple(rows))
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         yield Paragraph(f"Recommended: {one_line(str(overall['reason']), 600)}")

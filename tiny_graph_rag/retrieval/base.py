@@ -91,6 +91,9 @@ class Retriever(ABC):
     walks: ClassVar[bool] = True
     """Whether it starts from seeds and walks; one that doesn't needs no linking, and no hops count for it."""
 
+    from_named: ClassVar[bool] = False
+    """Whether seeds by text are left aside where a question has named ones."""
+
     @classmethod
     @abstractmethod
     def of(cls, task: Task) -> Self:

@@ -27,6 +27,8 @@ from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 class PlainBfsRetriever(Retriever):
     """Hop, then name. The score is 1 / (1 + hop), in (0, 1]."""
 
+    from_named: ClassVar[bool] = True
+
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
 
@@ -93,8 +95,9 @@ RANK_OFFSET = 60  # the constant of the paper; damps how much the very first ran
 class HybridRetriever(Retriever):
     """Reciprocal rank fusion: the sum of weight / (60 + rank) over the retrievers that return an entity.
 
-    A weight stands behind its retriever (bfs*3+bm25) and is 1 without. Divided by what first place everywhere would give, so that scores lie in (0, 1]. Hop and walk are those
-    of the first retriever that walked to the entity.
+    A weight stands behind its retriever (bfs*3+bm25) and is 1 without. Divided by what first place everywhere
+    would give, so that scores lie in (0, 1]. Hop and walk are those of the first retriever that walked to the
+    entity.
     Source: Cormack, Clarke & Büttcher, Reciprocal rank fusion (SIGIR 2009).
     """
 
@@ -104,6 +107,7 @@ class HybridRetriever(Retriever):
     def __init__(self, task: Task, parts: Sequence[Retriever], weights: Sequence[float]) -> None:
         self.candidates, self.parts, self.weights = Candidates(task), parts, weights
         self.walks = any(each.walks for each in parts)  # type: ignore[misc]
+        self.from_named = all(part.from_named for part in parts if part.walks)  # type: ignore[misc]
 
     @classmethod
     def walks_as(cls, argument: str) -> bool:

@@ -1,8 +1,9 @@
 """Link → walk → rank: the default retriever, as docs/retrieval.md explains it.
 
 1. Link. The seeds come with the question: those that it names, and those whose texts match its other words.
-2. Walk. Paths of at most `--hops` relations from a seed; nothing else is returned, and `--hops 0` returns the seeds.
-3. Rank. Each entity by its cost, five parts that add up (retrieval/cost.py); the score is 1 / (1 + cost).
+2. Walk. Paths of at most `--hops` relations from a seed; nothing else is returned, and `--hops 0` returns the
+seeds. 3. Rank. Each entity by its cost, five parts that add up (retrieval/cost.py); the score is 1 / (1 +
+cost).
 """
 
 from __future__ import annotations
@@ -51,9 +52,9 @@ STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enoug
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """One question's entities, best first. parts: (entities, 5), the costs in millionths; ties: the part of the
-    score below them; paths: (entities, hops) relations from the seed, filled up with NO_STEP. cut: where a limit
-    ended a walk early."""
+    """One question's entities, best first. parts: (entities, 5), the costs in millionths; ties: the part of
+    the score below them; paths: (entities, hops) relations from the seed, filled up with NO_STEP. cut: where
+    a limit ended a walk early."""
 
     entities: NDArray[np.int32]
     parts: Column
@@ -64,7 +65,8 @@ class Ranked:
     @property
     def hops(self) -> NDArray[np.int32]:
         """Of the path shown: 0 of a seed."""
-        return (self.paths != NO_STEP).sum(axis=1, dtype=np.int32)
+        hops: NDArray[np.int32] = (self.paths != NO_STEP).sum(axis=1, dtype=np.int32)
+        return hops
 
     def of(self, rows: NDArray[np.int64]) -> Ranked:
         return Ranked(self.entities[rows], self.parts[rows], self.ties[rows], self.paths[rows], self.cut)
@@ -115,12 +117,17 @@ class BfsRetriever(Retriever):
         of_a_bit = self._of_a_bit(reached)
         if of_a_bit and most < candidates:  # texts may bring any of them to the front
             reached = self._reached(named, text, reading, referred, candidates, thread, fast)
+            of_a_bit = self._of_a_bit(reached)  # a limit may have ended this longer search earlier
         kept = self._returned(reached.entities, question)
         reached = reached.of(np.flatnonzero(kept))
-        if of_a_bit and len(reached.entities):
+        if self.texts is not None and of_a_bit and len(reached.entities):
             weights = self.costs.weights
             own, neighbour, near = self.texts.of(
-                question, named or text, reached.entities, mentioned=weights.mentioned, every_text=not self.costs.typed
+                question,
+                named or text,
+                reached.entities,
+                mentioned=weights.mentioned,
+                every_text=not self.costs.typed,
             )
             reached.parts[:, 2] = lacking(own, of_a_bit)
             reached.parts[:, 3] = lacking(neighbour, of_a_bit, weights.neighbour)
@@ -142,8 +149,8 @@ class BfsRetriever(Retriever):
     ) -> Ranked:
         """What lies within the hops of the named seeds and of the text seeds, each by its cheaper path.
 
-        referred: the entities that pronouns stand for. A question asks for another than these. most: entities of
-        each walk.
+        referred: the entities that pronouns stand for. A question asks for another than these. most: entities
+        of each walk.
         """
         walker, walks = self._walker(thread, fast, min(most, len(self.graph))), []
         if named:
@@ -281,8 +288,8 @@ class BfsRetriever(Retriever):
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 
     def reasons(self, question: LinkedQuestion, run: Run, row: int) -> tuple[Reason, ...]:
-        """What the path explains and what it leaves unexplained, which adds up to the part `walk`; and the words of
-        the question that the entity's own texts hold."""
+        """What the path explains and what it leaves unexplained, which adds up to the part `walk`; and the
+        words of the question that the entity's own texts hold."""
         from tiny_graph_rag.retrieval.explain import reasons
 
         if run.parts is None:
@@ -295,7 +302,9 @@ class BfsRetriever(Retriever):
         elif run.hops[row]:
             why.append(Reason(counted(int(run.hops[row]), "{n} hop", "{n} hops"), (), walk / UNIT))
         if not run.hops[row] and entity in _referred(question):
-            why.append(Reason("a pronoun stands for it: the question asks for another", (), self.ranking.referred))
+            why.append(
+                Reason("a pronoun stands for it: the question asks for another", (), self.ranking.referred)
+            )
         if self.texts is not None and (words := self.texts.words_in(question, entity)):
             why.append(Reason("its texts hold", words, 0.0))
         return tuple(why)
@@ -345,7 +354,7 @@ def prices(ranking: RankingPrices) -> list[int]:
         milli(price)
         for price in (
             ranking.step, ranking.against, ranking.unexplained, ranking.again, ranking.early,
-            ranking.off_focus, ranking.off_head, ranking.other_seed, 0,
+            ranking.off_focus, ranking.off_head, ranking.other_seed,
         )
     ]  # fmt: skip
 

@@ -8,12 +8,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.text_index import MILLI, TextIndex, content_stem
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.question_words import tokens
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.linking.question_words import tokens
-from tiny_graph_rag.graph.text_index import MILLI, TextIndex, content_stem
 from tiny_graph_rag.run import Run
 
 

@@ -30,7 +30,7 @@ COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the firs
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
 KEPT_QUERIES = 1 << 12
-TABLES = "left", "weight", "owed", "least"  # of a Query
+TABLES = "left", "weight", "least"  # of a Query
 
 
 T = TypeVar("T")
@@ -51,7 +51,6 @@ class Ranked:
     is then the ranking of so many hops."""
 
     entities: NDArray[np.int32]
-    hops: NDArray[np.int32]
     keys: NDArray[np.int64]
     masks: NDArray[np.int64]
     walks: NDArray[np.int32]
@@ -133,7 +132,6 @@ class CheapestWalks:
                 walks[place, : row.shown.steps] = search.relations(row.shown)
         return Ranked(
             np.array([row.entity for row in rows], dtype=np.int32),
-            np.array([row.hop for row in rows], dtype=np.int32),
             np.array([row.key for row in rows], dtype=np.int64),
             np.array([0 if row.shown is None else row.shown.mask for row in rows], dtype=np.int64),
             walks,
@@ -178,14 +176,12 @@ class CheapestWalks:
         if rows > self.depth:
             best = np.flatnonzero(keys <= np.partition(keys, self.depth - 1)[self.depth - 1])
             keys, shown = keys[best], shown[best]
-        entities, reached = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int32)
-        masks = np.zeros(len(shown), np.int64)
+        entities, masks = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int64)
         walks = np.full((len(shown), self.hops), NO_STEP, np.int32)
-        written = (entities, reached, masks), walks
-        if describe(self._graph, columns, memory, shown, *written) == search_fast.OVERFLOW:
-            raise TooMuchError(looked=True, deepest=int(clock["deepest"]))
-        order = np.lexsort((self._graph.name_rank[entities], reached, keys))[: self.depth]
-        return Ranked(entities[order], reached[order], keys[order], masks[order], walks[order], cut)
+        describe(self._graph, memory, shown, entities, masks, walks)
+        steps = (walks != NO_STEP).sum(axis=1)
+        order = np.lexsort((self._graph.name_rank[entities], steps, keys))[: self.depth]
+        return Ranked(entities[order], keys[order], masks[order], walks[order], cut)
 
     @contextmanager
     def _asked(self, reading: Reading, hops: int) -> Iterator[_Asked]:
@@ -209,7 +205,7 @@ class CheapestWalks:
         """Memory for so many states and answers, at most `most`, and for what is put on the agenda."""
         entities, states = len(self._graph.flags), min(wanted, most)
         if not self._capacity:
-            self._marks, self._queue = _rows(entities, search_fast.MARK), zeros_as_touched(entities, np.int32)
+            self._marks = _rows(entities, search_fast.MARK)
             self._clock = _rows(1, search_fast.CLOCK)
         self._capacity = wanted
         self._memory = Memory(
@@ -218,7 +214,6 @@ class CheapestWalks:
             _rows(states, search_fast.ANSWERED),
             _rows(ITEMS_A_STATE * wanted, search_fast.ITEM),
             self._marks,
-            self._queue,
             zeros_as_touched(2 * states, np.int64),
             zeros_as_touched(2 * states, np.int64),
             zeros_as_touched(2 * states, np.int64),
@@ -245,7 +240,6 @@ def _columns(graph: KnowledgeGraph, runs: Runs, filters: Filters) -> RunColumns:
         _read_only(runs.units),
         _read_only(graph.name_rank),
         _read_only(flags),
-        runs.symmetric,
         int(runs.units[0]) if alike and relations else 0,
     )
 
@@ -310,11 +304,9 @@ class _Asked:
         slots = reading.slots
         weights = tuple(slot.weight for slot in slots)
         words = sum(1 << place for place, slot in enumerate(slots) if not slot.types)
-        share = prices.met_on_the_way
         query = Query(
             left=left_empty(weights),
             weight=filled(weights),
-            owed=filled(tuple(0 if slot.types else slot.weight * share // 1000 for slot in slots)),
             least=least_left(weights, words, hops),
             focus=reading.focus,
             head=reading.head,

@@ -382,7 +382,7 @@ class ClusterRetriever(Retriever):
 
     def __init__(self, local: Retriever, cluster: ClusterClient, shared: Shared, progress: Progress) -> None:
         self.local, self.cluster, self.shared, self.progress = local, cluster, shared, progress
-        self.walks = local.walks  # type: ignore[misc]
+        self.walks, self.from_named = local.walks, local.from_named  # type: ignore[misc]
         self._done = 0
 
     @classmethod

@@ -5,14 +5,15 @@
 The parts, in the order of `run.COST_PARTS`:
 
 link       0 from a seed that the question names; more from a seed by text
-walk       the cheapest explanation by a path from that seed (docs/retrieval.md); on a graph whose relation types
+walk       the cheapest explanation by a path from that seed (docs/retrieval.md); on a graph whose relation
+types
            say nothing, its hops
 text       what the entity's own text score lacks to the best one's among the reached entities
 neighbour  the same of the best text score among its neighbours
 near       the same of its personalised PageRank from the seeds
 
-Texts only count as far as paths leave the question unexplained: where one path explains it, these three are 0.
-All in millionths, so that threads, compilation and the order of a file change nothing.
+Texts only count as far as paths leave the question unexplained: where one path explains it, these three are
+0. All in millionths, so that threads, compilation and the order of a file change nothing.
 """
 
 from __future__ import annotations
@@ -34,15 +35,17 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a bit of each text score counts, in thousandths; mentioned: of words inside the question's mentions."""
+    """What a bit of each text score counts, in thousandths; mentioned: of words inside the question's
+    mentions."""
 
     mentioned: int
     neighbour: int
     near: int
 
 
-# A path explains a question through relation types, so what else speaks for an entity depends on what its graph's
-# types are: a vocabulary; so many that each is one extractor's phrase; or one for all. docs/retrieval.md measures.
+# A path explains a question through relation types, so what else speaks for an entity depends on what its
+# graph's types are: a vocabulary; so many that each is one extractor's phrase; or one for all.
+# docs/retrieval.md measures.
 VOCABULARY = Weights(mentioned=250, neighbour=1000, near=1000)
 FREE_TEXT = Weights(mentioned=0, neighbour=1000, near=2000)
 UNTYPED = Weights(mentioned=500, neighbour=300, near=1000)
@@ -89,7 +92,9 @@ class Costs:
         if not self.typed:
             return round(self.ranking.untyped_text_bit * UNIT)
         unexplained = (reached - round(2 * self.ranking.step * UNIT) * hops).min() / UNIT
-        return round(self.ranking.text_bit * unexplained * UNIT) if unexplained > self.ranking.explained else 0
+        return (
+            round(self.ranking.text_bit * unexplained * UNIT) if unexplained > self.ranking.explained else 0
+        )
 
 
 def lacking(bits: Column, of_a_bit: int, weight: int = MILLI) -> Column:

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
-from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.run import Run
 
 TEXT_CHARACTERS = 2000  # of an entity's text: 500 to 1,500 tokens, below every embedding model's limit

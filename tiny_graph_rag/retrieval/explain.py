@@ -27,8 +27,6 @@ def reasons(graph: KnowledgeGraph, reading: Reading, trail: Trail) -> list[Reaso
         parts.append(_part("not of the kind asked for", _words(reading, reading.head), trail.off_head))
     for slot, weight in trail.left:
         parts.append(_part("left unexplained", reading.slots[slot].words, weight))
-    for slot, weight in trail.owed:
-        parts.append(_part("met on the way, not in its own texts", reading.slots[slot].words, weight))
     if trail.left_out:
         parts.append(_part("mentions that it isn't explained by", (), trail.left_out))
     return parts

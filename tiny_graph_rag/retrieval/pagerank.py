@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class PageRankRetriever(Retriever):
     limit looked at its relations; from the entities at the rim the walker goes home. Source: Haveliwala,
     Topic-sensitive PageRank (2002).
     """
+
+    from_named: ClassVar[bool] = True
 
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)

@@ -292,8 +292,8 @@ class Reader:
         return mentions
 
     def _claims(self, word: str) -> Claims:
-        """By embeddings where they are asked for, else by name and vocabulary; by synonyms where the graph's texts
-        don't know the word."""
+        """By embeddings where they are asked for, else by name and vocabulary; by synonyms where the graph's
+        texts don't know the word."""
         by_meaning = NO_CLAIMS if self.meanings is None else self.meanings.claims(word)
         if len(by_meaning):
             return by_meaning

@@ -1,8 +1,8 @@
 """Personalised PageRank from the seeds of a question, a few steps of it, in whole numbers.
 
-At each step half of the mass at an entity goes on, shared out by the weights of its relations and synonym edges;
-the other half stops. Relations that the question speaks of weigh more. Whole numbers make the result the same in
-any order of relations and on any machine.
+At each step half of the mass at an entity goes on, shared out by the weights of its relations and synonym
+edges; the other half stops. Relations that the question speaks of weigh more. Whole numbers make the result
+the same in any order of relations and on any machine.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class RandomWalk:
     def visits(
         self, seeds: NDArray[np.int64], mass: Column, guide: Guide
     ) -> tuple[NDArray[np.int64], Column]:
-        """(entities, ascending; the mass that comes by at each in all steps); where it starts does not count."""
+        """(entities, ascending; the mass that comes by at each in all steps); where it starts does not
+        count."""
         at, arrivals = seeds, []
         for _ in range(STEPS):
             slots = _ranges(self.adjacency.indptr, at)

@@ -40,7 +40,6 @@ from tiny_graph_rag.retrieval.search_fast import (
     RunColumns,
     filled_by,
     key_of,
-    looked_at_whole,
     off_seed,
     step_price,
     told,
@@ -105,10 +104,10 @@ class Answer:
 
 
 class Row(NamedTuple):
-    """A ranked entity. shown: the answer whose walk is shown, None of a seed."""
+    """A ranked entity. steps: of the path shown; shown: the answer that it is of, None of a seed."""
 
     key: int
-    hop: int
+    steps: int
     name_rank: int
     entity: int
     shown: Answer | None
@@ -126,21 +125,19 @@ class Step(NamedTuple):
 class Trail(NamedTuple):
     """What a ranked entity's energy is made of. walks: one of each mention that explains it, the one shown
     first. Then what is paid at the end: where the last step isn't on the focus, or the entity not of the kind
-    asked for, for mentions left out, for each slot left empty and each word met on the way that it doesn't
-    hold itself (slot, weight)."""
+    asked for, for mentions left out, and for each slot left empty (slot, weight)."""
 
     walks: tuple[tuple[Step, ...], ...]
     off_focus: int
     off_head: int
     left_out: int
     left: tuple[tuple[int, int], ...]
-    owed: tuple[tuple[int, int], ...]
 
     @property
     def energy(self) -> int:
         """All parts together."""
         steps = sum(step.cost for walk in self.walks for step in walk)
-        slots = sum(weight for _, weight in self.left + self.owed)
+        slots = sum(weight for _, weight in self.left)
         return steps + self.off_focus + self.off_head + self.left_out + slots
 
 
@@ -317,13 +314,12 @@ class Search:
         missing, texts = query.words & ~filled, what & (WITHOUT | WITH)
         forbidden = NOT_RETURNED if what & ANSWER else NOT_CROSSED
         strength, rank = graph.strength[state.entity], graph.name_rank[state.entity]
-        own = met = 0
+        met = 0
         for slot, (entity, relation) in enumerate(zip(neighbours, relations, strict=True), first):
             if entity in self.seeds or (relation == came_by and which == FIRST):
                 continue
             if query.words:
-                own = evidence.entities[entity] | evidence.entity_types[evidence.entity_type[entity]]
-                met = own | evidence.relations[relation]
+                met = self._own_words(entity) | evidence.relations[relation]
                 if texts and (texts == WITH) != (met & missing > 0):
                     continue
             if graph.flags[entity] & forbidden:
@@ -332,7 +328,7 @@ class Search:
             pays = cost - told(met & ~filled, speaks, query.weight, price.unexplained)
             mass = walk.mass * (graph.alike or graph.units[relation]) // strength
             if what & ANSWER:
-                energy = pays + query.left[mask] + query.owed[mask & ~own]
+                energy = pays + query.left[mask]
                 lands = not query.focus or (speaks | met) & query.focus > 0
                 energy += 0 if lands else price.off_focus
                 energy += price.off_head if query.head and not met & query.head else 0
@@ -395,12 +391,12 @@ class Search:
         """(entity, energy, mass, answer shown) of the entities whose energy is below that: it is final."""
         settled = []
         for entity, mine in self.answers.items():
-            energy, mass, answers, _ = self._joined(entity, mine)
+            energy, mass, answers, _ = self._joined(mine)
             if energy < upto:
                 settled.append((entity, energy, mass, answers[0]))
         return settled
 
-    def _joined(self, entity: int, mine: dict[int, Answer]) -> tuple[int, int, list[Answer], int]:
+    def _joined(self, mine: dict[int, Answer]) -> tuple[int, int, list[Answer], int]:
         """An entity's cheapest explanation over the mentions that reach it: energy, mass, the answers taken
         together, what is paid for the kind asked for.
 
@@ -412,18 +408,17 @@ class Search:
         shown = mine[best]
         if self.count == 1:
             return shown.energy, shown.mass, [shown], 0
-        own = self._own_words(entity)
         cost, mask, lands = shown.cost, shown.mask, shown.lands
         energy = shown.energy + (self.count - 1) * price.other_seed
         mass = sum(answer.mass for answer in mine.values() if answer.energy == shown.energy)
-        off_head = shown.energy - cost - self._at_the_end(mask, own, lands)
+        off_head = shown.energy - cost - self._at_the_end(mask, lands)
         taken, together = {best: shown}, shown.mass
         while True:
             pick = None
             for mention in sorted(mine.keys() - taken.keys()):
                 other = mine[mention]
                 trial = cost + other.cost + off_head + (self.count - len(taken) - 1) * price.other_seed
-                trial += self._at_the_end(mask | other.mask, own, lands or other.lands)
+                trial += self._at_the_end(mask | other.mask, lands or other.lands)
                 if trial < energy:
                     energy, pick = trial, mention
             if pick is None:
@@ -432,9 +427,9 @@ class Search:
             cost, mask, lands = cost + other.cost, mask | other.mask, lands or other.lands
             mass = together = together + other.mass
 
-    def _at_the_end(self, mask: int, own: int, lands: bool) -> int:
-        """What is paid for slots left empty, words that the end doesn't hold and being off the focus."""
-        paid: int = self.query.left[mask] + self.query.owed[mask & ~own]
+    def _at_the_end(self, mask: int, lands: bool) -> int:
+        """What is paid for slots left empty and being off the focus."""
+        paid: int = self.query.left[mask]
         return paid + (0 if lands else self.price.off_focus)
 
     def _own_words(self, entity: int) -> int:
@@ -459,10 +454,8 @@ class Search:
         if len(rows) > self.depth:
             last = sorted(key for key, _, _ in rows)[self.depth - 1]
             rows = [row for row in rows if row[0] <= last]
-        longest = max((shown.steps for _, _, shown in rows if shown is not None), default=0)
-        near = self._near(longest)
         ranked = [
-            Row(key, self._hop(entity, shown, near), graph.name_rank[entity], entity, shown)
+            Row(key, 0 if shown is None else shown.steps, graph.name_rank[entity], entity, shown)
             for key, entity, shown in rows
         ]
         return sorted(ranked, key=lambda row: row[:3])[: self.depth]
@@ -475,64 +468,28 @@ class Search:
         energy: int = query.left[own] + (self.count - 1) * self.price.other_seed
         return energy + off_seed(own, query, self.price)
 
-    def _near(self, longest: int) -> list[set[int]]:
-        """The entities 0, 1, … hops from the seeds, as far as `_hop` needs them where no walk is longer."""
-        near, seen = [set(self.seeds)], set(self.seeds)
-        slots = sum(len(self._neighbours(seed)) for seed in self.mentions.seeds) if longest == 2 else 0
-        for hop in range(looked_at_whole(longest, slots, self.graph.symmetric)):
-            around: set[int] = set()
-            for entity in near[-1]:
-                if hop == 0 or not self.graph.flags[entity] & NOT_CROSSED:
-                    neighbours = self._neighbours(entity)
-                    self.looked += len(neighbours)
-                    around.update(neighbours)
-            if self.looked > self.most_looked:
-                raise TooMuchError(looked=True, deepest=longest)
-            near.append(around - seen)
-            seen |= around
-        return near
-
-    def _hop(self, entity: int, shown: Answer | None, near: list[set[int]]) -> int:
-        """Fewest steps from a seed to an entity."""
-        for hop, entities in enumerate(near):
-            if entity in entities:
-                return hop
-        assert shown is not None
-        if shown.steps <= len(near):
-            return shown.steps
-        crossed = (
-            near[-1] if len(near) == 1 else {e for e in near[-1] if not self.graph.flags[e] & NOT_CROSSED}
-        )
-        return len(near) if not crossed.isdisjoint(self._neighbours(entity)) else shown.steps
-
-    def _neighbours(self, entity: int) -> list[int]:
-        graph = self.graph
-        first, last = (graph.run_start[graph.run_ptr[place]] for place in (entity, entity + 1))
-        neighbours: list[int] = graph.neighbours[first:last].tolist()
-        return neighbours
-
     def trail(self, row: Row) -> Trail:
         """What a ranked entity's energy is made of."""
-        query, price, own = self.query, self.price, self._own_words(row.entity)
+        query, price = self.query, self.price
         if row.shown is None:
+            own = self._own_words(row.entity)
             if query.asks == ONE_OF_SEEDS:
-                return Trail((), 0, 0, 0, (), ())
+                return Trail((), 0, 0, 0, ())
             left_out = (self.count - 1) * price.other_seed
             empty = _by_slot(query.weight, ~own)
-            return Trail((), off_seed(own, query, price), 0, left_out, empty, ())
-        _, _, answers, off_head = self._joined(row.entity, self.answers[row.entity])
+            return Trail((), off_seed(own, query, price), 0, left_out, empty)
+        _, _, answers, off_head = self._joined(self.answers[row.entity])
         mask, lands = 0, False
         for answer in answers:
             mask, lands = mask | answer.mask, lands or answer.lands
         if self.count == 1:
-            off_head = answers[0].energy - answers[0].cost - self._at_the_end(mask, own, lands)
+            off_head = answers[0].energy - answers[0].cost - self._at_the_end(mask, lands)
         return Trail(
             tuple(_steps(row.entity, answer) for answer in answers),
             0 if lands else price.off_focus,
             off_head,
             (self.count - len(answers)) * price.other_seed,
             _by_slot(query.weight, ~mask),
-            _by_slot(query.owed, mask & ~own),
         )
 
     def relations(self, answer: Answer) -> list[int]:

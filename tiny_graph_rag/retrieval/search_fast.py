@@ -25,7 +25,6 @@ NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 OVERFLOW = -1
 MOST_SLOTS = 8
-FEW_SLOTS = 1 << 12
 LOOK_AGAIN = 100  # thousandths by which the bound grows before settled answers are counted again
 
 LEAVE, ANSWER, GO_ON = 0, 1, 2  # what an item does; of the last two, together with one of:
@@ -39,8 +38,7 @@ SILENT = 0  # instead of a run: all runs that nothing in the question speaks for
 
 
 class Prices(NamedTuple):
-    """In thousandths. met_on_the_way: of a word's weight, so many thousandths are owed where not the end's
-    own texts hold it."""
+    """In thousandths."""
 
     step: int
     against: int
@@ -50,7 +48,6 @@ class Prices(NamedTuple):
     off_focus: int
     off_head: int
     other_seed: int
-    met_on_the_way: int = 0
 
 
 class RunColumns(NamedTuple):
@@ -66,7 +63,6 @@ class RunColumns(NamedTuple):
     units: Any
     name_rank: Any
     flags: Any
-    symmetric: bool
     alike: int
 
 
@@ -82,12 +78,10 @@ class Evidence(NamedTuple):
 
 class Query(NamedTuple):
     """What a question asks for, by mask of slots filled. left: what stays unexplained; weight: of the slots;
-    owed: of word slots that the end doesn't hold; least: what must stay unexplained, by (steps to go, mask).
-    focus, head, back, words: bits of slots."""
+    least: what must stay unexplained, by (steps to go, mask). focus, head, back, words: bits of slots."""
 
     left: Any
     weight: Any
-    owed: Any
     least: Any
     focus: int
     head: int
@@ -105,7 +99,7 @@ class Mentions(NamedTuple):
     masses: Any
 
 
-MARK = np.dtype([(name, np.int32) for name in ("question", "state", "answer", "level")])
+MARK = np.dtype([(name, np.int32) for name in ("question", "state", "answer", "is_seed")])
 STATE = np.dtype([(name, np.int32) for name in ("entity", "mention", "steps", "mask", "older")])
 WALK = np.dtype(
     [("cost", np.int32), ("before", np.int32), ("kind", np.int32), ("rank", np.int32),
@@ -129,7 +123,7 @@ CLOCK = np.dtype(
 # slots, or more, nothing need stay unexplained.
 ASKED = np.dtype(
     [
-        *((name, np.int32, 1 << MOST_SLOTS) for name in ("left", "weight", "owed")),
+        *((name, np.int32, 1 << MOST_SLOTS) for name in ("left", "weight")),
         ("least", np.int32, (MOST_SLOTS + 1, 1 << MOST_SLOTS)),
         *((name, np.int64) for name in ("focus", "head", "back", "words", "exclude_seeds", "asks")),
         *((name, np.int64) for name in Prices._fields),
@@ -149,7 +143,6 @@ class Memory(NamedTuple):
     answers: Any
     items: Any
     marks: Any
-    queue: Any
     keys: Any
     masses: Any
     shown: Any
@@ -219,23 +212,13 @@ def off_seed(own: int, query: Query, price: Prices) -> int:
     return 0
 
 
-def looked_at_whole(longest: int, slots: int, symmetric: bool) -> int:
-    """How many hops around the seeds, which have so many slots, are looked at whole to know the hops of the
-    ends of walks, the longest of so many steps. A last hop is known by a walk, the one before by a look
-    around the end, for which relations must lead both ways; where seeds have few slots, theirs are quicker
-    to look at."""
-    if symmetric and longest == 2:
-        return 1 if slots <= FEW_SLOTS else 0
-    return max(0, longest - (2 if symmetric else 1))
-
-
 # --- compiled only --------------------------------------------------------------------------------------
 
 
 def rank(graph, queries, evidence, mentions, memory, hops, depth):
     """-> how many rows are written to memory.keys and .shown, `depth` or more where there are so many; or
     OVERFLOW: something needs more room than there is, or more relations would be looked at than may be."""
-    (states, walks, answers, items, marks, _, keys, masses, shown, clocks) = memory
+    (states, walks, answers, items, marks, keys, masses, shown, clocks) = memory
     clock, query = clocks[0], queries[0]
     clock.states, clock.answers, clock.items, clock.buckets = 0, 0, 0, 0
     clock.looked, clock.deepest, clock.full = 0, 0, 0
@@ -243,7 +226,7 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
     for mention in range(count):
         for place in range(mentions.pointers[mention], mentions.pointers[mention + 1]):
             seed = mentions.seeds[place]
-            mark(seed, clock.question, marks).level = 0
+            mark(seed, clock.question, marks).is_seed = 1
             z = state_of(seed, mention, 0, 0, states, walks, marks, clock)
             if z == OVERFLOW:
                 return OVERFLOW
@@ -262,8 +245,7 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
             next_look = bound - slack + LOOK_AGAIN
             if (
                 clock.answers >= depth
-                and settled(bound - slack, query, evidence, count, answers, marks, keys, masses, shown, clock)
-                >= depth
+                and settled(bound - slack, query, count, answers, marks, keys, masses, shown, clock) >= depth
             ):
                 upto = bound - slack
                 break
@@ -297,7 +279,7 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
                 return OVERFLOW
             if clock.full:
                 return OVERFLOW
-    rows = settled(upto, query, evidence, count, answers, marks, keys, masses, shown, clock)
+    rows = settled(upto, query, count, answers, marks, keys, masses, shown, clock)
     for row in range(rows):
         keys[row] = key_of(keys[row], masses[row], graph.strength[answers[shown[row]].entity])
     if not query.exclude_seeds:
@@ -346,7 +328,7 @@ def mark(entity, question, marks):
     row = marks[entity]
     if row.question != question:
         row.question = question
-        row.state, row.answer, row.level = -1, -1, -1
+        row.state, row.answer, row.is_seed = -1, -1, 0
     return row
 
 
@@ -498,13 +480,11 @@ def follow(
                     continue
             elif relation == came_by:
                 continue
-            if marks[entity].question == clock.question and marks[entity].level == 0:
+            if marks[entity].question == clock.question and marks[entity].is_seed:
                 continue
-            own = 0
             met = 0
             if query.words:
-                own = own_words(entity, evidence)
-                met = own | evidence.relations[relation]
+                met = own_words(entity, evidence) | evidence.relations[relation]
                 if texts and (met & query.words & ~mask != 0) != (texts == WITH):
                     continue
             new = met & ~mask
@@ -513,7 +493,7 @@ def follow(
             if answering:
                 if graph.flags[entity] & NOT_RETURNED:
                     continue
-                energy = pays + query.left[mask | new] + query.owed[(mask | new) & ~own]
+                energy = pays + query.left[mask | new]
                 lands = query.focus == 0 or ((speaks | met) & query.focus) != 0
                 if not lands:
                     energy += query.off_focus
@@ -626,7 +606,7 @@ def turn(number, walk, query, state, items, clock, hops):
     put(bound, state.steps, LEAVE, number, 0, items, clock)
 
 
-def settled(bound, query, evidence, mentions, answers, marks, energies, masses, shown, clock):
+def settled(bound, query, mentions, answers, marks, energies, masses, shown, clock):
     """Write the entities with an energy below the bound, which nothing changes any more: energy, mass, the
     answer shown. -> how many."""
     count = 0
@@ -636,12 +616,12 @@ def settled(bound, query, evidence, mentions, answers, marks, energies, masses, 
         elif marks[answers[y].entity].answer != y:
             continue  # of an entity that a later mention reached too
         else:
-            energies[count], masses[count], shown[count] = joined(y, mentions, query, evidence, answers)
+            energies[count], masses[count], shown[count] = joined(y, mentions, query, answers)
         count += energies[count] < bound
     return count
 
 
-def joined(y, mentions, query, evidence, answers):
+def joined(y, mentions, query, answers):
     """An entity's cheapest explanation over the mentions that reach it: -> energy, mass, the answer shown.
 
     A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its slots.
@@ -660,9 +640,8 @@ def joined(y, mentions, query, evidence, answers):
             mass += answers[other].mass
         other = answers[other].older
     energy = best.energy + (mentions - 1) * query.other_seed
-    own = own_words(best.entity, evidence)
     cost, mask, lands = best.cost, best.mask, best.lands
-    head = best.energy - cost - query.left[mask] - query.owed[mask & ~own]
+    head = best.energy - cost - query.left[mask]
     if not lands:
         head -= query.off_focus
     taken = 1 << best.mention
@@ -674,8 +653,7 @@ def joined(y, mentions, query, evidence, answers):
         while other >= 0:
             row = answers[other]
             if not taken & (1 << row.mention):
-                joint = mask | row.mask
-                trial = cost + row.cost + query.left[joint] + query.owed[joint & ~own] + head
+                trial = cost + row.cost + query.left[mask | row.mask] + head
                 trial += (mentions - count - 1) * query.other_seed
                 if not (lands or row.lands):
                     trial += query.off_focus
@@ -695,98 +673,23 @@ def joined(y, mentions, query, evidence, answers):
         mass = joint_mass
 
 
-def describe(graph, mentions, memory, shown, columns, walked):
-    """Write entities, hops, masks and walks of ranked entities, `shown` as memory.shown has them. -> 0 or
-    OVERFLOW."""
-    entities, hops, masks = columns
-    walks, answers, marks, queue, clocks = (
-        memory.walks,
-        memory.answers,
-        memory.marks,
-        memory.queue,
-        memory.clock,
-    )
-    clock = clocks[0]
-    longest = 0
-    for row in range(len(shown)):
-        if shown[row] >= 0:
-            longest = max(longest, answers[shown[row]].steps + 1)
-    slots = 0
-    for place in range(len(mentions.seeds)):
-        seed = mentions.seeds[place]
-        slots += graph.run_start[graph.run_ptr[seed + 1]] - graph.run_start[graph.run_ptr[seed]]
-    near = looked_at_whole(longest, slots, graph.symmetric)
-    if levels(graph, mentions.seeds, near, marks, queue, clock) == OVERFLOW:
-        clock.deepest = longest
-        return OVERFLOW
+def describe(graph, memory, shown, entities, masks, paths):
+    """Write entities, masks and paths of ranked entities, `shown` as memory.shown has them."""
+    walks, answers = memory.walks, memory.answers
     for row in range(len(shown)):
         if shown[row] < 0:
             entities[row] = -1 - shown[row]
             continue
         answer = answers[shown[row]]
         entities[row], masks[row] = answer.entity, answer.mask
-        hops[row] = hop_of(graph, answer.entity, answer.steps + 1, near, marks, clock)
-        walked[row, answer.steps] = graph.relations[answer.slot]
+        paths[row, answer.steps] = graph.relations[answer.slot]
         number = answer.before
         for step in range(answer.steps - 1, -1, -1):
-            walked[row, step] = graph.relations[walks[number].slot]
+            paths[row, step] = graph.relations[walks[number].slot]
             number = walks[number].before
-    return 0
-
-
-def levels(graph, seeds, near, marks, queue, clock):
-    """Mark the entities up to that hop; -> 0, or OVERFLOW where that takes too many steps."""
-    count = 0
-    for place in range(len(seeds)):
-        if marks[seeds[place]].level == 0:
-            queue[count] = seeds[place]
-            count += 1
-            marks[seeds[place]].level = -1
-    for place in range(count):
-        marks[queue[place]].level = 0
-    done = 0
-    while done < count:
-        entity = queue[done]
-        done += 1
-        level = marks[entity].level
-        if level >= near:
-            break
-        if level > 0 and graph.flags[entity] & NOT_CROSSED:
-            continue
-        first = graph.run_start[graph.run_ptr[entity]]
-        last = graph.run_start[graph.run_ptr[entity + 1]]
-        clock.looked += last - first
-        if clock.looked > clock.most:
-            return OVERFLOW
-        for slot in range(first, last):
-            row = mark(graph.neighbours[slot], clock.question, marks)
-            if row.level < 0:
-                row.level = level + 1
-                queue[count] = graph.neighbours[slot]
-                count += 1
-    return 0
-
-
-def hop_of(graph, entity, length, near, marks, clock):
-    """Fewest steps from a seed to an entity, which a walk of `length` steps reaches."""
-    if marks[entity].level >= 0:
-        return marks[entity].level
-    if length <= near + 1:
-        return length
-    for slot in range(graph.run_start[graph.run_ptr[entity]], graph.run_start[graph.run_ptr[entity + 1]]):
-        neighbour = graph.neighbours[slot]
-        row = marks[neighbour]
-        if (
-            row.question == clock.question
-            and row.level >= 0
-            and (row.level == 0 or not graph.flags[neighbour] & NOT_CROSSED)
-        ):
-            return near + 1
-    return length
 
 
 CALLED = (
-    filled_by, step_price, told, damped, key_of, off_seed, looked_at_whole, put, mark, own_words, set_walk,
+    filled_by, step_price, told, damped, key_of, off_seed, put, mark, own_words, set_walk,
     copy_walk, state_of, propose, leave, answer_of, comes_first, turn, merge, follow, joined, settled,
-    levels, hop_of,
 )  # fmt: skip

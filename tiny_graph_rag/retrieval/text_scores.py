@@ -1,4 +1,5 @@
-"""What texts say of the entities that a question reached: their own, their neighbours', and PageRank from the seeds."""
+"""What texts say of the entities that a question reached: their own, their neighbours', and PageRank from the
+seeds."""
 
 from __future__ import annotations
 
@@ -92,12 +93,18 @@ class TextScores:
         return at
 
     def _near(
-        self, entities: NDArray[np.signedinteger[Any]], mentions: Sequence[WeighedMention], stems: Sequence[str]
+        self,
+        entities: NDArray[np.signedinteger[Any]],
+        mentions: Sequence[WeighedMention],
+        stems: Sequence[str],
     ) -> Column:
-        """The sum over mentions of PageRank from each one's seeds; a name that is repeated counts each time."""
+        """The sum over mentions of PageRank from each one's seeds; a name that is repeated counts each
+        time."""
         guide = self._guide(stems)
         column = np.zeros(len(self.graph), dtype=np.int64)
-        for (seeds, shares), times in Counter((mention.seeds, mention.shares) for mention in mentions).items():
+        for (seeds, shares), times in Counter(
+            (mention.seeds, mention.shares) for mention in mentions
+        ).items():
             at, bits = self.random_walk.bits(np.array(seeds), np.array(shares), guide)
             column[at] += times * bits
         at_entities: Column = column[entities]
@@ -115,7 +122,11 @@ class TextScores:
             if len(types) and len(relations):
                 relations = relations[~found_in(types, codes[relations])]
             count = len(relations) + int(self._of_type[types].sum())
-            added = round(math.log2(1 + (len(codes) - count + 0.5) / (count + 0.5)) * MILLI) * GUIDE[0] // GUIDE[1]
+            added = (
+                round(math.log2(1 + (len(codes) - count + 0.5) / (count + 0.5)) * MILLI)
+                * GUIDE[0]
+                // GUIDE[1]
+            )
             of_type[types] += added
             rows.append(relations)
             more.append(np.full(len(relations), added))

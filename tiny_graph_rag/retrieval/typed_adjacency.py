@@ -1,4 +1,4 @@
-"""Adjacency as the kernel walks it: an entity's slots grouped by relation type and direction."""
+"""Adjacency as the search walks it: an entity's slots grouped by relation type and direction."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Runs:
 
     run_ptr: (entities + 1,) into runs. run_start: (runs + 1,) into slots. kind: (runs,), twice the type's
     code, plus one against the relation's direction. neighbours, relations: (slots,). strength: (entities,),
-    the sum of its slots' units. units: (relations,), weights as whole numbers. symmetric: whether each slot
-    has one back. The columns are narrow because a walk from a hub reads most of them.
+    the sum of its slots' units. units: (relations,), weights as whole numbers.
+    The columns are narrow because a walk from a hub reads most of them.
     """
 
     run_ptr: NDArray[np.signedinteger[Any]]
@@ -35,7 +35,6 @@ class Runs:
     relations: NDArray[np.int32]
     strength: NDArray[np.int64]
     units: NDArray[np.uint16]
-    symmetric: bool
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, filters: Filters) -> Runs:
@@ -45,7 +44,7 @@ class Runs:
             arrays = graph.derived("runs", lambda: runs_of(graph, None))
         else:
             arrays = runs_of(graph, passable)
-        return cls(**arrays, symmetric=filters.out and filters.against)
+        return cls(**arrays)
 
 
 def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any] | OnDisk]:

@@ -224,7 +224,7 @@ def more_hops(found: Explanation) -> Iterator[Advice]:
 def better_linking(found: Explanation) -> Iterator[Advice]:
     """What the gold set's own seeds would give, over the questions that name them."""
     gold = found.gold_seeds
-    if gold is None:
+    if gold is None or not gold.waterfall:
         return
     gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
     if gain >= LINKING_GAIN:

@@ -30,7 +30,7 @@ from tiny_graph_rag.study.gold_seeds import (
     from_gold_seeds,
     gold_links,
 )
-from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags
+from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags, walked_from
 from tiny_graph_rag.study.no_answer import NoAnswer, no_answer
 from tiny_graph_rag.study.ties import Ties, ties
 from tiny_graph_rag.study.unlinked import Unlinked, unlinked_questions
@@ -115,7 +115,7 @@ def explain(
 ) -> Explanation:
     """Why the figures of a run are what they are. retriever: as it ranked; asked again for the questions
     whose gold seeds differ from those linked. measures: which of them ties could have moved."""
-    graph, examples, linked = ranked.graph, ranked.examples, ranked.linked
+    graph, examples, linked = ranked.graph, ranked.examples, walked_from(ranked.linked, retriever)
     run, judgments, judged = ranked.run, ranked.judgments, ranked.judged
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     distances = FreeHops(graph.adjacency, judgments)
@@ -137,7 +137,7 @@ def explain(
         names_alone = by_names_alone(other, relevant)
         gold_seeds = from_gold_seeds(other, gold, rows)
         if config.retrieval.linker not in ("gold", "none"):
-            unlinked = unlinked_questions(graph, examples.examples, linked, relevant)
+            unlinked = unlinked_questions(graph, examples.examples, ranked.linked, relevant)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),

@@ -20,17 +20,17 @@ from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.study.verdicts import Diagnosis, Step, diagnose, waterfall
 
-ASKED_AGAIN = 2000  # questions retrieved again, at most, to see what names alone give
+ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from other seeds
 
 
 @dataclass(frozen=True, slots=True)
 class GoldSeeds:
     """Over the questions with gold and seed_entities.
 
-    waterfall: from the gold seeds; linked_waterfall: from the linked ones, over the same questions: what lies
-    between the two is linking's. precision: mean share of the entities linked by name that are gold seeds,
-    over the questions that linked to something (NaN without any); recall: mean share of gold seeds linked by
-    name.
+    waterfall: from the gold seeds, () where too many questions would be asked again; linked_waterfall: from
+    the linked ones, over the same questions: what lies between the two is linking's. precision: mean share of
+    the entities linked by name that are gold seeds, over the questions that linked to something (NaN without
+    any); recall: mean share of gold seeds linked by name.
     """
 
     questions: int
@@ -64,7 +64,7 @@ class OtherSeeds:
     retriever: Retriever
     known: list[tuple[Sequence[LinkedQuestion], Diagnosis]]
 
-    def differ(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> list[int]:
+    def _unknown(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> list[int]:
         """The questions of `rows` that no known diagnosis speaks of."""
         return [
             row
@@ -72,12 +72,14 @@ class OtherSeeds:
             if not any(_weights(seeds[row]) == _weights(linked[row]) for linked, _ in self.known)
         ]
 
-    def of(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> Diagnosis:
-        """What becomes of the references of `rows` from these seeds; those of other questions are as
-        linked."""
+    def of(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> Diagnosis | None:
+        """What becomes of the references of `rows` from these seeds; those of other questions are as linked.
+        None where too many questions would be asked again."""
         judgments, found = self.judgments, self.known[0][1]
         verdicts = found.verdicts.copy()
-        other = self.differ(seeds, rows)
+        other = self._unknown(seeds, rows)
+        if len(other) > ASKED_AGAIN:
+            return None
         for linked, diagnosis in reversed(self.known):
             same = [row for row in rows.tolist() if _weights(seeds[row]) == _weights(linked[row])]
             items = stretches(judgments.item_offsets[same], judgments.relevant[same])
@@ -95,13 +97,11 @@ class OtherSeeds:
 
 
 def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> tuple[Step, ...]:
-    """The waterfall from the seeds that the questions name; () where too many questions would be asked
-    again."""
+    """The waterfall from the seeds that the questions name; () where too many would be asked again."""
     linked, rows = other.known[0][0], np.flatnonzero(relevant > 0)
     named = [replace(question, seeds=question.named) for question in linked]
-    if len(other.differ(named, rows)) > ASKED_AGAIN:
-        return ()
-    return waterfall(other.of(named, rows), relevant, np.arange(len(relevant)))
+    found = other.of(named, rows)
+    return () if found is None else waterfall(found, relevant, np.arange(len(relevant)))
 
 
 def from_gold_seeds(
@@ -119,7 +119,7 @@ def from_gold_seeds(
     recall = [c / len(two) for c, two in zip(common, given, strict=True) if two]
     return GoldSeeds(
         len(rows),
-        waterfall(ideal, relevant, rows),
+        () if ideal is None else waterfall(ideal, relevant, rows),
         waterfall(as_run, relevant, rows),
         float(np.mean(precision)) if precision else float("nan"),
         float(np.mean(recall)) if recall else float("nan"),

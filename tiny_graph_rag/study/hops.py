@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.judged import NO_ITEM, matched_in_order
+from tiny_graph_rag.retrieval.base import Retriever
 
 _UNKNOWN = -2
 
@@ -55,6 +56,13 @@ class FreeHops:
                 ends = np.array([row, row + 1]) * self.judgments.universe
                 low, high = np.searchsorted(self.judgments.pair_keys, ends).tolist()
                 self._hops[low:high] = _UNKNOWN
+
+
+def walked_from(linked: Sequence[LinkedQuestion], retriever: Retriever) -> Sequence[LinkedQuestion]:
+    """The questions with the seeds that the retriever starts from."""
+    if not retriever.from_named:
+        return linked
+    return [replace(question, seeds=question.starts) for question in linked]
 
 
 def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:

@@ -13,7 +13,7 @@ from tiny_graph_rag.measures.judged import NO_ITEM, Judged
 from tiny_graph_rag.run import Run
 
 SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)  # of the no-answer questions that get something: what thresholds empty
-DIGITS = 3  # significant ones of a threshold
+DIGITS = 4  # significant ones of a threshold
 
 
 @dataclass(frozen=True, slots=True)

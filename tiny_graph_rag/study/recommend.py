@@ -105,10 +105,10 @@ def _draft(
     answered = [entities for entities in ranked.values() if entities]
     pairs = list(combinations(answered, 2))
     agreement = sum(average_overlap(*pair, pool) for pair in pairs) / len(pairs) if pairs else 1.0
-    seeds = tuple(dict.fromkeys(str(graph.entities.names[seed.entity]) for seed in linked.seeds))
+    seeds = tuple(dict.fromkeys(str(graph.entities.names[seed.entity]) for seed in linked.named))
     if example.seed_entities is None and seeds:
         example = replace(example, seed_entities=seeds)
-    return Draft(example, candidates, 1.0 - agreement, seedless=not linked.seeds)
+    return Draft(example, candidates, 1.0 - agreement, seedless=not linked.named)
 
 
 def _candidate(

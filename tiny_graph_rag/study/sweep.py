@@ -28,7 +28,7 @@ from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
 from tiny_graph_rag.study.evaluate import Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.hops import nearest_hops, seed_columns
+from tiny_graph_rag.study.hops import nearest_hops, seed_columns, walked_from
 from tiny_graph_rag.study.verdicts import Limits, are_named, reachable_hops
 
 
@@ -191,7 +191,8 @@ def sweep(
         def remade(hops: int, config: Config = deepest) -> Retriever:
             return retriever_for(graph, config.override(hops=hops), examples, judgments)
 
-        reach = Reaches.of(graph, judgments, linked, limits, plan.hops)
+        starting = walked_from(linked, retriever)
+        reach = Reaches.of(graph, judgments, starting, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
         asked = [each for cutoff in plan.cutoffs for each in plan.measures(cutoff)]
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
@@ -221,7 +222,7 @@ def sweep(
         if reach.items is not None:
             columns = deciding[-len(plan.hops) :]
             flat = all(np.array_equal(column, columns[0], equal_nan=True) for column in columns)
-            seeds[variant.name] = _seed_share(linked, reach, max(plan.hops), flat=flat)
+            seeds[variant.name] = _seed_share(starting, reach, max(plan.hops), flat=flat)
     recommended = {
         tag: recommend(
             [column[rows] for column in deciding],

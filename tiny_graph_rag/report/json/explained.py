@@ -24,7 +24,7 @@ from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.verdicts import NO_ENTITY, NO_RANK, Verdict
+from tiny_graph_rag.study.verdicts import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -41,8 +41,9 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         "verdicts": found.verdicts,
         "waterfall": steps_json(found.waterfall),
         "waterfall_by_tag": {tag: steps_json(each) for tag, each in found.waterfall_by_tag.items()},
+        "oracle_recall": oracle_recall(found.waterfall),
         "waterfall_names": steps_json(found.waterfall_names) or None,
-        "waterfall_gold_seeds": steps_json(gold.waterfall) if gold else None,
+        "waterfall_gold_seeds": steps_json(gold.waterfall) or None if gold else None,
         "linking": {
             "questions": gold.questions,
             "seed_precision": number(gold.precision),
@@ -78,6 +79,11 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
             for each in recommendations(found, trials)
         ],
     }
+
+
+def oracle_recall(steps: Sequence[Step]) -> float | None:
+    """The share of references that any ranking within the hops could return; None where hops bound none."""
+    return next((number(step.recall) for step in steps if step.name == WITHIN_HOPS), None)
 
 
 def _no_answer(found: NoAnswer) -> dict[str, Any]:

@@ -50,8 +50,9 @@ const VERDICTS = {
   not_in_run: "not in run",
   beyond_hops: "beyond hops",
   filtered: "filtered",
-  unreachable: "unreachable",
-  no_seed: "no seed",
+  below_min_score: "below min-score",
+  unreachable: "not reachable",
+  no_seed: "not linked",
   not_in_graph: "not in graph",
 };
 const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? t(VERDICTS[verdict]) : cut(verdict ?? t("not judged"), 40);
@@ -59,6 +60,20 @@ const verdictClass = (verdict) => `verdict-${Object.hasOwn(VERDICTS, verdict) ? 
 function badge(verdict) {
   return el("span", { class: `badge ${verdictClass(verdict)}` }, verdictWords(verdict));
 }
+
+// The seed at which an entity's path starts, itself where it is one. One that is a seed by name and by text: the cost of its link says which.
+function seedOf(ranked, linked) {
+  if (ranked.hop === null || ranked.hop < 0) return null;
+  const start = ranked.walk?.length ? ranked.walk[0].from : ranked.id;
+  const seeds = linked.filter((each) => each.id === start);
+  const byText = (ranked.cost?.link ?? 0) > 0;
+  return seeds.find((each) => (each.rule === "text") === byText) ?? seeds[0] ?? null;
+}
+const ruleWords = (rule) => (rule === "text" ? t("by text") : t("by name: {rule}", { rule: t(rule) }));
+
+// A cost with all of its digits: so parts add up to the total as they stand there.
+const costFigure = (cost) => String(Number(cost.toFixed(6)));
+const COSTS = { link: "link", walk: "path", text: "text", neighbour: "neighbour", near: "PageRank" };
 
 // A walk in words: A —OWNS→ B ←FEEDS— C
 function walkWords(steps, nameOf) {

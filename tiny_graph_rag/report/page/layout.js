@@ -7,7 +7,7 @@ function walkGraph(question, k) {
   const nodes = new Map();
   const edges = new Map();
   const node = (id) => {
-    if (!nodes.has(id)) nodes.set(id, { id, hop: Infinity, parent: null, rank: null, seed: false, verdict: null, reference: null });
+    if (!nodes.has(id)) nodes.set(id, { id, hop: Infinity, parent: null, rank: null, seed: false, byText: false, verdict: null, reference: null });
     return nodes.get(id);
   };
   const trace = (steps, kind) => {
@@ -22,7 +22,11 @@ function walkGraph(question, k) {
       if (at + 1 < to.hop) Object.assign(to, { hop: at + 1, parent: { node: from, edge: edges.get(key), step } });
     });
   };
-  for (const each of question.linked) Object.assign(node(each.id), { seed: true, hop: 0, parent: null });
+  for (const each of question.linked) {
+    const seed = node(each.id);
+    const byText = each.rule === "text" && (!seed.seed || seed.byText);  // one that is named too is named
+    Object.assign(seed, { seed: true, byText, hop: 0, parent: null });
+  }
   question.ranked.forEach((each, at) => {
     Object.assign(node(each.id), { rank: at + 1, score: each.score });
     trace(each.walk ?? [], "walk");

@@ -15,10 +15,10 @@ function walkPicture(question, data, width) {
   placeLabels(nodes, edges, width, height, LABEL);
   const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
   const tip = el("div", { class: "tip", hidden: true });
-  const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Choose an entity to follow its walk."));
+  const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Choose an entity to follow its path."));
   const paths = new Map(edges.map((each) => [each, edgeGroup(each, edges)]));
   const groups = new Map(order.map((each) => [each, nodeGroup(each)]));
-  const picture = svg("svg", { class: "walk", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": t("The walk through the graph: seeds in the middle, one ring a hop") },
+  const picture = svg("svg", { class: "walk", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": t("Paths through the graph: seeds in the middle, one ring per hop") },
     svg("defs", {}, ["walk", "path"].map((kind) =>
       svg("marker", { id: `arrow-${kind}`, class: `arrow ${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 8 4 0 8z" })))),
     rings.map((ring) => [
@@ -27,7 +27,7 @@ function walkPicture(question, data, width) {
     ]),
     floor !== null && [
       svg("line", { class: "floor", x1: 16, x2: width - 16, y1: floor + 8, y2: floor + 8 }),
-      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, question.references.some((each) => each.verdict) ? t("no walk is known to these") : t("not among the entities shown")),
+      svg("text", { class: "ring-label", x: 16, y: floor + 24 }, question.references.some((each) => each.verdict) ? t("no path is known to these") : t("not among the entities shown")),
     ],
     [...paths.values()], [...groups.values()]);
 
@@ -48,7 +48,7 @@ function walkPicture(question, data, width) {
     picture.classList.add("chosen");
     for (const [each, group] of [...paths, ...groups]) group.classList.toggle("on", on.has(each));
     for (const [each, group] of groups) group.setAttribute("aria-pressed", String(each === chosen));
-    followed.replaceChildren(...(steps.length ? walkWords(steps, data.nameOf) : [name(chosen.name), ": ", chosen.seed ? t("a seed") : t("no walk leads here")]));
+    followed.replaceChildren(...(steps.length ? walkWords(steps, data.nameOf) : [name(chosen.name), ": ", seedWords(chosen) || t("no path leads here")]));
   };
   order.forEach((each, at) => {
     const group = groups.get(each);
@@ -82,8 +82,8 @@ function walkPicture(question, data, width) {
 }
 
 function nodeGroup(each) {
-  const kind = each.seed ? "seed" : each.rank ? "ranked" : "passed";
-  const said = [each.name, each.seed && t("seed"), each.rank && t("rank {n}", { n: each.rank }), each.verdict === "hit" && t("reference, hit"), each.verdict === "miss" && `${t("reference")}, ${verdictWords(each.reference.verdict)}`].filter(Boolean);
+  const kind = each.seed ? (each.byText ? "seed text-seed" : "seed") : each.rank ? "ranked" : "passed";
+  const said = [each.name, seedWords(each), each.rank && t("rank {n}", { n: each.rank }), each.verdict === "hit" && t("reference, hit"), each.verdict === "miss" && `${t("reference")}, ${verdictWords(each.reference.verdict)}`].filter(Boolean);
   const { x, y, anchor } = each.labelAt;
   return svg("g", { class: `node ${kind} ${each.verdict ?? ""} ${each.hop < Infinity ? "" : "apart"}`, role: "button", "aria-label": cut(said.join(", "), 200), "aria-pressed": "false" },
     each.verdict && svg("circle", { class: "mark", cx: each.x, cy: each.y, r: 13 }),
@@ -112,11 +112,13 @@ function edgeGroup(each, edges) {
     fits >= 4 && svg("text", { class: "relation", x: mx, y: my - 3, "text-anchor": "middle", transform: `rotate(${angle} ${mx} ${my})` }, cut(each.relation, fits)));
 }
 
+const seedWords = (each) => each.seed && t(each.byText ? "seed by text" : "seed by name");
+
 function nodeTip(each, data) {
   const entity = data.entity(each.id);
   return [
     el("strong", {}, name(each.name)), entity.type && el("span", { class: "small" }, cut(entity.type, 60)),
-    el("span", { class: "small" }, [each.seed && t("seed"), each.rank && `${t("rank {n}", { n: each.rank })}, ${t("score")} ${figure(each.score)}`, each.reference && `${t("reference")}: ${each.verdict === "hit" ? t("hit") : verdictWords(each.reference.verdict)}`].filter(Boolean).join(" · ")),
+    el("span", { class: "small" }, [seedWords(each), each.rank && `${t("rank {n}", { n: each.rank })}, ${t("score")} ${figure(each.score)}`, each.reference && `${t("reference")}: ${each.verdict === "hit" ? t("hit") : verdictWords(each.reference.verdict)}`].filter(Boolean).join(" · ")),
     entity.description && el("span", {}, cut(entity.description, 280)),
   ].filter(Boolean);
 }
@@ -127,7 +129,8 @@ function walkLine(each, data) {
 
 function legend(nodes, edges) {
   const keys = [
-    ["seed", t("seed"), nodes.some((each) => each.seed)],
+    ["seed", t("seed by name"), nodes.some((each) => each.seed && !each.byText)],
+    ["seed text-seed", t("seed by text"), nodes.some((each) => each.byText)],
     ["ranked", t("retrieved, with its rank"), nodes.some((each) => each.rank)],
     ["hit", t("reference, hit"), nodes.some((each) => each.verdict === "hit")],
     ["miss", t("reference, missed"), nodes.some((each) => each.verdict === "miss")],

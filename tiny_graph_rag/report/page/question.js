@@ -25,7 +25,7 @@ function questionView(data, row, back, other = null) {
   const draw = () => {
     const place = view.querySelector(".walk-place");
     picture = walkPicture(question, data, Math.max(300, Math.floor(place.clientWidth) || 640));
-    place.replaceChildren(...(picture ? [el("h3", {}, t("The walk")), picture.element] : [el("p", { class: "nothing" }, question.ranked.length ? t("This run came without walks: there is no picture to draw.") : t("Nothing was linked or retrieved: there is no walk to draw."))]));
+    place.replaceChildren(...(picture ? [el("h3", {}, t("The paths")), picture.element] : [el("p", { class: "nothing" }, question.ranked.length ? t("These results hold no paths, so there is no picture to draw.") : t("No entity in the question was recognised, so there is no path to show."))]));
   };
   return { view, draw };
 }
@@ -62,7 +62,7 @@ function queryMarked(question) {
   let at = 0;
   for (const each of places) {
     if (each.start < at) continue;
-    parts.push(signs.slice(at, each.start).join(""), el("mark", { title: t("linked to {name} by {rule}", { name: cut(each.name), rule: each.rule }) }, signs.slice(each.start, each.end).join("")));
+    parts.push(signs.slice(at, each.start).join(""), el("mark", { title: t("linked to {name} {rule}", { name: cut(each.name), rule: ruleWords(each.rule) }) }, signs.slice(each.start, each.end).join("")));
     at = each.end;
   }
   parts.push(signs.slice(at).join(""));
@@ -71,16 +71,22 @@ function queryMarked(question) {
 
 function linkedElsewhere(question, walkless) {
   if (walkless) return null;
-  const others = question.linked.filter((each) => each.start === null);
-  if (question.linked.length === 0) return el("p", { class: "nothing" }, t("No entity of the graph was found in the question."));
-  if (!others.length) return null;
-  return el("p", { class: "small" }, t("Linked from outside the question:"), " ", others.map((each, at) => [at ? ", " : "", name(each.name), ` (${each.rule})`]));
+  const byText = question.linked.filter((each) => each.rule === "text");
+  const elsewhere = question.linked.filter((each) => each.start === null && each.rule !== "text");
+  const list = (words, seeds, about) => seeds.length > 0 && el("p", { class: "small" }, words, " ", seeds.map((each, at) => [at ? ", " : "", name(each.name), ` (${about(each)})`]));
+  return [
+    byText.length === question.linked.length && el("p", { class: "nothing" }, t("No entity in the question was recognised by name.")),
+    list(t("Linked from outside the question:"), elsewhere, (each) => t(each.rule)),
+    list(t("Seeds by text:"), byText, (each) => cut(each.mention, 60)),
+  ];
 }
 
 function rankingTable(question, data, wanted, k, choose) {
   if (!question.ranked.length) return null;
+  const costs = question.ranked.some((each) => each.cost);
   const rows = question.ranked.map((each, at) => {
     const hit = wanted.has(each.id);
+    const seed = seedOf(each, question.linked);
     return el("tr", { class: `${hit ? "hit" : ""} ${at === k ? "border" : ""}` },
       el("td", { class: "number" }, String(at + 1)),
       el("th", { scope: "row" },
@@ -89,12 +95,24 @@ function rankingTable(question, data, wanted, k, choose) {
         el("span", { class: "small" }, cut(data.entity(each.id).type ?? "", 40))),
       el("td", { class: "number" }, each.hop === null || each.hop < 0 ? "–" : String(each.hop)),
       el("td", { class: "number" }, figure(each.score)),
+      costs && el("td", { class: "cost" }, each.cost && [costFigure(each.cost.total), el("span", { class: "small" }, costParts(each.cost))]),
+      el("td", { class: "seed-of" }, seed && [name(seed.name, 40), el("span", { class: `small ${seed.rule === "text" ? "by-text" : ""}` }, ruleWords(seed.rule))]),
       el("td", { class: "way" }, walkWords(each.walk ?? [], data.nameOf)));
   });
-  const head = ["rank", "entity", "hop", "score", "walk"];
+  const head = ["rank", "entity", "hop", "score", ...(costs ? ["cost"] : []), "seed", "path"];
+  const kinds = { entity: "", cost: "cost", seed: "seed-of", path: "way" };
   return el("section", {}, el("h3", {}, t("Ranking")),
-    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.map((each) => el("th", { scope: "col", class: ["entity", "walk"].includes(each) ? (each === "walk" ? "way" : "") : "number" }, t(each))))), el("tbody", {}, rows)),
-    question.ranked.length > k && el("p", { class: "small" }, t("The line stands below rank {k}, where the measures cut.", { k })));
+    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.map((each) => el("th", { scope: "col", class: kinds[each] ?? "number" }, t(each))))), el("tbody", {}, rows)),
+    costs && el("p", { class: "small" }, t(COST_LEGEND)),
+    question.ranked.length > k && el("p", { class: "small" }, t("The line marks the cutoff (k = {k}).", { k })));
+}
+
+const COST_LEGEND = "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a seed by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: what the entity's text score, the best text score next to it and its personalised PageRank lack to the best ones";
+
+// The parts of a cost that are not 0, as they add up.
+function costParts(cost) {
+  const parts = Object.entries(COSTS).filter(([part]) => cost[part] > 0).map(([part, words]) => `${t(words)} ${costFigure(cost[part])}`);
+  return parts.length > 0 ? parts.join(" + ") : null;
 }
 
 function referenceTable(question, data) {
@@ -116,15 +134,15 @@ function evidence(each, question, data) {
   const list = (words, names) => el("p", {}, `${words}: `, names.map((one, at) => [at ? ", " : "", name(one, 60)]));
   if (each.rank) parts.push(el("p", {}, `${t("rank {n}", { n: each.rank })}${each.hop >= 0 && each.hop !== null && each.hop !== undefined ? `, ${plural(each.hop, "hop")}` : ""}`));
   else if (each.verdict === "beyond_hops" && each.hop > 0) parts.push(el("p", {}, t("needs {hops}", { hops: plural(each.hop, "hop") })));
-  else if (each.verdict === "unreachable") parts.push(el("p", {}, t("no walk leads to it from the seeds")));
-  else if (each.verdict === "no_seed") parts.push(el("p", {}, t("the question linked to no entity to start from")));
+  else if (each.verdict === "unreachable") parts.push(el("p", {}, t("no path from any seed")));
+  else if (each.verdict === "no_seed") parts.push(el("p", {}, t("question linked to no entity")));
   if (each.tried?.length) parts.push(list(t("looked for"), each.tried));
   if (each.path?.length) parts.push(el("p", { class: "way" }, walkWords(each.path, data.nameOf)));
   if (each.nearest?.length) parts.push(list(t("nearest names"), each.nearest));
   if (each.above?.length) parts.push(list(t("above it"), each.above.slice(0, 5).map(data.nameOf)));
   if (typeof each.matched === "string" && each.matched !== each.name) parts.push(list(t("matched by"), [each.matched]));
   if (each.resolved_by && !["name", "id"].includes(each.resolved_by)) parts.push(el("p", { class: "small" }, t("resolved by {level}", { level: t(each.resolved_by) })));
-  if (each.ambiguous) parts.push(el("p", { class: "small" }, t("{n} entities bear this name; the first in the ranking counts", { n: count(each.entity_ids.length) })));
+  if (each.ambiguous) parts.push(el("p", { class: "small" }, t("ambiguous name: {n} entities have it; the first in the ranking counts", { n: count(each.entity_ids.length) })));
   if (each.shares_entity) parts.push(el("p", { class: "small" }, t("another reference means the same entity; they count once")));
   return parts;
 }

@@ -2,9 +2,12 @@
 
 const STEPS = {
   "in graph": "the reference is an entity of the graph",
-  reachable: "a walk leads to it from a linked seed",
+  "a seed linked": "its question was linked to an entity",
+  reachable: "a path leads to it from a seed",
   "past filters": "no filter option keeps it out",
-  "within hops": "within the hop limit",
+  "reachable within h hops": "any ranking within the hop limit could return it",
+  returned: "found by a path within the hops or by another part of the retriever",
+  "above min-score": "its score is not below --min-score",
   "within depth": "among the entities returned",
   "in run": "listed by the run",
   "room in k": "k places can hold it",
@@ -134,7 +137,8 @@ function lossSection(data, state) {
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
-    body.replaceChildren(mine?.length ? waterfallTable(mine, state.tag || !data.extra.goldSteps.length ? null : data.extra.goldSteps, state.tag, summary.k) : "");
+    const others = state.tag ? [] : [["by names alone", summary.waterfall_names], ["gold seeds", data.extra.goldSteps]].filter(([, steps]) => steps?.length);
+    body.replaceChildren(mine?.length ? waterfallTable(mine, others, state.tag, summary.k, data.extra.hops) : "");
   };
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
@@ -143,7 +147,7 @@ function lossSection(data, state) {
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
     el("div", { class: advice.length ? "split" : "" },
-      el("div", {}, body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
+      el("div", {}, body, noAnswerTable(summary), lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
       advice.length > 0 && el("div", {}, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice))));
 }
 
@@ -178,21 +182,36 @@ function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   return notes;
 }
 
-function waterfallTable(steps, gold, tag, k) {
-  const said = (words) => t(words).replace(/\bk\b/g, k ?? "k");
+// What a least score would change for questions without an answer.
+function noAnswerTable({ no_answer: found, k }) {
+  if (!(found?.thresholds.length > 1)) return null;
+  const recall = `recall@${k}`;
+  const heads = ["--min-score", t("no-answer questions left empty"), recall, t("questions with a reference left empty")];
+  const rows = found.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
+  return el("div", { class: "no-answer" },
+    el("h3", {}, t("no-answer questions: what --min-score would change")),
+    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("no-answer questions: what --min-score would change") },
+      el("table", { class: "by-tag" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: "number" }, head)))), el("tbody", {}, rows))));
+}
+
+// others: the same from other seeds, as [name, steps].
+function waterfallTable(steps, others, tag, k, hops) {
+  const said = (words) => words === "reachable within h hops" && Number.isInteger(hops)
+    ? t("reachable within {hops}", { hops: plural(hops, "hop") })
+    : t(words).replace(/(?<![a-z])k(?![a-z])/g, k ?? "k");
   const rows = steps.map((each) =>
     el("tr", {},
       el("th", { scope: "row" }, said(each.step), STEPS[each.step] && el("span", { class: "small" }, said(STEPS[each.step]))),
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
-      gold && el("td", { class: "number" }, figure(gold.find((other) => other.step === each.step)?.recall))));
+      others.map(([, column]) => el("td", { class: "number" }, figure(column.find((other) => other.step === each.step)?.recall)))));
   return el("table", { class: "waterfall" },
     tag ? el("caption", {}, t("only"), " ", name(tag)) : null,
     el("thead", {}, el("tr", {},
       el("th", { scope: "col" }, t("step")), el("th", { scope: "col" }, el("span", { class: "hidden" }, t("bar"))),
-      el("th", { scope: "col", class: "number" }, t("recall")), el("th", { scope: "col", class: "number" }, t("points")),
-      gold && el("th", { scope: "col", class: "number" }, t("gold seeds")))),
+      el("th", { scope: "col", class: "number" }, others.length ? t("as run") : t("recall")), el("th", { scope: "col", class: "number" }, t("points")),
+      others.map(([head]) => el("th", { scope: "col", class: "number" }, t(head))))),
     el("tbody", {}, rows));
 }
 

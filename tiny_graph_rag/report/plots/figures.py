@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,8 +11,9 @@ from matplotlib.figure import Figure
 
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import walked, waterfall_steps
+from tiny_graph_rag.report.plain import step_words, walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
+from tiny_graph_rag.report.views import hops_of
 
 Json = dict[str, Any]
 
@@ -23,8 +23,9 @@ TAGS_SHOWN, CURVES_SHOWN, ACROSS = 24, 9, 4
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
 # What a picture says of its own, shown by `t`: the fonts must have its letters too.
 WORDS = (
-    *("all", "all questions", "no gold", "hops", "{n} hops", "oracle recall", "other systems", "baseline"),
-    *("Where recall is lost", "in graph", "reachable", "past filters", "within hops", "within depth"),
+    *("all", "all questions", "no gold", "hops", "{n} hop", "{n} hops", "other systems", "baseline"),
+    *("Where recall is lost", "in graph", "a seed linked", "reachable", "past filters", "returned"),
+    *("reachable within h hops", "reachable within {hops}", "above min-score", "within depth"),
     *("room in k", "in run", "{measure} by hops"),
     "{system} against {baseline}: difference, 95 % interval",
 )
@@ -116,16 +117,11 @@ def _waterfall(content: Json) -> Figure:
         panel.barh(place, step["loss"], left=step["recall"], color=LOST, height=0.6)
         lost = f"  −{100 * step['loss']:.1f}" if step["loss"] else ""
         panel.text(1.02, place, f"{step['recall']:.3f}{lost}", va="center", color=INK)
-    names = [_at(t(each["step"]), cutoff) for each in steps]
+    names = [step_words(step["step"], cutoff, hops_of(content)) for step in steps]
     panel.set_yticks(range(len(steps)), names)
     panel.set(xlim=(0, 1), title=f"{t('Where recall is lost')}: {_titled(content)}")
     panel.invert_yaxis()
     return figure
-
-
-def _at(step: str, cutoff: object) -> str:
-    """A step's words with the k of the results in place of the letter."""
-    return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), step)
 
 
 def _cutoffs(measures: Json) -> list[int]:
@@ -199,7 +195,7 @@ def _oracle(panel: Axes, parts: Sequence[tuple[int, Json]]) -> None:
         color=SOFT,
         linestyle="--",
         linewidth=1,
-        label=t("oracle recall"),
+        label=t("reachable within h hops"),
     )
 
 

@@ -12,7 +12,14 @@ from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.json.explained import walks_cut
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, gold_beside, one_line, points_lost, without_controls
+from tiny_graph_rag.report.plain import (
+    TRIED_SHOWN,
+    gold_beside,
+    one_line,
+    points_lost,
+    step_words,
+    without_controls,
+)
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
@@ -105,23 +112,22 @@ def _print_explanation(found: Explanation, console: Console) -> None:
     if limits.walks and not found.waterfall_names:
         console.print(
             t(
-                "more than {n} questions: run it with --linker names to see what names alone give",
+                "more than {n} questions: `--linker names` and `--linker gold` show what other seeds give",
                 n=f"{ASKED_AGAIN:,}",
             )
         )
     if gold:
-        gained = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
-        console.print(
-            t(
-                "linking: seed precision {precision}, recall {recall} ({n} questions with seed_entities); "
-                "from the gold seeds recall@{k} {gain}",
-                precision=shown(gold.precision),
-                recall=shown(gold.recall),
-                n=f"{gold.questions:,}",
-                k=found.diagnosis.cutoff,
-                gain=f"{gained:+.3f}",
-            )
+        linking = t(
+            "linking by name: seed precision {precision}, recall {recall} ({n} questions with seed_entities)",
+            precision=shown(gold.precision),
+            recall=shown(gold.recall),
+            n=f"{gold.questions:,}",
         )
+        gained = ""
+        if gold.waterfall:
+            gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
+            gained = t("from the gold seeds recall@{k} {gain}", k=found.diagnosis.cutoff, gain=f"{gain:+.3f}")
+        console.print("; ".join(part for part in (linking, gained) if part))
     for tag, each in found.hop_tags.items():
         if each.differ:
             spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items())
@@ -159,20 +165,10 @@ def _print_explanation(found: Explanation, console: Console) -> None:
 
 
 def _print_no_answer(found: NoAnswer | None, console: Console) -> None:
-    """How many questions without an answer got one, and what a least score would change."""
-    if found is None:
+    """What a least score would change for questions without an answer; nothing where it would change none."""
+    if found is None or len(found.thresholds) < 2:
         return
-    console.print(
-        counted(
-            found.questions,
-            "{n} no-answer question: {returned} of them got something",
-            "{n} no-answer questions: {returned} of them got something",
-            returned=f"{found.returned:,}",
-        )
-    )
-    if len(found.thresholds) < 2:
-        return
-    table = Table()
+    table = Table(title=t("no-answer questions: what --min-score would change"))
     for name in ("--min-score", t("no-answer questions left empty"), f"recall@{found.cutoff}"):
         table.add_column(name, justify="right")
     table.add_column(t("questions with a reference left empty"), justify="right", spare=1)
@@ -221,13 +217,6 @@ def waterfall_table(
         table.add_row(name, points_lost(step.loss), *by_names, shown(step.recall), *from_gold, bar, means)
         before = step.recall
     return table
-
-
-def step_words(step: str, cutoff: int, hops: int | None) -> str:
-    """A step of the waterfall as people read it, with the k and the hops of this run."""
-    if step == WITHIN_HOPS and hops is not None:
-        return t("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
-    return t(step).replace("@k", f"@{cutoff}").replace(" k", f" {cutoff}")
 
 
 def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:

@@ -142,7 +142,7 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
 
 def rule_words(rule: str) -> str:
     """How a seed was linked: by its texts, or by a name and which rule found it."""
-    return t("by text") if rule == TEXT else t("by name: {rule}", rule=rule)
+    return t("by text") if rule == TEXT else t("by name: {rule}", rule=t(rule))
 
 
 COST_WORDS = {"link": "link", "walk": "path", "text": "text", "neighbour": "neighbour", "near": "PageRank"}
