@@ -25,6 +25,7 @@ from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1
 NOT_CUT = -1
+AHEAD = 16  # entities by which the compiled search reads neighbours in advance: memory is waited for once
 NO_RELATION = -1  # behind the last relation of a path
 NEIGHBOURS_A_STEP = 30  # numpy looks at so many in the time of one innermost step of plain Python
 WORD_BITS = 64
@@ -73,6 +74,9 @@ class BreadthFirst:
         self._entities = zeros_as_touched(len(self.seen) + 1, np.int32)
         self._levels = [0, 0]
         self._spread = compiled(spread) if compile and first is None else None
+        self._indptr = adjacency.indptr
+        if self._spread is not None and len(adjacency.neighbours) <= np.iinfo(np.int32).max:
+            self._indptr = adjacency.indptr.astype(np.int32)  # half the memory to wait for
 
     def begin(self, seeds: ArrayLike) -> None:
         """Forget the last search; level 0 are the seeds (entity rows, repeated ones count once)."""
@@ -123,9 +127,9 @@ class BreadthFirst:
             if self._levels[-1]:
                 self.begin([])
             rows = np.atleast_1d(np.asarray(seeds, dtype=np.int32))
-            levels, graph = np.zeros(hops + 2, dtype=np.int64), self.adjacency
+            levels = np.zeros(hops + 2, dtype=np.int64)
             walked = self._spread(
-                graph.indptr, graph.neighbours, rows, most, enough, self.seen, self._entities, levels
+                self._indptr, self.adjacency.neighbours, rows, most, enough, self.seen, self._entities, levels
             )
             return Reached(self._entities[: levels[-1]].copy(), levels, walked)
         self.begin(seeds)
@@ -141,7 +145,7 @@ class BreadthFirst:
 
 
 def spread(
-    indptr: NDArray[np.int64],
+    indptr: NDArray[np.signedinteger[Any]],
     neighbours: NDArray[np.int32],
     seeds: NDArray[np.int32],
     most: int,
@@ -153,9 +157,10 @@ def spread(
     """`reach`, compiled: fills `entities` and `levels`, leaves `seen` as it was; -> hops walked or NOT_CUT.
 
     Writes each neighbour without asking and counts it if it was new: a wrong guess of the processor costs
-    more than a write.
+    more than a write. In a large graph nearly all time is waiting for memory, so the neighbours of an entity
+    that comes later are read ahead of it.
     """
-    count, looked, walked = 0, 0, NOT_CUT
+    count, looked, touched, walked = 0, 0, 0, NOT_CUT
     for seed in seeds:
         entities[count] = seed
         count += 1 - seen[seed]
@@ -170,7 +175,12 @@ def spread(
         if looked > most:
             walked = hop
             break
-        for entity in entities[levels[hop] : count]:
+        low, high = levels[hop], count
+        for place in range(low, high):
+            entity = entities[place]
+            later = entities[min(place + AHEAD, high - 1)]
+            if indptr[later] < indptr[later + 1]:
+                touched += neighbours[indptr[later]]
             for slot in range(indptr[entity], indptr[entity + 1]):
                 neighbour = neighbours[slot]
                 entities[count] = neighbour
@@ -179,6 +189,7 @@ def spread(
         levels[hop + 2 :] = count
     for entity in entities[:count]:
         seen[entity] = 0
+    entities[count] = touched  # behind the last one, or the compiler would leave out the touching
     return walked
 
 
