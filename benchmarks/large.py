@@ -129,16 +129,16 @@ import statistics, sys, time, numpy as np
 from pathlib import Path
 from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.graph.traversal import Walker
+from tiny_graph_rag.graph.bfs import BreadthFirst
 graph = read_graph(Path(sys.argv[1]), cache_folder())
 rows = np.random.default_rng(1).integers(0, len(graph), 1000).tolist()
-walker = Walker(graph.adjacency, compile=True)
-walker.reach([0], 0)
+search = BreadthFirst(graph.adjacency, compile=True)
+search.reach([0], 0)
 for what, seeds in (('1,000 starts', rows), ('the small entity', [len(graph) * 3 // 5]), ('the hub', [0])):
     seconds, found = [], 0
     for _ in range(3):
         started = time.process_time()
-        found = sum(len(walker.reach([seed], 2)) for seed in seeds)
+        found = sum(len(search.reach([seed], 2)) for seed in seeds)
         seconds.append(time.process_time() - started)
     said = f'{what}: {statistics.median(seconds):.3f} s, {found:,} entities'
     print(f'  ours, 2 hops, {said}', file=sys.stderr)

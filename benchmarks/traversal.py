@@ -3,9 +3,8 @@
     uv run --group benchmarks python benchmarks/traversal.py [--graph some-KG.json] [--entities 1000000]
 
 Without --graph, or beside it, on a generated graph (benchmarks/generate.py: preferential attachment, 5
-relations an entity, seed 1). Starts are drawn uniformly. Ours is timed with one thread and with two; the
-peers have no threads. Checks first, on 100 starts, that the reached sets are igraph's and the hops
-networkx's.
+relations an entity, seed 1). Starts are drawn uniformly. All on one thread. Checks first, on 100 starts, that
+the reached sets are igraph's and the hops networkx's.
 """
 
 from __future__ import annotations
@@ -22,8 +21,8 @@ import numpy as np
 from generate import preferential_edges
 
 from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph.bfs import BreadthFirst
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.traversal import Walker, neighbourhoods
 
 CHECKED = 100
 ENOUGH_SECONDS = 3.0  # of each measurement
@@ -52,34 +51,34 @@ def compare(title: str, entities: int, sources: np.ndarray, targets: np.ndarray)
     gc.collect()
     gc.freeze()  # nobody's measurement should pay for looking through networkx's millions of objects
     starts = np.random.default_rng(1).integers(0, entities, 20_000).tolist()
-    walker = Walker(adjacency, compile=True)
-    plain = Walker(adjacency)
+    search = BreadthFirst(adjacency, compile=True)
+    plain = BreadthFirst(adjacency)
     print(f"\n{title}: {entities:,} entities, {len(sources):,} relations")
     for hops in (2, 3):
-        measure(hops, starts, walker, plain, one, other)
+        measure(hops, starts, search, plain, one, other)
 
 
 def measure(
-    hops: int, starts: list[int], walker: Walker, plain: Walker, one: igraph.Graph, other: networkx.Graph[int]
+    hops: int,
+    starts: list[int],
+    search: BreadthFirst,
+    plain: BreadthFirst,
+    one: igraph.Graph,
+    other: networkx.Graph[int],
 ) -> None:
-    adjacency = walker.adjacency
     same = all(
-        sorted(walker.reach([start], hops).entities.tolist()) == sorted(one.neighborhood(start, order=hops))
+        sorted(search.reach([start], hops).entities.tolist()) == sorted(one.neighborhood(start, order=hops))
         for start in starts[:CHECKED]
     )
     equal = True
     for start in starts[:CHECKED]:
-        reached = walker.reach([start], hops)
+        reached = search.reach([start], hops)
         found = dict(zip(reached.entities.tolist(), reached.hops.tolist(), strict=True))
         equal &= found == networkx.single_source_shortest_path_length(other, start, cutoff=hops)
-    size = np.mean([len(walker.reach([start], hops)) for start in starts[:CHECKED]])
+    size = np.mean([len(search.reach([start], hops)) for start in starts[:CHECKED]])
     times = {
-        "ours, 1 thread": per_start(lambda some: list(walker.reach_all(np.array(some), hops)), starts),
-        "ours, 2 threads": per_start(
-            lambda some: list(neighbourhoods(adjacency, np.array(some), hops, compile=True, threads=2)),
-            starts,
-        ),
-        "ours, numpy": per_start(lambda some: plain.reach_all(np.array(some), hops), starts),
+        "ours": per_start(lambda some: [search.reach(start, hops) for start in some], starts),
+        "ours, numpy": per_start(lambda some: [plain.reach(start, hops) for start in some], starts),
         "igraph": per_start(lambda some: one.neighborhood(some, order=hops), starts),
         "networkx": per_start(
             lambda some: [networkx.single_source_shortest_path_length(other, s, cutoff=hops) for s in some],
@@ -88,7 +87,7 @@ def measure(
     }
     print(f"  {hops} hops, {size:,.0f} entities reached on average")
     print(f"    sets equal igraph's: {same}; hops equal networkx's: {equal} ({CHECKED} starts)")
-    ours = times["ours, 1 thread"]
+    ours = times["ours"]
     for name, milliseconds in times.items():
         print(f"    {name:<16} {milliseconds:10.4f} ms a start   {milliseconds / ours:7.1f} x ours")
 

@@ -9,11 +9,11 @@ SCRIPT = """
 import sys
 import numpy as np
 from tiny_graph_rag.columns.compiled import compiled
-from tiny_graph_rag.graph.distances import grow
+from tiny_graph_rag.graph.bfs import add_neighbours
 
 reached = np.array([[1], [0]], dtype=np.uint64)
-grown = np.zeros_like(reached)
-compiled(grow)(np.array([0, 1, 2]), np.array([1, 0], dtype=np.int32), reached, grown)
+grown = reached.copy()
+compiled(add_neighbours)(np.array([0, 1, 2]), np.array([1, 0], dtype=np.int32), reached, grown)
 print(grown.ravel().tolist(), "scipy.linalg" in sys.modules)
 {more}
 """

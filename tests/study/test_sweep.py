@@ -197,7 +197,7 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     from tiny_graph_rag.formats.gold.jsonl import read_eval_set
     from tiny_graph_rag.formats.graphs import read_graph
     from tiny_graph_rag.gold.resolve import resolve
-    from tiny_graph_rag.graph.distances import hops_between
+    from tiny_graph_rag.graph.bfs import hops_between
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.study.gold_seeds import gold_links
     from tiny_graph_rag.study.hops import farthest_hops, nearest_hops, seed_columns

@@ -17,8 +17,8 @@ from functools import cached_property
 import numpy as np
 
 from tiny_graph_rag.gold.formulas import Formula, FormulaAnswers, Path, RelationStep, StepIndex, words_of
+from tiny_graph_rag.graph.bfs import BreadthFirst, worth_searching
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.traversal import Walker, worth_walking
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS
 
 SHAPES = (
@@ -90,8 +90,8 @@ class Sampler:
         entities = max(len(several), 1)
         self.most_seed = max(2, math.ceil(SEED_SHARE * self.total), math.ceil(3 * self.total / entities))
         self.most_wanted = max(2, math.ceil(ANSWER_SHARE * self.total), math.ceil(3 * self.total / entities))
-        compile = worth_walking(graph.adjacency, self.total * 4)
-        self.walker = Walker(graph.adjacency, compile=compile)
+        compile = worth_searching(graph.adjacency, self.total * 4)
+        self.search = BreadthFirst(graph.adjacency, compile=compile)
         self.draws: dict[str, Callable[[], Formula | None]] = {
             "single": self._single,
             "chain": self._chain,
@@ -215,7 +215,7 @@ class Sampler:
         longest = max(len(path.steps) for path in formula.paths)
         if longest == 1 and formula.operation != "most":
             return 1
-        reached = self.walker.reach(list(formula.seeds), longest)
+        reached = self.search.reach(list(formula.seeds), longest)
         places = [int(np.flatnonzero(reached.entities == each)[0]) for each in answers]
         hops = {int(np.searchsorted(reached.levels, place, side="right")) - 1 for place in places}
         if formula.operation == "path" and hops != {longest}:

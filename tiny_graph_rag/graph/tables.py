@@ -95,6 +95,20 @@ class Adjacency:
     def degrees(self) -> NDArray[np.int64]:
         return np.diff(self.indptr)
 
+    def only(self, keep: NDArray[np.bool_]) -> Adjacency:
+        """What is left of these slots. keep: (slots,)."""
+        before = np.concatenate([[0], np.cumsum(keep)])
+        neighbours, relations = self.neighbours[keep], self.relations[keep]
+        return Adjacency(before[self.indptr], neighbours, relations, self.forward[keep])
+
+    def reversed(self) -> Adjacency:
+        """Each slot seen from its other end."""
+        owner = np.repeat(np.arange(len(self.degrees), dtype=np.int32), self.degrees)
+        order = np.argsort(self.neighbours, kind="stable")
+        indptr = np.zeros_like(self.indptr)
+        np.cumsum(np.bincount(self.neighbours, minlength=len(indptr) - 1), out=indptr[1:])
+        return Adjacency(indptr, owner[order], self.relations[order], ~self.forward[order])
+
 
 def entity_ranges(indptr: NDArray[np.int64], slots: int) -> Iterator[tuple[int, int]]:
     """Entities from low to high, one after the other, with at most `slots` slots together, or one of more."""

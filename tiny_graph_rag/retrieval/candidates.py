@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from os import cpu_count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import zeros_as_touched
+from tiny_graph_rag.graph.bfs import NOT_CUT, BreadthFirst, Reached, paths_back, worth_searching
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
-from tiny_graph_rag.graph.traversal import (
-    NOT_CUT,
-    ROOM,
-    Reached,
-    Reaching,
-    Walker,
-    neighbourhoods,
-    slots_of,
-    worth_walking,
-)
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.run import NO_HOP, NO_STEP, Cut, Run
+from tiny_graph_rag.run import NO_HOP, Cut, Run
 
 LAST_HOP = np.iinfo(np.int32).max  # what no walk reached stands behind what one did
 
@@ -40,30 +31,21 @@ class Candidates:
 
     def reached(
         self, questions: Sequence[LinkedQuestion], *, nearest: bool = False, every_seed: bool = False
-    ) -> Sequence[Reached]:
-        """What lies within the hops of each question's seeds, over the relations that may be walked.
+    ) -> Iterator[Reached]:
+        """What lies within the hops of each question's seeds, over the relations that may be walked; searched
+        when it is asked for, and not kept.
 
         every_seed: from seeds by text also where a question has named ones. nearest: whole hops as far as the
         depth is filled, where a ranking takes what is nearest.
         """
-        starts = [
-            sorted({seed.entity for seed in (question.seeds if every_seed else question.starts)})
-            for question in questions
-        ]
-        hops, most, enough = self.settings.hops, self.running.max_steps, 0
-        if nearest and self.filters.returned is None:
-            seeds = max(map(len, starts), default=0) if self.settings.exclude_seeds else 0
-            enough = self.settings.depth + seeds
-        if self.first is not None:
-            walker = Walker(self.adjacency, first=self.first, most=most, enough=enough)
-            return Reaching(walker, starts, hops)
-        fast = worth_walking(self.adjacency, len(questions), allowed=self.running.compiled)
-        if len(self.graph) > ROOM:  # several neighbourhoods of such a graph are held no longer than needed
-            return Reaching(Walker(self.adjacency, compile=fast, most=most, enough=enough), starts, hops)
-        threads = (self.running.threads or cpu_count() or 1) if fast else 1
-        return neighbourhoods(
-            self.adjacency, starts, hops, compile=fast, threads=threads, most=most, enough=enough
-        )
+        compile = worth_searching(self.adjacency, len(questions), allowed=self.running.compiled)
+        search = BreadthFirst(self.adjacency, self.first, compile=compile)
+        for question in questions:
+            seeds = {seed.entity for seed in (question.seeds if every_seed else question.starts)}
+            enough = 0
+            if nearest and self.filters.returned is None:
+                enough = self.settings.depth + (len(seeds) if self.settings.exclude_seeds else 0)
+            yield search.reach(list(seeds), self.settings.hops, most=self.running.max_steps, enough=enough)
 
     def ranked(
         self,
@@ -107,47 +89,20 @@ class Candidates:
         return kept
 
     def walks(self, reached: Reached, entities: NDArray[np.int32]) -> NDArray[np.int32]:
-        """(entities, hops): a shortest walk to each of `entities`, all of them reached.
-
-        Before each entity stands, of those one hop nearer, the first by name, over its first relation.
-        """
-        walks = np.full((len(entities), self.settings.hops), NO_STEP, dtype=np.int32)
-        hop_of = self._hop_of
-        hop_of[reached.entities] = reached.hops
-        at, hops = entities.copy(), hop_of[entities].copy()
-        for hop in range(int(hops.max(initial=0)), 0, -1):
-            rows = np.flatnonzero(hops == hop)
-            at[rows], walks[rows, hop - 1] = self._step_back(at[rows], hop)
-            hops[rows] = hop - 1
-        hop_of[reached.entities] = LAST_HOP
+        """(entities, hops): a shortest walk to each of `entities`, all of them reached."""
+        if not hasattr(self, "_levels"):
+            self._levels = zeros_as_touched(len(self.graph), np.int32)
+        self._levels[reached.entities] = reached.hops + 1
+        walks = paths_back(self._backwards, self._levels, entities, self.graph.name_rank, self.settings.hops)
+        self._levels[reached.entities] = 0
         return walks
-
-    @property
-    def _hop_of(self) -> NDArray[np.int32]:
-        if not hasattr(self, "_hops"):
-            self._hops = np.full(len(self.graph), LAST_HOP, dtype=np.int32)
-        return self._hops
-
-    def _step_back(
-        self, entities: NDArray[np.int32], hop: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """For each entity at `hop` the one before it and the relation between."""
-        graph = self._backwards
-        slots = slots_of(graph, entities)
-        owner = np.repeat(np.arange(len(entities)), graph.indptr[entities + 1] - graph.indptr[entities])
-        nearer = self._hop_of[graph.neighbours[slots]] == hop - 1
-        slots, owner = slots[nearer], owner[nearer]
-        before, relation = graph.neighbours[slots], graph.relations[slots]
-        order = np.lexsort((relation, self.graph.name_rank[before], owner))
-        first = order[np.searchsorted(owner[order], np.arange(len(entities)))]
-        return before[first], relation[first]
 
     @property
     def _backwards(self) -> Adjacency:
         """The relations that lead to an entity; the same as those from it unless one direction is walked."""
         if not hasattr(self, "_back"):
             walked = self.adjacency if self.first is None else self.first
-            self._back = walked if self.filters.out and self.filters.against else _reversed(walked)
+            self._back = walked if self.filters.out and self.filters.against else walked.reversed()
         return self._back
 
 
@@ -172,22 +127,8 @@ def _walkable(graph: KnowledgeGraph, filters: Filters) -> tuple[Adjacency | None
     """(for the first step, for the others); None where both are the same."""
     adjacency = graph.adjacency
     slots = filters.slots(graph)
-    walked = adjacency if slots is None else _kept(adjacency, slots)
+    walked = adjacency if slots is None else adjacency.only(slots)
     if filters.crossed is None:
         return None, walked
     owner = np.repeat(np.arange(len(graph)), walked.degrees)
-    return walked, _kept(walked, filters.crossed[owner])
-
-
-def _kept(adjacency: Adjacency, keep: NDArray[np.bool_]) -> Adjacency:
-    before = np.concatenate([[0], np.cumsum(keep)])
-    neighbours, relations = adjacency.neighbours[keep], adjacency.relations[keep]
-    return Adjacency(before[adjacency.indptr], neighbours, relations, adjacency.forward[keep])
-
-
-def _reversed(adjacency: Adjacency) -> Adjacency:
-    owner = np.repeat(np.arange(len(adjacency.degrees), dtype=np.int32), adjacency.degrees)
-    order = np.lexsort((adjacency.relations, owner, adjacency.neighbours))
-    indptr = np.zeros_like(adjacency.indptr)
-    np.cumsum(np.bincount(adjacency.neighbours, minlength=len(indptr) - 1), out=indptr[1:])
-    return Adjacency(indptr, owner[order], adjacency.relations[order], ~adjacency.forward[order])
+    return walked, walked.only(filters.crossed[owner])

@@ -12,7 +12,7 @@ from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
-from tiny_graph_rag.graph.distances import shortest_walks
+from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
@@ -189,7 +189,8 @@ def missed_walks(
     for question in distinct(found.questions[missed])[0][:QUESTIONS_WALKED].tolist():
         items = missed[found.questions[missed] == question].tolist()
         seeds = [seed.entity for seed in linked[question].seeds]
-        mine = shortest_walks(graph.adjacency, seeds, {int(found.entities[item]) for item in items})
+        targets = distinct(found.entities[items])[0].tolist()
+        mine = shortest_paths(graph.adjacency, graph.name_rank, seeds, targets)
         for item in items:
             walk = mine.get(int(found.entities[item]))
             if walk is not None and len(walk) == found.hops[item]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
-from tiny_graph_rag.graph.distances import NOT_REACHED, Columns, hops_between
+from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.judged import NO_ITEM, matched_in_order

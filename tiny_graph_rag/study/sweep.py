@@ -15,7 +15,7 @@ from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.patterns import with_patterns
 from tiny_graph_rag.gold.resolve import Judgments, resolve
-from tiny_graph_rag.graph.distances import NOT_REACHED, sizes_within
+from tiny_graph_rag.graph.bfs import NOT_REACHED, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker

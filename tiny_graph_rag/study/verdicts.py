@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, found_in
 from tiny_graph_rag.gold.resolve import Judgments
-from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
+from tiny_graph_rag.graph.bfs import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged

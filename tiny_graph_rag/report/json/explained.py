@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import found_in, stretches
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.references import References
-from tiny_graph_rag.graph.distances import NOT_REACHED
+from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json
 from tiny_graph_rag.report.json.spelled import Remembered, Spelled, plain_json

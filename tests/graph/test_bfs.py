@@ -1,0 +1,206 @@
+"""Breadth-first search: hops, sizes and paths against networkx; by numpy, compiled and from both ends."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.study.small import graph_of
+from tiny_graph_rag.graph import bfs
+from tiny_graph_rag.graph.bfs import (
+    NOT_CUT,
+    NOT_REACHED,
+    BreadthFirst,
+    hops_between,
+    shortest_paths,
+    sizes_within,
+)
+from tiny_graph_rag.graph.tables import Adjacency
+
+ENTITIES = 12
+PAIRS = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=20)
+RANK = np.arange(ENTITIES, dtype=np.int32)
+
+
+def random_graph(seed: int, entities: int = 300, relations: int = 420) -> tuple[Adjacency, networkx.Graph]:
+    draw = random.Random(seed)
+    pairs = [(draw.randrange(entities), draw.randrange(entities)) for _ in range(relations)]
+    peer: networkx.Graph = networkx.Graph()
+    peer.add_nodes_from(range(entities))
+    peer.add_edges_from(pairs)
+    return adjacency_of(entities, pairs), peer
+
+
+def adjacency_of(entities: int, pairs: list[tuple[int, int]]) -> Adjacency:
+    ends = np.array(pairs, dtype=np.int32).reshape(-1, 2)
+    return Adjacency.of(entities, ends[:, 0], ends[:, 1])
+
+
+def columns(rows: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
+    table = np.array([(place, one) for place, row in enumerate(rows) for one in row], dtype=np.int64)
+    return table.reshape(-1, 2)[:, 0], table.reshape(-1, 2)[:, 1]
+
+
+@pytest.mark.parametrize("compile", [False, True])
+@pytest.mark.parametrize("hops", [0, 1, 2, 3, 9])
+def test_hops_are_those_of_networkx(hops: int, compile: bool) -> None:
+    if compile:
+        pytest.importorskip("numba")
+    for seed in range(3):
+        adjacency, peer = random_graph(seed)
+        search = BreadthFirst(adjacency, compile=compile)
+        for start in range(100):
+            reached = search.reach([start, start], hops)
+            measured = dict(zip(reached.entities.tolist(), reached.hops.tolist(), strict=True))
+            assert measured == networkx.single_source_shortest_path_length(peer, start, cutoff=hops)
+            assert len(measured) == len(reached)
+            assert reached.walked == NOT_CUT
+
+
+def test_the_compiled_search_ends_at_the_same_limits_and_leaves_nothing_behind() -> None:
+    pytest.importorskip("numba")
+    adjacency, _ = random_graph(7)
+    plain, fast = BreadthFirst(adjacency), BreadthFirst(adjacency, compile=True)
+    draw = random.Random(1)
+    walked = set()
+    for _ in range(200):
+        seeds = [draw.randrange(300) for _ in range(draw.randrange(4))]
+        limits = {"most": draw.choice([0, 5, 30, 200]), "enough": draw.choice([0, 0, 3, 40])}
+        one, other = plain.reach(seeds, 4, **limits), fast.reach(seeds, 4, **limits)
+        assert one.levels.tolist() == other.levels.tolist()
+        assert one.walked == other.walked
+        for low, high in zip(one.levels, one.levels[1:], strict=False):
+            assert sorted(one.entities[low:high].tolist()) == sorted(other.entities[low:high].tolist())
+        walked.add(one.walked)
+        within = one.within(2)
+        assert within.entities.tolist() == one.entities[one.hops <= 2].tolist()
+    assert len(walked) >= 3
+    fast.begin([3])  # a search by levels in between does not change the next one
+    assert len(fast.reach([3], 0)) == 1
+    assert not fast.seen.any()
+
+
+def test_a_first_step_of_its_own_is_taken_from_the_seeds_only() -> None:
+    whole, only_one_two = adjacency_of(4, [(0, 1), (1, 2), (2, 3)]), adjacency_of(4, [(1, 2)])
+    assert BreadthFirst(only_one_two, whole, compile=True).reach([0], 3).entities.tolist() == [0, 1, 2]
+    assert BreadthFirst(only_one_two).reach([0], 3).entities.tolist() == [0]
+
+
+@pytest.fixture(scope="module", params=["numpy", "compiled", "both ends", "both ends at once"])
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    if request.param == "compiled":
+        pytest.importorskip("numba")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bfs, "worth_compiling", lambda *_, **__: request.param == "compiled")
+        if request.param.startswith("both"):
+            patch.setattr(bfs, "BOTH_ENDS_FROM", -1)
+        if request.param == "both ends at once":
+            patch.setattr(bfs, "SLOTS_A_LEVEL", -1)
+        yield
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    pairs=PAIRS,
+    seeds=st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=4),
+    closed=st.sets(st.integers(0, 39)),
+    closed_later=st.sets(st.integers(0, 39)),
+)
+def test_distances_are_networkx_shortest_paths_whatever_slots_are_closed(
+    way: None, pairs: Any, seeds: list[list[int]], closed: set[int], closed_later: set[int]
+) -> None:
+    adjacency = graph_of(ENTITIES, pairs).adjacency
+    slots = np.arange(len(adjacency.neighbours))
+    passable = ~np.isin(slots, list(closed))
+    onward = passable & ~np.isin(slots, list(closed_later))
+    wanted = columns([list(range(ENTITIES))] * len(seeds))
+    owner = np.repeat(np.arange(ENTITIES), adjacency.degrees).tolist()
+    for first, later in ((None, None), (passable, None), (passable, onward)):
+        rest = first if later is None else later
+        peer = networkx.DiGraph()  # each entity twice: as a seed, and as reached
+        peer.add_nodes_from((entity, side) for entity in range(ENTITIES) for side in (0, 1))
+        for slot, neighbour in enumerate(adjacency.neighbours.tolist()):
+            if first is None or first[slot]:
+                peer.add_edge((owner[slot], 0), (neighbour, 1))
+            if rest is None or rest[slot]:
+                peer.add_edge((owner[slot], 1), (neighbour, 1))
+        expected = []
+        for own in seeds:
+            sources = {(seed, 0) for seed in own}
+            away = networkx.multi_source_dijkstra_path_length(peer, sources) if own else {}
+            for entity in range(ENTITIES):
+                hops = [away[entity, side] for side in (0, 1) if (entity, side) in away]
+                expected.append(min(hops, default=NOT_REACHED))
+        assert hops_between(adjacency, columns(seeds), wanted, first, later).tolist() == expected
+        sizes = sizes_within(adjacency, columns(seeds), len(seeds), 3, first, later)
+        apart = np.array(expected).reshape(-1, ENTITIES)
+        for hops in range(4):
+            assert sizes[:, hops].tolist() == ((apart >= 0) & (apart <= hops)).sum(axis=1).tolist()
+
+
+def test_more_questions_than_a_block_holds(way: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A ring of 10; question q starts at entity q % 10 and asks for the one opposite, 5 hops away.
+    monkeypatch.setattr(bfs, "BLOCK_BYTES", 1)
+    adjacency = adjacency_of(10, [(entity, (entity + 1) % 10) for entity in range(10)])
+    questions = np.arange(200)
+    hops = hops_between(adjacency, (questions, questions % 10), (questions, (questions + 5) % 10))
+    assert hops.tolist() == [5] * 200
+
+
+def test_a_graph_without_relations_reaches_only_its_seeds(way: None) -> None:
+    adjacency = adjacency_of(3, [])
+    both = (np.array([0, 0]), np.array([1, 2]))
+    assert hops_between(adjacency, (np.array([0]), np.array([1])), both).tolist() == [0, NOT_REACHED]
+
+
+def test_from_both_ends_no_more_of_a_hub_is_looked_at_than_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A seed with 20,000 neighbours, and a target two hops behind one of them: the target's side grows."""
+    monkeypatch.setattr(bfs, "BOTH_ENDS_FROM", -1)
+    pairs = [(0, spoke) for spoke in range(1, 20_001)] + [(7, 20_001), (20_001, 20_002)]
+    adjacency = adjacency_of(20_003, pairs)
+    looked = []
+    grow_as_is = BreadthFirst.grow
+    monkeypatch.setattr(BreadthFirst, "grow", lambda self: looked.append(self.ahead) or grow_as_is(self))
+    assert hops_between(adjacency, columns([[0]]), columns([[20_002]])).tolist() == [3]
+    assert sum(looked) < 20
+    assert shortest_paths(adjacency, np.arange(20_003), [0], [20_002]) == {20_002: [6, 20_000, 20_001]}
+
+
+@settings(max_examples=200, deadline=None)
+@given(pairs=PAIRS, seeds=st.lists(st.integers(0, 11), max_size=3))
+def test_paths_are_as_short_as_networkx_says_and_hang_together(
+    way: None, pairs: list[tuple[int, int]], seeds: list[int]
+) -> None:
+    peer = networkx.MultiGraph(pairs)
+    peer.add_nodes_from(range(ENTITIES))
+    paths = shortest_paths(adjacency_of(ENTITIES, pairs), RANK, seeds, range(ENTITIES))
+    for target in range(ENTITIES):
+        lengths = [
+            networkx.shortest_path_length(peer, seed, target)
+            for seed in seeds
+            if networkx.has_path(peer, seed, target)
+        ]
+        assert (target in paths) == bool(lengths)
+        if not lengths:
+            continue
+        assert len(paths[target]) == min(lengths)
+        at = target
+        for relation in reversed(paths[target]):
+            (at,) = set(pairs[relation]) - {at}
+        assert at in seeds
+
+
+def test_a_path_goes_either_way_along_a_relation_and_by_the_first_by_rank(way: None) -> None:
+    # 0 → 1 ← 2: from 0 to 2 by relation 0 forward, then relation 1 backward
+    assert shortest_paths(adjacency_of(3, [(0, 1), (2, 1)]), RANK, [0], [2, 0]) == {2: [0, 1], 0: []}
+    # 0 – 1 – 3 and 0 – 2 – 3, twice between 2 and 3
+    square = adjacency_of(4, [(0, 1), (1, 3), (0, 2), (3, 2), (2, 3)])
+    assert shortest_paths(square, np.array([0, 1, 2, 3]), [0], [3]) == {3: [0, 1]}
+    assert shortest_paths(square, np.array([0, 2, 1, 3]), [0], [3]) == {3: [2, 3]}

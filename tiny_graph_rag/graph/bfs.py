@@ -1,0 +1,404 @@
+"""Breadth-first search by levels: everything that counts hops uses it.
+
+A search holds one byte an entity ("seen") and the entities in the order in which they were reached. What lies
+within some hops is searched by numpy or, where numba is there and the work is worth it, compiled; both reach
+the same entities.
+
+Distances to given targets are searched for 64 questions in one machine word, a bit each. A step of that looks
+at the whole graph: from 16 million slots on, one question after the other is searched from both ends, which
+in most graphs meet before either has seen much. Hops are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tiny_graph_rag.columns.arrays import distinct, expanded, found_in, unique, zeros_as_touched
+from tiny_graph_rag.columns.compiled import compiled, worth_compiling
+from tiny_graph_rag.graph.tables import Adjacency
+
+NOT_REACHED = -1
+NOT_CUT = -1
+AHEAD = 16  # entities by which the compiled search reads neighbours in advance: memory is waited for once
+NO_RELATION = -1  # behind the last relation of a path
+NEIGHBOURS_A_STEP = 30  # numpy looks at so many in the time of one innermost step of plain Python
+WORD_BITS = 64
+BLOCK_BYTES = 1 << 21  # of reached-bits at once: what stays in a cache while neighbours are read (measured)
+BOTH_ENDS_FROM = 1 << 24  # slots
+SLOTS_A_LEVEL = 1 << 14  # what numpy looks at in the time that a further level takes, however small it is
+
+Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reached:
+    """entities: int32, nearest first, each once. levels: int64 (hops + 2,), where each hop's entities start
+    and the last one's end. walked: hops after which a limit ended the search, NOT_CUT where none did."""
+
+    entities: NDArray[np.int32]
+    levels: NDArray[np.int64]
+    walked: int = NOT_CUT
+
+    def __len__(self) -> int:
+        return len(self.entities)
+
+    @property
+    def hops(self) -> NDArray[np.int32]:
+        """(entities,): fewest relations from a seed."""
+        return np.repeat(np.arange(len(self.levels) - 1, dtype=np.int32), np.diff(self.levels))
+
+    def within(self, hops: int) -> Reached:
+        """What lies within fewer hops."""
+        levels = self.levels[: hops + 2]
+        return Reached(self.entities[: levels[-1]], levels, self.walked if self.walked < hops else NOT_CUT)
+
+
+class BreadthFirst:
+    """Searches one graph, one search after the other in the same memory (not for two threads).
+
+    first: the relations of the first hop, where they differ from those of the others; such a search is not
+    compiled. compile: use the compiled form of `reach`; `worth_searching` tells whether to.
+    """
+
+    def __init__(
+        self, adjacency: Adjacency, first: Adjacency | None = None, *, compile: bool = False
+    ) -> None:
+        self.adjacency, self.first = adjacency, first
+        self.seen = zeros_as_touched(len(adjacency.indptr) - 1, np.uint8)
+        self._entities = zeros_as_touched(len(self.seen) + 1, np.int32)
+        self._levels = [0, 0]
+        self._spread = compiled(spread) if compile and first is None else None
+        self._indptr = adjacency.indptr
+        if self._spread is not None and len(adjacency.neighbours) <= np.iinfo(np.int32).max:
+            self._indptr = adjacency.indptr.astype(np.int32)  # half the memory to wait for
+
+    def begin(self, seeds: ArrayLike) -> None:
+        """Forget the last search; level 0 are the seeds (entity rows, repeated ones count once)."""
+        self.seen[self._entities[: self._levels[-1]]] = 0
+        rows = unique(np.atleast_1d(np.asarray(seeds, dtype=np.int32)))
+        self._entities[: len(rows)], self.seen[rows] = rows, 1
+        self._levels = [0, len(rows)]
+
+    def grow(self) -> NDArray[np.int32]:
+        """Reach the next level, and return it."""
+        graph = self._next
+        around = graph.neighbours[slots_of(graph.indptr, self.last)[1]]
+        new = unique(around[self.seen[around] == 0])
+        end = self._levels[-1] + len(new)
+        self._entities[self._levels[-1] : end], self.seen[new] = new, 1
+        self._levels.append(end)
+        return new
+
+    @property
+    def depth(self) -> int:
+        """Of the last level."""
+        return len(self._levels) - 2
+
+    @property
+    def last(self) -> NDArray[np.int32]:
+        return self.level(self.depth)
+
+    def level(self, depth: int) -> NDArray[np.int32]:
+        return self._entities[self._levels[depth] : self._levels[depth + 1]]
+
+    @property
+    def ahead(self) -> int:
+        """Slots that the next level looks at."""
+        indptr = self._next.indptr
+        return int((indptr[self.last + 1] - indptr[self.last]).sum())
+
+    @property
+    def _next(self) -> Adjacency:
+        return self.adjacency if self.first is None or self.depth else self.first
+
+    def reach(self, seeds: ArrayLike, hops: int, *, most: int = 0, enough: int = 0) -> Reached:
+        """Everything within `hops` relations of any seed.
+
+        most: slots that one search may look at, 0 for any; it ends before the hop that would take more.
+        enough: entities behind whose hop it ends, 0 for none.
+        """
+        if self._spread is not None:
+            if self._levels[-1]:
+                self.begin([])
+            rows = np.atleast_1d(np.asarray(seeds, dtype=np.int32))
+            levels = np.zeros(hops + 2, dtype=np.int64)
+            walked = self._spread(
+                self._indptr, self.adjacency.neighbours, rows, most, enough, self.seen, self._entities, levels
+            )
+            return Reached(self._entities[: levels[-1]].copy(), levels, walked)
+        self.begin(seeds)
+        looked, walked = 0, NOT_CUT
+        while self.depth < hops and not 0 < enough <= self._levels[-1]:
+            looked += self.ahead if most else 0
+            if looked > most:
+                walked = self.depth
+                break
+            self.grow()
+        levels = np.array(self._levels + self._levels[-1:] * (hops - self.depth))
+        return Reached(self._entities[: levels[-1]].copy(), levels, walked)
+
+
+def spread(
+    indptr: NDArray[np.signedinteger[Any]],
+    neighbours: NDArray[np.int32],
+    seeds: NDArray[np.int32],
+    most: int,
+    enough: int,
+    seen: NDArray[np.uint8],
+    entities: NDArray[np.int32],
+    levels: NDArray[np.int64],
+) -> int:
+    """`reach`, compiled: fills `entities` and `levels`, leaves `seen` as it was; -> hops walked or NOT_CUT.
+
+    Writes each neighbour without asking and counts it if it was new: a wrong guess of the processor costs
+    more than a write. In a large graph nearly all time is waiting for memory, so the neighbours of an entity
+    that comes later are read ahead of it.
+    """
+    count, looked, touched, walked = 0, 0, 0, NOT_CUT
+    for seed in seeds:
+        entities[count] = seed
+        count += 1 - seen[seed]
+        seen[seed] = 1
+    levels[1:] = count
+    for hop in range(len(levels) - 2):
+        if 0 < enough <= count:
+            break
+        if most:
+            for entity in entities[levels[hop] : count]:
+                looked += indptr[entity + 1] - indptr[entity]
+        if looked > most:
+            walked = hop
+            break
+        low, high = levels[hop], count
+        for place in range(low, high):
+            entity = entities[place]
+            later = entities[min(place + AHEAD, high - 1)]
+            if indptr[later] < indptr[later + 1]:
+                touched += neighbours[indptr[later]]
+            for slot in range(indptr[entity], indptr[entity + 1]):
+                neighbour = neighbours[slot]
+                entities[count] = neighbour
+                count += 1 - seen[neighbour]
+                seen[neighbour] = 1
+        levels[hop + 2 :] = count
+    for entity in entities[:count]:
+        seen[entity] = 0
+    entities[count] = touched  # behind the last one, or the compiler would leave out the touching
+    return walked
+
+
+def worth_searching(adjacency: Adjacency, questions: int, *, allowed: bool = True) -> bool:
+    """Whether to compile for so many searches, each at worst of the whole graph."""
+    return worth_compiling(questions * len(adjacency.neighbours) // NEIGHBOURS_A_STEP, allowed=allowed)
+
+
+def hops_between(
+    adjacency: Adjacency,
+    seeds: Columns,
+    wanted: Columns,
+    passable: NDArray[np.bool_] | None = None,
+    onward: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int32]:
+    """Fewest relations from the nearest seed of the same question, for each wanted entity.
+
+    seeds, wanted: (question, entity) columns, questions ascending. passable: (slots,), False where a path may
+    not leave an entity by that slot; onward: the same for all hops but the first, where it differs. Returns
+    (wanted,), 0 for a seed, NOT_REACHED where no path leads.
+    """
+    front = _masked(adjacency, passable, onward)
+    into = adjacency if passable is None else front.adjacency.reversed()
+    hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
+    if len(adjacency.neighbours) > BOTH_ENDS_FROM:
+        back = BreadthFirst(into)
+        for question in distinct(wanted[0])[0].tolist():
+            rows = _rows(wanted, question)
+            hops[rows] = list(_hops_of(front, back, seeds[1][_rows(seeds, question)], wanted[1][rows]))
+        return hops
+    first = into if front.first is None else front.first.reversed()
+    questions = distinct(wanted[0])[0]
+    block = WORD_BITS * max(1, BLOCK_BYTES // (8 * len(front.seen)))
+    for start in range(0, len(questions), block):
+        chosen = questions[start : start + block]
+        asked = found_in(chosen, seeds[0])
+        sources = np.searchsorted(chosen, seeds[0][asked]), seeds[1][asked]
+        rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
+        question, entity, its_hops = np.searchsorted(chosen, wanted[0][rows]), wanted[1][rows], hops[rows]
+        left = np.arange(len(question))
+        for hop, reached in enumerate(_bits_by_level(first, into, sources, -(-len(chosen) // WORD_BITS))):
+            is_reached = reached[entity[left], question[left] // WORD_BITS] & _bit(question[left]) > 0
+            its_hops[left[is_reached]] = hop
+            left = left[~is_reached]
+            if not len(left):
+                break
+    return hops
+
+
+def _bits_by_level(
+    first: Adjacency, into: Adjacency, seeds: Columns, words: int
+) -> Iterator[NDArray[np.uint64]]:
+    """(entities, words) bits of what each question reaches within 0, 1, … hops, until nothing new is.
+
+    first, into: the relations that lead to an entity at the first hop and at the others. One step ORs the
+    words of an entity's neighbours into its own, for 64 questions at once; the array grows in place.
+    """
+    reached = np.zeros((len(into.indptr) - 1, words), dtype=np.uint64)
+    np.bitwise_or.at(reached, (seeds[1], seeds[0] // WORD_BITS), _bit(seeds[0]))
+    yield reached
+    for graph in chain([first], repeat(into)):
+        if worth_compiling(0):  # once numba is in; a level alone does not pay for its import
+            grown = reached.copy()
+            compiled(add_neighbours)(graph.indptr, graph.neighbours, reached, grown)
+        else:
+            grown, linked = (
+                reached.copy(),
+                np.flatnonzero(np.diff(graph.indptr)),
+            )  # reduceat has no empty rows
+            if len(linked):
+                around = reached[graph.neighbours]
+                grown[linked] |= np.bitwise_or.reduceat(around, graph.indptr[linked], axis=0)
+        if np.array_equal(grown, reached):
+            return
+        reached[:] = grown
+        yield reached
+
+
+def add_neighbours(
+    indptr: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    reached: NDArray[np.uint64],
+    grown: NDArray[np.uint64],
+) -> None:
+    """OR into each row of `grown` the neighbours' rows of `reached`."""
+    for entity in range(len(reached)):
+        for slot in range(indptr[entity], indptr[entity + 1]):
+            for word in range(reached.shape[1]):
+                grown[entity, word] |= reached[neighbours[slot], word]
+
+
+def _bit(question: NDArray[np.int64]) -> NDArray[np.uint64]:
+    return np.uint64(1) << (question % WORD_BITS).astype(np.uint64)
+
+
+def sizes_within(
+    adjacency: Adjacency,
+    seeds: Columns,
+    questions: int,
+    hops: int,
+    passable: NDArray[np.bool_] | None = None,
+    onward: NDArray[np.bool_] | None = None,
+) -> NDArray[np.int64]:
+    """(questions, hops + 1): how many entities lie within 0, 1, … hops of the question's seeds."""
+    search = _masked(adjacency, passable, onward, compile=worth_searching(adjacency, questions))
+    sizes = np.zeros((questions, hops + 1), dtype=np.int64)
+    for question in range(questions):
+        sizes[question] = search.reach(seeds[1][_rows(seeds, question)], hops).levels[1:]
+    return sizes
+
+
+def shortest_paths(
+    adjacency: Adjacency, rank: NDArray[np.int32], seeds: ArrayLike, targets: Sequence[int]
+) -> dict[int, list[int]]:
+    """Target → the relations (rows) of a shortest path to it, from its nearest seed on.
+
+    Targets that no path reaches are left out; a seed has the empty path. rank: as in `paths_back`.
+    """
+    front, back = BreadthFirst(adjacency), BreadthFirst(adjacency)
+    levels, paths = zeros_as_touched(len(front.seen), np.int32), {}
+    for target, hops in zip(targets, _hops_of(front, back, seeds, np.asarray(targets)), strict=True):
+        if hops == NOT_REACHED:
+            continue
+        marked = [front.level(depth) for depth in range(front.depth + 1)]
+        if hops > front.depth:  # both ends have met: of those near the target what lies on a path
+            marked[-1] = meeting = back.last[front.seen[back.last] > 0]
+            for depth in range(back.depth - 1, -1, -1):
+                meeting = adjacency.neighbours[slots_of(adjacency.indptr, meeting)[1]]
+                meeting = unique(meeting[found_in(np.sort(back.level(depth)), meeting)])
+                marked.append(meeting)
+        for depth, level in enumerate(marked):
+            levels[level] = depth + 1
+        paths[target] = paths_back(adjacency, levels, np.array([target]), rank, hops)[0].tolist()
+        for level in marked:
+            levels[level] = 0
+    return paths
+
+
+def paths_back(
+    backwards: Adjacency,
+    levels: NDArray[np.int32],
+    entities: NDArray[np.signedinteger[Any]],
+    rank: NDArray[np.int32],
+    hops: int,
+) -> NDArray[np.int32]:
+    """(entities, hops): the relations of a shortest path to each of `entities`, filled up with NO_RELATION.
+
+    backwards: the relations that lead to an entity. levels: (all entities,), 1 of a seed, one more for each
+    hop, 0 of what was not reached. Before each entity stands, of those one hop nearer, the first by rank,
+    over its first relation.
+    """
+    paths = np.full((len(entities), hops), NO_RELATION, dtype=np.int32)
+    at = entities.copy()
+    while len(rows := np.flatnonzero(levels[at] > 1)):
+        level = levels[at[rows]]
+        owner, slots = slots_of(backwards.indptr, at[rows])
+        nearer = levels[backwards.neighbours[slots]] == level[owner] - 1
+        owner, slots = owner[nearer], slots[nearer]
+        before, relation = backwards.neighbours[slots], backwards.relations[slots]
+        order = np.lexsort((relation, rank[before], owner))
+        first = order[np.searchsorted(owner[order], np.arange(len(rows)))]
+        paths[rows, level - 2], at[rows] = relation[first], before[first]
+    return paths
+
+
+def slots_of(
+    indptr: NDArray[np.signedinteger[Any]], entities: NDArray[np.signedinteger[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(the place in `entities` of each slot's owner, the slots), one entity after the other."""
+    return expanded(indptr[entities], indptr[entities + 1] - indptr[entities])
+
+
+def _masked(
+    adjacency: Adjacency,
+    passable: NDArray[np.bool_] | None,
+    onward: NDArray[np.bool_] | None,
+    compile: bool = False,
+) -> BreadthFirst:
+    first = adjacency if passable is None else adjacency.only(passable)
+    if onward is None:
+        return BreadthFirst(first, compile=compile)
+    return BreadthFirst(adjacency.only(onward), first)
+
+
+def _rows(columns: Columns, question: int) -> slice:
+    return slice(*np.searchsorted(columns[0], [question, question + 1]).tolist())
+
+
+def _hops_of(
+    front: BreadthFirst, back: BreadthFirst, seeds: ArrayLike, targets: NDArray[np.signedinteger[Any]]
+) -> Iterator[int]:
+    """Of each target the hops from its nearest seed, or NOT_REACHED; `back` searches the relations backwards.
+
+    The level with fewer slots grows. Where hops exceed front.depth, the last levels of both ends have just
+    met.
+    """
+    front.begin(seeds)
+    hops = np.where(front.seen[targets] > 0, 0, NOT_REACHED)
+    for row in range(len(targets)):
+        if hops[row] == NOT_REACHED:
+            back.begin(targets[row])
+        while hops[row] == NOT_REACHED and len(front.last) and len(back.last):
+            only_front = front.depth == 0 and front.first is not None  # its first hop is no hop of `back`
+            if only_front or front.ahead <= back.ahead + SLOTS_A_LEVEL:
+                met = back.seen[front.grow()]
+                reached = (hops == NOT_REACHED) & (front.seen[targets] > 0)
+                hops[reached] = front.depth
+            else:
+                met = front.seen[back.grow()]
+            if met.any():
+                hops[row] = front.depth + back.depth
+        yield int(hops[row])
