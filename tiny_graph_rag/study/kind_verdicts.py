@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.graph.distances import NOT_REACHED, hops_between
+from tiny_graph_rag.graph.bfs import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
