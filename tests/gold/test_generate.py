@@ -89,7 +89,6 @@ def test_answers_of_the_samples_are_those_of_a_brute_force(name: str) -> None:
         ("musique-openie", "musique-openie-KG.json"),
         ("real-graphs", "graphify", "httpx-graph.json"),
         ("real-graphs", "graphify", "karpathy-graph.json"),
-        ("real-graphs", "ms-graphrag"),
         ("real-graphs", "hipporag-openie", "openie_results_ner_sample.json"),
         *(
             ("tiny-graph-rag", folder, f"{story}-KG.json")
@@ -102,6 +101,12 @@ def test_answers_of_the_samples_are_those_of_a_brute_force(name: str) -> None:
 def test_answers_on_real_graphs_are_those_of_a_brute_force(parts: tuple[str, ...]) -> None:
     path = real(*parts)
     check_by_brute_force(path, made(path, Wanted(200, seed=3)))
+
+
+@pytest.mark.realdata
+def test_a_real_graph_whose_relations_have_one_type_is_refused_with_the_reason() -> None:
+    with pytest.raises(GraphError, match="no relation type says what it means"):
+        made(real("real-graphs", "ms-graphrag"), Wanted(20, seed=3))
 
 
 def test_the_same_seed_gives_the_same_questions_and_another_seed_others() -> None:

@@ -340,9 +340,9 @@ def test_judged_scores_stand_on_their_own_scale(browser, folder):
             assert stat[name].locator(".mean").get_attribute("cx") == "60%"
         assert stat["of_my_own"].locator(".mean").count() == 0
         found.page.get_by_label("measure").select_option("coherence")
-        found.page.get_by_label("score").select_option("full")
+        found.page.get_by_role("combobox", name="score").select_option("full")
         assert found.page.locator(".row .value.full").all_inner_texts() == ["5.000"]
-        found.page.get_by_label("score").select_option("low")
+        found.page.get_by_role("combobox", name="score").select_option("low")
         assert found.page.locator(".row .value").all_inner_texts() == ["2.000"]
 
 
