@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-ENTITIES, QUESTIONS = 3_000, 200  # enough that the compiled path is taken
+ENTITIES, QUESTIONS = 3_000, 150  # enough that the compiled path is taken
 RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+bm25")
 # What says when and how fast, not what.
 TIMES = ("latency_seconds", "latency", "questions_per_second", "made")

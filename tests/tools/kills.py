@@ -212,7 +212,17 @@ def kill_curate(folder: Path, seconds: float, chance: random.Random) -> str:
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
-    export = [*PROGRAM, "curate", "--dataset", f"./{DRAFT}", "-g", "story-KG.json", "--export"]
+    export = [
+        *PROGRAM,
+        "curate",
+        "--dataset",
+        f"./{DRAFT}",
+        "-g",
+        "story-KG.json",
+        "--export",
+        "-o",
+        "./judged.jsonl",
+    ]
     done = subprocess.run(
         export, cwd=folder, env=environment(folder, 0), capture_output=True, text=True, check=False
     )
@@ -272,7 +282,7 @@ def interrupts(count: int, seed: int) -> Iterator[tuple[str, float, str]]:
             for each in works(server.url)
         ]
         more = (
-            ("curate", "--dataset", f"./{DRAFT}", "-g", "story-KG.json"),
+            ("curate", "--dataset", f"./{DRAFT}", "-g", "story-KG.json", "-o", "./judged.jsonl"),
             ("measures",),
             ("validate", "--dataset", "story-eval.jsonl", "-g", "story-KG.json"),
         )

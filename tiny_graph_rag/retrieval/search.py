@@ -404,10 +404,12 @@ class Search:
         slots.
         """
         price = self.price
+        if len(mine) == 1:
+            (shown,) = mine.values()
+            off_head = shown.energy - shown.cost - self._at_the_end(shown.mask, shown.lands)
+            return shown.energy + (self.count - 1) * price.other_seed, shown.mass, [shown], off_head
         best = min(mine, key=lambda mention: (mine[mention].energy, mention))
         shown = mine[best]
-        if self.count == 1:
-            return shown.energy, shown.mass, [shown], 0
         cost, mask, lands = shown.cost, shown.mask, shown.lands
         energy = shown.energy + (self.count - 1) * price.other_seed
         mass = sum(answer.mass for answer in mine.values() if answer.energy == shown.energy)
@@ -482,8 +484,6 @@ class Search:
         mask, lands = 0, False
         for answer in answers:
             mask, lands = mask | answer.mask, lands or answer.lands
-        if self.count == 1:
-            off_head = answers[0].energy - answers[0].cost - self._at_the_end(mask, lands)
         return Trail(
             tuple(_steps(row.entity, answer) for answer in answers),
             0 if lands else price.off_focus,
