@@ -68,7 +68,7 @@ def curate_command(
     path = Output(output, folder="dataset_dir").path(session, source.with_name(f"{derived}.jsonl"))
     journal_file = session.outputs.claim(journal_path(source), is_own=True)
     drafts, sha256 = read_drafts(source)
-    examples = {each.example.id: each.example for each in drafts}
+    examples = {draft.example.id: draft.example for draft in drafts}
     base = name.removesuffix("-draft").removesuffix("-questions")
     knowledge = session.graph(graph, EvalSet(tuple(examples.values()), name=base))
     rows = {str(id): row for row, id in enumerate(knowledge.entities.ids)}
@@ -82,7 +82,7 @@ def curate_command(
         curation = Curation(examples, journal, name_of)
         server = CurationServer(
             knowledge,
-            {each.example.id: each for each in drafts},
+            {draft.example.id: draft for draft in drafts},
             curation,
             source,
             sha256,

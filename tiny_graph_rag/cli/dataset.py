@@ -91,7 +91,7 @@ def merge_command(
     if len(several) < 2:
         raise UsageError(said("wanted two gold sets or more to merge"))
     session = Session.open(common, folders, to_stdout=output == STDOUT)
-    read = [read_any(session, each) for each in several]
+    read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
         format = format or format_of(read[0].path)
     to = GoldOutput(output, format)
@@ -163,7 +163,7 @@ def split_command(
     paths = [to.named(session, f"{stem[0]}-{part}{stem[1]}") for part in called]
     for path, part in zip(paths, parts, strict=True):
         to.write(session, path, part, examples)
-        tags = ", ".join(f"{tag} {sum(tag in each.tags for each in part):,}" for tag in examples.tags[:8])
+        tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
         session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
 
@@ -346,8 +346,8 @@ def version_command(
     examples = read_any(session, dataset)
     if note is None and part is None and since is None:
         history = history_of(examples)
-        for each in history:
-            session.say(say_entry(each))
+        for decision in history:
+            session.say(say_entry(decision))
         if not history:
             raise FoundProblems(
                 said("{name}: no version is recorded; `--note` records one", name=examples.name)
