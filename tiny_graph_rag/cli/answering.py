@@ -81,7 +81,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     chat = open_chat(
         config,
         tariff,
-        None if options.dry_run else journal_path(results),
+        None if options.dry_run else session.outputs.claim(journal_path(results), is_own=True),
         resume=options.resume or options.retry_failed,
         retry_failed=options.retry_failed,
         cap_usd=options.max_cost,

@@ -78,7 +78,7 @@ def compare_command(
 
     out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout)
-    gates = drops.checked()
+    gates = drops.checked(session)
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]
     wanted = [str(measure) for measure in parse_measures(measures)] if measures else list(systems[0].columns)
@@ -93,12 +93,9 @@ def compare_command(
     else:
         wanted = []
     target = out.path(session, f"{_named(systems)}-comparison.json")
-    out.keep_apart(
-        target, gates.junit, read=(*(other_system.path for other_system in systems), *session.files_read)
-    )
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console, by_tag=by_tag)
-    out.write(target, comparison_parts(found, session.config, session.made()))
+    out.write(session, target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):

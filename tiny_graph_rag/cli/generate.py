@@ -95,7 +95,7 @@ def generate_command(
         session.config.evaluation.seed,
     )
     knowledge = session.graph(graph)
-    path = to.path(session, f"{knowledge.name}-generated.jsonl", read=(session.graph_path(graph),))
+    path = to.path(session, f"{knowledge.name}-generated.jsonl")
     names = NameIndex.of(knowledge)
     with joined(cluster_address) as cluster:
         if cluster is None:
@@ -121,9 +121,9 @@ def generate_command(
             rewriting.forecast(knowledge, found.questions)
             return
         found = replace(found, questions=rewriting.said(knowledge, found.questions, path))
-    to.write(path, found.questions)
+    to.write(session, path, found.questions)
     if not to.to_stdout:
-        to.stamp(path, knowledge, names)
+        to.stamp(session, path, knowledge, names)
         session.say(t("gold set: {path}", path=path))
 
 
@@ -186,6 +186,7 @@ class Rewriting:
         from tiny_graph_rag.llm.setup import open_chat
 
         journal = journal_path(path.with_name(f"{path.stem}-rewrite.json"))
+        self.session.outputs.claim(journal, is_own=True)
         chat = open_chat(self.session.config, self.tariff, journal, resume=self.resume, cap_usd=self.max_cost)
         calls = self._calls(graph, questions)
         try:

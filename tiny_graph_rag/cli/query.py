@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking, say_paid
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
-from tiny_graph_rag.cli.output import STDOUT, Written, write_document
+from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
 from tiny_graph_rag.messages import said
@@ -69,6 +69,7 @@ def query(
         save_reasons=explain or None,
         latency_sample=0,
     )
+    out = DocumentOutput.of(session, output)
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError(said('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID'))
@@ -92,7 +93,7 @@ def query(
         except ServiceError as error:  # what was retrieved is shown and written all the same
             failed.append(error)
     known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
-    write_document(session, output, "query", graph=known, config=session.config.as_dict(), question=found)
+    out.write("query", graph=known, config=session.config.as_dict(), question=found)
     end_with(failed)
 
 

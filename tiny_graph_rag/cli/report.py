@@ -46,9 +46,7 @@ def report_command(
     documents = [read_document(find_input(result, folder, "results file")) for result in results]
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
-    for path in write_reports(
-        documents, names, target, read=[document.path for document in documents], failed=failed
-    ):
+    for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):
         session.say(t("report: {path}", path=path))
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.

@@ -124,7 +124,6 @@ def sweep_command(
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
-    from tiny_graph_rag.files import check_writable, write_atomically
     from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
     from tiny_graph_rag.study.sweep import sweep
@@ -150,11 +149,10 @@ def sweep_command(
     target = out.path(session, f"{examples.file_name}-sweep.json")
     table = target.with_suffix(".csv")
     if not out.to_stdout:
-        check_writable(table)
+        session.outputs.claim(table)
     linking = Linking.of(session)
-    if not out.to_stdout:
-        read = (examples.path, session.graph_path(graph, examples), *session.files_read)
-        out.keep_apart(target, table, read=read)
+    session.graph_path(graph, examples)
+    session.outputs.confirm()
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         varied = {name for variant in plan.variants for name in variant.varied}
@@ -175,9 +173,9 @@ def sweep_command(
             found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
-    out.write(target, sweep_parts(found, session.made(label)))
+    out.write(session, target, sweep_parts(found, session.made(label)))
     if not out.to_stdout:
-        write_atomically(table, [sweep_csv(found)])
+        session.outputs.write(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
     end_with(session.failures)
 

@@ -33,6 +33,7 @@ class Past:
     measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
+    path: Path
     at: datetime
     label: str
     graph: str
@@ -160,6 +161,7 @@ def _past(path: Path) -> Past | None:
         parts = document["summary"]["by_tag"]
         return Past(
             name=nfc(path.stem),
+            path=path,
             at=at if at.tzinfo else at.replace(tzinfo=UTC),
             label=made.label or "",
             graph=(head.graph or _Input()).name or "",

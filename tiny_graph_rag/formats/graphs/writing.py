@@ -48,16 +48,24 @@ def form_of(target: Path, given: str | None) -> str:
     return found
 
 
+def files_of(target: Path, form: str) -> list[Path]:
+    """What `write_graph` writes."""
+    if form != "parquet":
+        return [target]
+    folder = target if target.suffix != ".parquet" else target.parent
+    return [folder / f"{name}.parquet" for name in ("entities", "relationships")]
+
+
 def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
     """Write it, whole or not at all; a Parquet pair into the folder `target`.
 
     Returns what the form can't hold, in words.
     """
     if form == "parquet":
-        folder = target if target.suffix != ".parquet" else target.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, parts in (("entities", _entity_table(graph)), ("relationships", _relation_table(graph))):
-            write_atomically(folder / f"{name}.parquet", parts)
+        tables = (_entity_table(graph), _relation_table(graph))
+        for path, parts in zip(files_of(target, form), tables, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, parts)
         return []
     writer, losses = FORMS[form]
     write_atomically(target, _gathered(writer(graph, target)))
