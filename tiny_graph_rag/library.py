@@ -12,15 +12,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.config import Config, cache_folder, setting_names
-from tiny_graph_rag.config.settings import fits, section_of, setting_type
-from tiny_graph_rag.errors import MissingExtraError, UsageError, amount, nearest
+from tiny_graph_rag.config import Config, cache_folder, find_setting
+from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Mean, Measure, default_measures, parse_measures
 from tiny_graph_rag.measures.summary import Summary
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own
 
 if TYPE_CHECKING:
@@ -347,14 +347,17 @@ def _check_path(path: str | PathLike[str], what: str) -> None:
 
 
 def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
-    known = setting_names()
-    for name in settings:
-        if name not in known:
+    for name, value in settings.items():
+        setting = find_setting(name)
+        if value is not None and not setting.accepts(value):
             raise UsageError(
-                f"no setting is called {name!r}{nearest(name, known) or '; config.yaml lists all'}"
+                said(
+                    "{place} must be {wanted}, got {got}",
+                    place=name,
+                    wanted=setting.type_name,
+                    got=repr(value),
+                )
             )
-        if settings[name] is not None and not fits(section_of(name), name, settings[name]):
-            raise UsageError(f"{name} must be {setting_type(name)}, got {settings[name]!r}")
     return (config or Config()).override(**settings)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.config import changed_settings, setting_field
+from tiny_graph_rag.config import changed_settings, find_setting
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.study.upstream_results import upstream_document
@@ -73,7 +73,7 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     """Of each result the settings that are not the same in all of them; the graph's name among them."""
     names = dict.fromkeys(name for row in rows for name in row.settings or ())
-    default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
+    default = {name: find_setting(name).default for name in names}
     own = [
         ({"graph": row.graph} if row.graph else {}) | ({} if row.settings is None else default | row.settings)
         for row in rows

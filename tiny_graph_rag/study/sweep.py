@@ -180,7 +180,7 @@ def sweep(
     first_of: list[int] = []
     seeds: dict[str, SeedShare] = {}
     for variant in plan.variants:
-        deepest = config.replaced(**variant.settings, hops=max(plan.hops))
+        deepest = config.replaced({**variant.settings, "hops": max(plan.hops)})
         asked_how = repr(deepest.openai) if asks_model(deepest) else ""
         by = (deepest.retrieval.linker, deepest.retrieval.fuzzy, asked_how)
         if by not in links:
