@@ -9,7 +9,6 @@ import pytest
 
 from tests.conftest import ROOT
 from tiny_graph_rag.cli.help import default_of
-from tiny_graph_rag.cli.options import sentence
 from tiny_graph_rag.cli.reference import commands, reference
 from tiny_graph_rag.config import Config, all_settings, cache_folder, find_setting, load_config
 from tiny_graph_rag.config.settings import Setting
@@ -199,7 +198,7 @@ def test_the_environment_the_file_and_help_say_the_same_of_every_setting() -> No
             if parameter.name in names and getattr(parameter, "hidden", False):
                 setting = find_setting(parameter.name)
                 assert default_of(parameter) in ("", str(setting.default)), (command, parameter.name)
-                assert parameter.help == sentence(setting.comment), (command, parameter.name)
+                assert parameter.help == setting.comment, (command, parameter.name)
 
 
 def test_an_unusable_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,9 +126,16 @@ def group_of(parameter: Any) -> str:
 
 def option_help(parameter: Any) -> str:
     """What an option is for and its default, in the language spoken."""
-    text = t(parameter.help or "")
+    text = sentence(parameter.help or "")
     default = t("required") if parameter.required else default_of(parameter)
     return f"{text} [{default}]" if default else text
+
+
+def sentence(text: str) -> str:
+    """A help text, or a setting's comment, in the language spoken; in English a sentence."""
+    words = t(text)
+    is_whole = words != text or text[-1:] in ("", ".", ":")
+    return words if is_whole else f"{text[:1].upper()}{text[1:]}."
 
 
 def default_of(parameter: Any) -> str:

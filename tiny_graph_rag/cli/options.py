@@ -32,16 +32,11 @@ def from_config(flag: str, *more: str, help: str = "", panel: str | None = None)
     return typer.Option(
         flag,
         *more,
-        help=sentence(help or setting.comment),
+        help=help or setting.comment,
         show_default=default,
         rich_help_panel=panel,
         hidden=panel is None,
     )
-
-
-def sentence(comment: str) -> str:
-    """A setting's comment as `--help` says it."""
-    return f"{comment[:1].upper()}{comment[1:]}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from typing import Any
 import typer
 
 from tiny_graph_rag.cli import app, load
-from tiny_graph_rag.cli.help import CHOOSING, default_of, paragraphs, registry_of
-from tiny_graph_rag.cli.options import sentence
+from tiny_graph_rag.cli.help import CHOOSING, default_of, paragraphs, registry_of, sentence
 from tiny_graph_rag.cli.settings import spelled
 from tiny_graph_rag.config import all_settings, find_setting
 
@@ -36,7 +35,7 @@ def reference() -> str:
             flags.setdefault(parameter.name, _spelled(parameter))
             if parameter.name != "help" and not getattr(parameter, "hidden", False):
                 default = "required" if parameter.required else default_of(parameter)
-                lines.append(f"| {_spelled(parameter)} | {_cell(parameter.help or '')} | {_cell(default)} |")
+                lines.append(f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |")
     lines += [
         "",
         "## Every setting",

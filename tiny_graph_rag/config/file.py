@@ -10,7 +10,7 @@ from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import Config, all_settings, section_comment, section_names
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import Said, said, t
 
 # What upstream tiny-graph-RAG's config.yaml has beside `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
@@ -32,7 +32,7 @@ def with_file(config: Config, file: Path) -> Config:
         raise ConfigError(
             said("{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document))
         )
-    problems: list[str] = []
+    problems: list[Said] = []
     for section, values in document.items():
         if section in UPSTREAM:
             config = replace(config, unused=(*config.unused, section))
@@ -61,11 +61,13 @@ def with_file(config: Config, file: Path) -> Config:
                 )
             )
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return config
 
 
-def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[str]) -> Any:
+def _with_section(
+    current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[Said]
+) -> Any:
     known = {setting.name: setting for setting in all_settings() if setting.section == section}
     accepted = {}
     for key, value in values.items():

@@ -16,6 +16,7 @@ import msgspec
 
 from tiny_graph_rag.config import changed_settings, find_setting
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.study.upstream_results import upstream_document
 
@@ -188,7 +189,7 @@ def _head(path: Path) -> dict[str, Any]:
         while (end := text.find(_ROWS)) < 0:
             block = stream.read(BLOCK)
             if not block or len(text) > LONGEST_HEAD or b'"kind"' not in text[:BLOCK] + block:
-                raise ValueError("no results")
+                raise ValueError(said("no results"))
             text += block
         head: dict[str, Any] = msgspec.json.decode(bytes(text[:end]).rstrip().rstrip(b",") + b"}")
         if "summary" in head:
@@ -198,5 +199,5 @@ def _head(path: Path) -> dict[str, Any]:
         tail = stream.read()
     start = tail.find(_SCORE_ENDS)
     if start < 0:
-        raise ValueError("no summary")
+        raise ValueError(said("no summary"))
     return head | dict(msgspec.json.decode(b"{" + tail[start + len(_SCORE_ENDS) :]))
