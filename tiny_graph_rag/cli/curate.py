@@ -58,7 +58,7 @@ def curate_command(
 
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
-            raise MissingExtraError("curate", package, "curate")
+            raise MissingExtraError(said("curate"), package, "curate")
     from tiny_graph_rag.report.curation import CurationServer
 
     session = Session.open(common, folders)

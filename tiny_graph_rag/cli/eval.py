@@ -80,28 +80,27 @@ def evaluate_command(
         bool,
         typer.Option(
             "--watch",
-            help="Run again when graph, gold set, vocabulary or settings change; show what moved.",
+            help="Run again whenever the graph, gold set, vocabulary or settings change, and show what "
+            "moved.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
-    match: Annotated[str | None, from_config("--match", panel=MEASURES + DETAIL)] = None,
-    rouge_threshold: Annotated[
-        float | None, from_config("--rouge-threshold", panel=MEASURES + DETAIL)
-    ] = None,
-    relation_match: Annotated[str | None, from_config("--relation-match", panel=MEASURES + DETAIL)] = None,
-    source_chunks: Annotated[str | None, from_config("--source-chunks", panel=MEASURES + DETAIL)] = None,
+    match: Annotated[str | None, from_config("--match")] = None,
+    rouge_threshold: Annotated[float | None, from_config("--rouge-threshold")] = None,
+    relation_match: Annotated[str | None, from_config("--relation-match")] = None,
+    source_chunks: Annotated[str | None, from_config("--source-chunks")] = None,
     label: Label = None,
-    latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
-    save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
-    results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
+    latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
+    results: Annotated[str | None, from_config("--results")] = None,
     cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
         typer.Option(
             "--perturb",
-            help="Ask again in altered form (lower,typos,spaces,particles) and show what it costs.",
+            help="Ask again with altered questions (lower,typos,spaces,particles) and show what is lost.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,
@@ -110,7 +109,7 @@ def evaluate_command(
         typer.Option(
             "--repeat",
             min=1,
-            help="Ask your own retriever so many times; show whether its order changes.",
+            help="Ask your own retriever this many times and show whether its order changes.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = 1,
@@ -118,7 +117,7 @@ def evaluate_command(
         str | None,
         typer.Option(
             "--save-run",
-            help="Write the whole run: .trec, .jsonl, .csv or .parquet.",
+            help="Write the whole run (.trec, .jsonl, .csv, .parquet).",
             rich_help_panel=OUTPUT + DETAIL,
         ),
     ] = None,

@@ -12,7 +12,7 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
-from tiny_graph_rag.cli.help import GOLD
+from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session, joined
@@ -45,12 +45,12 @@ def generate_command(
         str | None,
         typer.Option("--lang", help="Language of the questions: en or ko.", show_default="the graph's"),
     ] = None,
-    vocabulary: Annotated[str | None, from_config("--vocabulary")] = None,
+    vocabulary: Annotated[str | None, from_config("--vocabulary", panel=OPTIONS)] = None,
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Let a model say the questions as people would.")
     ] = False,
-    model: Annotated[str | None, from_config("--model")] = None,
-    concurrency: Annotated[int | None, from_config("--concurrency")] = None,
+    model: Annotated[str | None, from_config("--model", panel=OPTIONS)] = None,
+    concurrency: Annotated[int | None, from_config("--concurrency", panel=OPTIONS)] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show calls, tokens and cost of --rewrite; call nothing.")
     ] = False,

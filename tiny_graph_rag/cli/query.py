@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import said, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _asked(
     asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
     linking.say_spent()
     if asked.linked.error is not None:
-        raise ServiceError(asked.linked.error)
+        raise ServiceError(verbatim(asked.linked.error))
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
@@ -183,7 +183,7 @@ def _asked_again(
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
     linking.say_spent()
     if evaluation.linked[0].error is not None:
-        raise ServiceError(evaluation.linked[0].error)
+        raise ServiceError(verbatim(evaluation.linked[0].error))
     spelled = Spelled(knowledge)
     found = results.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
     if found["references"]:  # one of them may have a rank that isn't shown

@@ -315,9 +315,11 @@ def _sources(
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
     if kind is not None and on_graph:
-        raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
+        raise UsageError(
+            said("--match compares strings and texts; with -g names become entities. Leave one out")
+        )
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        raise UsageError(said("--rouge-threshold goes with --match rouge1, rouge2 or rougeL"))
     if kind is None:
         return None
     from tiny_graph_rag.measures.textual import TextMatch

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, Protocol
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.streams import is_unicode
-from tiny_graph_rag.config import NO_CACHE, Config, cache_folder, language, load_config, spelled_setting
+from tiny_graph_rag.config import (
+    NO_CACHE,
+    Config,
+    cache_folder,
+    find_setting,
+    language,
+    load_config,
+    settings_of,
+    spelled_setting,
+)
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked, find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
@@ -62,11 +71,14 @@ class Session:
             raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
         forget_inputs()
-        config = load_config(common.config, trust=common.trust_config).override(seed=common.seed, **flags)
         if folders is not None:
-            config = config.override(
-                kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
-            )
+            flags |= {
+                "kg_dir": folders.kg_dir,
+                "dataset_dir": folders.dataset_dir,
+                "results_dir": folders.results_dir,
+            }
+        config = load_config(common.config, trust=common.trust_config)
+        config = _with_flags(config, common.set_ or (), {"seed": common.seed, **flags})
         allow_unpacked(config.running.largest_unpacked)
         if config.generation.prompt:  # an input, though a run without answers doesn't open it
             note_named(Path(config.generation.prompt).expanduser())
@@ -187,6 +199,23 @@ class Session:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total, note="")
             yield lambda done, note="": bar.update(task, completed=done, note=note)
+
+
+def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object]) -> Config:
+    """The settings of `--set`, then those of flags, None where not given. Raises UsageError where both give
+    one."""
+    by_name = {}
+    for setting, text in settings_of(given, "--set"):
+        if flags.get(setting.name) is not None and find_setting(setting.name) == setting:
+            raise UsageError(
+                said(
+                    "--set {name} and --{flag} set the same thing; leave one out",
+                    name=setting.full_name,
+                    flag=setting.name.replace("_", "-"),
+                )
+            )
+        by_name[setting.full_name] = setting.parse(text, f"--set {setting.full_name}")
+    return config.replaced(by_name).trusting(by_name).override(**flags)
 
 
 def selection(chosen: Chosen) -> Selection:

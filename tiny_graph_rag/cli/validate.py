@@ -14,7 +14,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import Said, counted, said, shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -139,7 +139,7 @@ def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool
 
 
 def _refresh(
-    session: Session, graph: KnowledgeGraph, examples: EvalSet, path: Path, broken: list[str]
+    session: Session, graph: KnowledgeGraph, examples: EvalSet, path: Path, broken: list[Said]
 ) -> EvalSet:
     """Compute every pattern on this graph, write the set back where something changed, and say what.
 
@@ -185,7 +185,7 @@ def _refresh(
 
 
 def _without_graph(
-    session: Session, examples: EvalSet, broken: list[str], out: DocumentOutput, *, every: bool
+    session: Session, examples: EvalSet, broken: list[Said], out: DocumentOutput, *, every: bool
 ) -> None:
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone

@@ -16,6 +16,7 @@ from tiny_graph_rag.files import read_bytes, readable, sha256_of, write_atomical
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 ENDING = ".meta.json"
 
@@ -56,7 +57,7 @@ class Drift:
 def stamp_path(examples: EvalSet) -> Path:
     """Where the sidecar lies. examples: read from a file."""
     if examples.path is None:
-        raise ValueError("a gold set that was not read from a file has no sidecar")
+        raise ValueError(said("a gold set that was not read from a file has no sidecar"))
     return _beside(examples.path)
 
 
@@ -102,7 +103,11 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
         stamp = msgspec.json.decode(read_bytes(path), type=GoldStamp)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
-            f"{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it"
+            said(
+                "{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it",
+                path=path,
+                error=error,
+            )
         ) from error
     ids = graph.entities.ids
     now = {
