@@ -117,6 +117,7 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     good = [(*each.reference_entities, *each.highly_relevant_entities) for each in examples]
     bad = [each.irrelevant_entities for each in examples]
     meanings = names.resolve_all(chain(chain.from_iterable(good), chain.from_iterable(bad)))
+    meanings.update((name, examples.meanings[name]) for name in meanings.keys() & examples.meanings.keys())
     references = References.resolved(good, _grades(examples), meanings)
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]
     return Judgments.of(references, universe, irrelevant)
