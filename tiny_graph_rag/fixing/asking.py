@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.patterns import with_patterns
@@ -27,6 +28,8 @@ from tiny_graph_rag.study.evaluate import judge_on_graph
 EVALUATIONS = 60  # of the gold set, at most, unless the user allows more
 COMPILED_FROM = 2000  # questions; with fewer, starting numba takes longer than it saves
 
+NOBODY = -1
+
 Rows = NDArray[np.int64]
 Progress = Callable[[float, str], None]
 
@@ -37,12 +40,13 @@ class BudgetSpent(Exception):  # noqa: N818 - an end, not an error
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answers:
-    """values: (rows,) the deciding measure, higher better. seconds: CPU time a question, linking included."""
+    """values: (rows,) the deciding measure, higher better. seconds: CPU time a question, linking included.
+    first: (rows, cutoff) the entities ranked first, NOBODY behind the last."""
 
     values: Column
     seconds: float
+    first: NDArray[np.int32]
     linked: tuple[LinkedQuestion, ...]
-    run: Run
 
     __repr__ = short_repr
 
@@ -138,7 +142,9 @@ class GoldQuestions:
         self.spent += share
         self.progress(self.spent, what)
         sign = 1.0 if self.measure.kind.higher_is_better else -1.0
-        return Answers(sign * np.nan_to_num(values), linking + seconds / max(len(rows), 1), linked, run)
+        first = first_of(run, self.measure.cutoff or self.config.evaluation.top_k)
+        seconds = linking + seconds / max(len(rows), 1)
+        return Answers(sign * np.nan_to_num(values), seconds, first, linked)
 
     def _links(
         self, config: Config, graph: KnowledgeGraph, chosen: EvalSet, rows: Rows, *, keep: bool
@@ -159,3 +165,12 @@ class GoldQuestions:
         if keep and whole:
             self._linked[how] = linked, seconds
         return linked, seconds
+
+
+def first_of(run: Run, cutoff: int) -> NDArray[np.int32]:
+    """(questions, cutoff) what a run ranks first, filled up with NOBODY."""
+    counts = np.minimum(np.diff(run.offsets), cutoff)
+    first = np.full((len(run), cutoff), NOBODY, dtype=np.int32)
+    filled = np.arange(cutoff) < counts[:, None]
+    first[filled] = run.entities[stretches(run.offsets[:-1], counts)]
+    return first

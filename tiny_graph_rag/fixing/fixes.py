@@ -13,12 +13,13 @@ from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.fixing import vocabulary as learning
 from tiny_graph_rag.fixing.applying import apply, frozen
-from tiny_graph_rag.fixing.asking import EVALUATIONS, Answers, BudgetSpent, GoldQuestions, Progress
+from tiny_graph_rag.fixing.asking import EVALUATIONS, NOBODY, Answers, BudgetSpent, GoldQuestions, Progress
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
@@ -60,15 +61,29 @@ PROVEN = ("settings", "vocabulary")
 JUDGED = ("aliases", "merges", "restore")
 KINDS = (*PROVEN, *JUDGED, "ask")
 FOR_PROOF, FOR_BATCHES = 14, 8  # evaluations that learning words, and the kinds to judge, take at most
+MOST_CHANGES = 200  # of a kind, shown before and after
 CONTROLS = 2  # random batches beside one of proposals
 E = TypeVar("E", bound=Entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A question before and after. ranked_before, ranked_after: names within the cutoff."""
+
+    id: str
+    query: str
+    before: float
+    after: float
+    ranked_before: tuple[str, ...]
+    ranked_after: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class Fixes:
     """patch: all that was proposed and measured. today: mean of the measure as things are. questions,
     groups: that have a reference. spent: evaluations. stopped: why not everything was measured, "" where it
-    was."""
+    was. changes: of each kind that was kept or is proposed, the questions that it moves. measured: of each
+    kind that can be proven its proof."""
 
     patch: Patch
     today: float
@@ -77,6 +92,7 @@ class Fixes:
     spent: float
     stopped: str = ""
     kinds: tuple[str, ...] = KINDS
+    changes: dict[str, list[Change]] = field(default_factory=dict)
     measured: dict[str, Proof] = field(default_factory=dict)
 
 
@@ -167,6 +183,27 @@ class _Study:
             patch = msgspec.structs.replace(patch, **{name: (*getattr(patch, name), *entries)})
         self.found.patch = patch
 
+    def note_changes(
+        self, kind: str, gains: Column, first: NDArray[np.int32], graph: KnowledgeGraph | None = None
+    ) -> None:
+        """Keep the questions that a kind moves, most moved first. graph: that `first` is of."""
+        today = self.questions.today
+        names = self.questions.graph.entities.names
+        after = (self.questions.graph if graph is None else graph).entities.names
+        moved = np.flatnonzero(np.abs(gains) > EQUAL)
+        moved = moved[np.argsort(-np.abs(gains[moved]), kind="stable")][:MOST_CHANGES]
+        self.found.changes[kind] = [
+            Change(
+                self.ids[row],
+                self.questions.examples.examples[row].query,
+                float(abs(today.values[row])),
+                float(abs(today.values[row] + gains[row])),
+                tuple(names[entity] for entity in today.first[row].tolist() if entity != NOBODY),
+                tuple(after[entity] for entity in first[row].tolist() if entity != NOBODY),
+            )
+            for row in moved.tolist()
+        ]
+
     def not_kept(self, kind: str, what: str, why: str, measured: Proof | None = None) -> None:
         figures: dict[str, Any] = {}
         if measured is not None:
@@ -221,6 +258,7 @@ class _Study:
                 **_figures(measured),
             )
             self.add(settings=[entry])
+            self.note_changes("settings", best.gains, best.first)
 
     def learn_words(self) -> None:
         questions, graph = self.questions, self.questions.graph
@@ -252,7 +290,9 @@ class _Study:
             return learning.gains_of_words(questions, pairs, out, t("words at random"))
 
         pairs = [(one.type, one.word) for one in words]
-        whole = learning.gains_of_words(questions, pairs, questions.rows, t("words"))
+        answers = learning.asked_with_words(questions, pairs, questions.rows, t("words"))
+        assert answers is not None  # there are words
+        whole = answers.values - questions.today.values
         differences = held_out(self.groups, self.seed, gains)
         control = float(held_out(self.groups, self.seed, gains_at_random, 1).mean())
         measured = proof(
@@ -297,6 +337,7 @@ class _Study:
                 )
             )
         self.add(vocabulary=entries)
+        self.note_changes("vocabulary", whole, answers.first)
 
     def _on_others(self, in_sample: float, gains: Column, control: float | None) -> Proof:
         """The verdict by a gold set that chose nothing."""
@@ -352,15 +393,19 @@ class _Study:
         questions = self.questions
         restore = propose_older(questions.graph, self.older, questions.examples)
         entries = [*restore.renames, *restore.entities, *restore.relations]
-        ids = list(questions.graph.entities.ids)
+        ids, names = list(questions.graph.entities.ids), self.older.entities.names
 
         def at_random(random: np.random.Generator) -> Patch:
             def another() -> str:
                 return ids[int(random.integers(len(ids)))]
 
+            def under_another_name(entry: RestoredEntity) -> RestoredEntity:
+                name = names[int(random.integers(len(names)))]
+                return msgspec.structs.replace(entry, name=name, aliases=())
+
             moved = Restore(
                 tuple(msgspec.structs.replace(entry, entity_id=another()) for entry in restore.renames),
-                restore.entities,
+                tuple(map(under_another_name, restore.entities)),
                 tuple(msgspec.structs.replace(entry, target_id=another()) for entry in restore.relations),
             )
             return self._patch_of(restore=moved)
@@ -421,7 +466,9 @@ class _Study:
             control=float(np.mean(controls)) if controls else None,
         )
         self.add(batches=[batch])
-        return self._attributed(entries, patch, answers, gains)
+        graph = apply(questions.graph, patch, (DRAFT, CONFIRMED))
+        self.note_changes(kind, gains, answers.first, graph)
+        return self._attributed(entries, graph, answers, gains)
 
     def _answers(self, patch: Patch, meant: Patch, what: str) -> Answers:
         """With all entries of `patch`, references meaning what `meant` makes of them."""
@@ -431,17 +478,19 @@ class _Study:
         examples = frozen(questions.examples, questions.graph, graph, merged, every)
         return questions.ask(graph=graph, examples=examples, what=what)
 
-    def _attributed(self, entries: Sequence[E], patch: Patch, answers: Answers, gains: Column) -> list[E]:
+    def _attributed(
+        self, entries: Sequence[E], graph: KnowledgeGraph, answers: Answers, gains: Column
+    ) -> list[E]:
         """Each entry with the questions that change and concern its entities: as seeds, as references, or
         among the first that are returned."""
         questions = self.questions
-        after = apply(questions.graph, patch, (DRAFT, CONFIRMED)).entities.ids
+        after = graph.entities.ids
         before = questions.graph.entities.ids
         changed = np.flatnonzero(np.abs(gains) > EQUAL).tolist()
         concerns: dict[str, list[int]] = {}
         for row in changed:
-            mine = {before[entity] for entity in _entities_of(questions, questions.today, row)}
-            mine |= {after[entity] for entity in _entities_of(questions, answers, row)}
+            mine = {before[entity] for entity in _entities_of(questions.today, row)}
+            mine |= {after[entity] for entity in _entities_of(answers, row)}
             references = questions.judgments.references[row]
             mine |= {before[entity] for reference in references for entity in reference.entities}
             for id in mine:
@@ -464,12 +513,10 @@ class _Study:
         return found
 
 
-def _entities_of(questions: GoldQuestions, answers: Answers, row: int) -> set[int]:
-    """Seeds of a question, and what stands within the cutoff."""
+def _entities_of(answers: Answers, row: int) -> set[int]:
+    """Seeds of a question, and what is ranked first."""
     seeds = {seed.entity for seed in answers.linked[row].seeds}
-    ranked = answers.run.rows(row)
-    last = min(ranked.stop, ranked.start + (questions.measure.cutoff or questions.config.evaluation.top_k))
-    return seeds | set(answers.run.entities[ranked.start : last].tolist())
+    return (seeds | set(answers.first[row].tolist())) - {NOBODY}
 
 
 def _ids_of(entry: Entry) -> tuple[str, ...]:

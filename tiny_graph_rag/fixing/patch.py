@@ -224,6 +224,10 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             for place, entry in enumerate(entries):
                 yield f"{section}[{place}]", entry
 
+    def to_decide(self) -> Iterator[tuple[str, Entry]]:
+        """The entries that nobody has decided yet."""
+        return ((place, entry) for place, entry in self.entries() if entry.status == DRAFT)
+
     def only(self, *statuses: Status) -> Patch:
         """The entries with one of these statuses."""
         return msgspec.structs.replace(

@@ -11,21 +11,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tiny_graph_rag.config import Config, spelled_setting
+from tiny_graph_rag.config import Config, section_of, spelled_setting
+from tiny_graph_rag.config.settings import fits
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions, Rows
+from tiny_graph_rag.fixing.patch import CONFIRMED, Patch, PatchError
 from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, held_out, proof
 from tiny_graph_rag.linking import asks_model
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.statistics import Groups
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own, walks
 
 HOPS = (1, 2, 3, 4)
 WALKING = ("bfs", "pagerank", "hybrid:bfs*3+bm25")
 FUZZY = (0.85, 0.9)
 HUBS = 50  # relations beyond which an entity is not walked through
+VARIED = ("retriever", "hops", "exclude_seeds", "linker", "fuzzy", "max_degree", "text_seeds")
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 WORTH = 0.002  # of the measure: settings whose means differ by less are equal, and the first listed is taken
 
@@ -33,11 +38,13 @@ WORTH = 0.002  # of the measure: settings whose means differ by less are equal, 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
     """values: settings by name, {} for those of today. gains: (questions,) against today's. seconds: CPU time
-    a question as a multiple of today's; needs: the extra without which it could not be tried."""
+    a question as a multiple of today's; first: what is ranked first, as Answers has it; needs: the extra
+    without which it could not be tried."""
 
     values: dict[str, Any]
     gains: Column
     seconds: float
+    first: NDArray[np.int32]
     needs: str = ""
 
     @property
@@ -113,7 +120,7 @@ def try_settings(questions: GoldQuestions, groups: Groups, leave: float = 0.0) -
     What is known when the evaluations are used up, or Ctrl-C ends them, stands.
     """
     today = questions.today
-    found = [Tried({}, np.zeros(len(questions)), 1.0)]
+    found = [Tried({}, np.zeros(len(questions)), 1.0, today.first)]
     for values in candidates(questions.config):
         if questions.spent + 1 > questions.allowed - leave:
             break
@@ -121,18 +128,18 @@ def try_settings(questions: GoldQuestions, groups: Groups, leave: float = 0.0) -
             config = questions.config.replaced(**values)
             answers = questions.ask(config, what=label_of(values))
         except MissingExtraError as missing:
-            found.append(Tried(values, np.zeros(0), float("nan"), missing.extra))
+            found.append(Tried(values, np.zeros(0), float("nan"), today.first, missing.extra))
             continue
         except UsageError:  # a setting that this retriever can't use
             continue
         except BudgetSpent:
             break
         ratio = answers.seconds / max(today.seconds, 1e-9)
-        found.append(Tried(values, answers.values - today.values, ratio))
+        found.append(Tried(values, answers.values - today.values, ratio, answers.first))
     return found
 
 
-def choose(gains: np.ndarray[Any, np.dtype[np.float64]], rows: Rows) -> int:
+def choose(gains: NDArray[np.float64], rows: Rows) -> int:
     """The setting with the best mean over these questions; the first of those within WORTH of it.
 
     gains: (settings, questions); row 0 is today's.
@@ -151,3 +158,38 @@ def prove_settings(questions: GoldQuestions, groups: Groups, tried: list[Tried],
     low, high = questions.measure.bounds
     found = proof(known[best].gain, differences, groups, CHOSEN_FROM, span=high - low, control=control)
     return SettingsTried(tuple(known), best, found)
+
+
+def with_patch(config: Config, patch: Patch, name: str) -> Config:
+    """The configuration with a patch's confirmed settings. name: of its file, for messages.
+
+    A file that came from somebody else must not run code or send questions away, so only settings that `fix`
+    itself tries are taken. Raises PatchError for any other, and for a value that can't be.
+    """
+    for place, entry in enumerate(patch.settings):
+        if entry.status != CONFIRMED:
+            continue
+        for key, value in entry.values.items():
+            if key not in VARIED or not fits(section_of(key), key, value):
+                raise PatchError(
+                    said(
+                        "{file}: settings[{place}]: {key}: {value} can't stand in a patch; these settings "
+                        "can: {allowed}",
+                        file=name,
+                        place=place,
+                        key=key,
+                        value=repr(value)[:60],
+                        allowed=", ".join(VARIED),
+                    )
+                )
+        config = config.replaced(**entry.values)
+        if not can_be_tried(config):
+            raise PatchError(
+                said(
+                    "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
+                    "options instead",
+                    file=name,
+                    place=place,
+                )
+            )
+    return config

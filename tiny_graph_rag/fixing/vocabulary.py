@@ -16,7 +16,7 @@ import numpy as np
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.fixing.applying import with_words
-from tiny_graph_rag.fixing.asking import GoldQuestions, Rows
+from tiny_graph_rag.fixing.asking import Answers, GoldQuestions, Rows
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -163,12 +163,18 @@ def at_random(graph: KnowledgeGraph, words: Sequence[LearnedWord], seed: int) ->
     return [(names[int(random.integers(len(names)))], one.word) for one in words]
 
 
+def asked_with_words(
+    questions: GoldQuestions, pairs: Sequence[tuple[str, str]], rows: Rows, what: str
+) -> Answers | None:
+    """These questions with these (type, word) pairs in the vocabulary; None where there are none to try."""
+    if not pairs:
+        return None
+    return questions.ask(graph=with_words(questions.graph, pairs), rows=rows, what=what)
+
+
 def gains_of_words(
     questions: GoldQuestions, pairs: Sequence[tuple[str, str]], rows: Rows, what: str
 ) -> Column:
-    """(rows,) what these words gain for these questions; nothing is asked where there are none."""
-    if not pairs:
-        return np.zeros(len(rows))
-    graph = with_words(questions.graph, pairs)
-    answers = questions.ask(graph=graph, rows=rows, what=what)
-    return answers.values - questions.today.values[rows]
+    """(rows,) what these words gain for these questions."""
+    answers = asked_with_words(questions, pairs, rows, what)
+    return np.zeros(len(rows)) if answers is None else answers.values - questions.today.values[rows]
