@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import ROOT, write_gold, write_kg
 from tiny_graph_rag.cli.help import DETAIL
 from tiny_graph_rag.files import output_path
-from tiny_graph_rag.study import trials
+from tiny_graph_rag.fixing import trials
 
 SCREEN = 24  # rows of the smallest terminal
 

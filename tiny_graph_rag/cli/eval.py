@@ -137,9 +137,9 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
+    from tiny_graph_rag.fixing.trials import trials
     from tiny_graph_rag.report.json.results import document_parts
     from tiny_graph_rag.study.evaluate import evaluate
-    from tiny_graph_rag.study.trials import trials
 
     out = Output.of(output, reporting)
     session = Session.open(

@@ -272,7 +272,7 @@ PatchFile = Annotated[
     typer.Option(
         "--patch",
         help="Apply the confirmed entries of a patch that `fix` wrote, in memory.",
-        rich_help_panel=INPUT,
+        rich_help_panel=INPUT + DETAIL,
     ),
 ]
 Cluster = Annotated[

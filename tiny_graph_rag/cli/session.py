@@ -189,7 +189,17 @@ class Session:
         are where no patch is given."""
         if self.patch is None:
             return graph, examples
-        return self.patch.applied(self, graph, examples)
+        if not self.patch.fits(graph):
+            self.warn(
+                said(
+                    "{file} was made for another version of the graph {graph}; look its entries over",
+                    file=self.patch.path.name,
+                    graph=self.patch.patch.graph.name,
+                )
+            )
+        patched = self.patch.applied(graph, examples)
+        self.say(self.patch.line())
+        return patched
 
     def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
         """The file that `graph` reads."""
