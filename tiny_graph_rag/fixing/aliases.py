@@ -19,7 +19,7 @@ import numpy as np
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.applying import apply
 from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
-from tiny_graph_rag.fixing.spellings import core_of, differences, in_words
+from tiny_graph_rag.fixing.spellings import Change, core_of, differences, in_words
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -28,7 +28,7 @@ from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.language.characters import Text
 from tiny_graph_rag.language.folding import fold, folded_letters, spaced
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS
-from tiny_graph_rag.language.kinds import NAMED_KINDS, kinds_of_entities
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
 from tiny_graph_rag.language.sounds import consonants_of, initials_of_syllables, script_of, sound_of
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
@@ -45,6 +45,7 @@ SHORTEST_SOUND = 2  # consonants
 SOUNDS_ALIKE = 0.6  # of two sounds with the same consonants; vowels are guesses
 SHORT_SOUNDS_ALIKE = 0.7  # of two consonants
 LEAST_ABBREVIATED = 0.75  # of a name's syllables, at most, that an abbreviation has
+LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 JAMO = re.compile("[ㄱ-ㅎ]{2,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
@@ -175,6 +176,10 @@ class _Finder:
         describe what is asked for."""
         if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
             return False
+        if span.text[0].isupper() and any(
+            _is_capital(text, place) for place in (span.first - 1, span.last + 1)
+        ):
+            return False  # South in South Pacific
         return match.entity not in references or int(self.kinds[match.entity]) in NAMED_KINDS
 
     def _match(self, span: Span) -> Match | None:
@@ -204,9 +209,14 @@ class _Finder:
         found = {}
         for spelling in self.spellings.by_core.get(core_of(span.text).text, ()):
             changes = differences(span.text, self.spellings.texts[spelling])
-            if changes is not None:
+            if changes is not None and len(changes) == 1 and self._may_be(span, changes, spelling):
                 found[self.spellings.owners[spelling]] = in_words(changes)
         return found
+
+    def _may_be(self, span: Span, changes: frozenset[Change], spelling: int) -> bool:
+        """A bank is not Banks: names of one thing have no plural, and in lower case are often other words."""
+        is_named = int(self.kinds[self.spellings.owners[spelling]]) in NAMED_KINDS
+        return not is_named or (span.is_name_like and Change.PLURAL not in changes)
 
     def _by_code(self, span: Span) -> dict[int, str] | None:
         if not CODE.fullmatch(span.text) or " " in span.text:
@@ -230,18 +240,38 @@ class _Finder:
     def _by_part(self, span: Span) -> dict[int, str] | None:
         if not span.is_name_like or all(self._is_common(word) for word in span.words):
             return None
-        owners = self.spellings.owners_of(self.spellings.holding(span.words))
+        holders = self.spellings.holding(span.words)
+        owners = self.spellings.owners_of(holders)
         if len(owners) != 1:
             return dict.fromkeys(owners, "")
         (owner,) = owners
-        if len(span.words) == 1 and not any(map(str.isdigit, span.text)) and self._is_told(span, owner):
-            return None
-        why = t("{alias} is part of the name, and of no other name", alias=span.text)
-        return {owner: why}
+        if any(map(str.isdigit, span.text)) or (len(span.words) > 1 and not self._is_inside(span, owner)):
+            return {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
+        if owner not in holders or self._is_inside(span, owner) or self._is_told(span, owner):
+            return None  # a part of an alias, a place in a name, a word of other texts
+        return {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
+
+    def _is_inside(self, span: Span, owner: int) -> bool:
+        """Whether the words only describe the name's last one: Carpathians in `Castle of the Carpathians`, a
+        word of a title, what an event is about."""
+        words, kind = self.spellings.words[owner], int(self.kinds[owner])
+        if span.words[0] not in words:  # part of a compound, which ends in what it is
+            joined = words[-1].endswith(span.words[-1]) or kind == Kind.GROUP
+            return not joined or kind in (Kind.WORK, Kind.OTHER)
+        first = words.index(span.words[0])
+        if first and words[first - 1] in FUNCTION_WORDS - {"the", "a", "an"}:
+            return True
+        if first > 1 and words[first - 1] in ("the", "a", "an"):
+            return True
+        if len(span.words) > 1 or len(words) == 1:
+            return False
+        return kind == Kind.WORK or (kind == Kind.OTHER and span.words[-1] != words[-1])
 
     def _is_common(self, word: str) -> bool:
         """Whether a word says what kind of thing something is, or holds a sentence together."""
-        return word in NAMELESS or word in HONORIFICS or is_question_word(word) or stem_of(word) in self.stems
+        if word in NAMELESS or word in HONORIFICS or is_question_word(word):
+            return True
+        return stem_of(word) in self.stems or kind_of_type(word) != Kind.UNKNOWN
 
     def _is_told(self, span: Span, owner: int) -> bool:
         """Whether texts of other entities that are not related to the owner have the word: a common word."""
@@ -283,7 +313,7 @@ class _Finder:
         found: dict[int, str] = {}
         for near in nearest.of_all([span.text])[span.text]:
             changes = differences(span.text, near.name) if near.likeness >= LIKE_ENOUGH else None
-            if changes is not None:
+            if changes is not None and changes & LETTERS:
                 holders = self.spellings.by_text.get(near.name, ()) or self.spellings.holding((near.name,))
                 found.update(dict.fromkeys(self.spellings.owners_of(holders), in_words(changes)))
         return found
@@ -406,7 +436,7 @@ class _Spellings:
             if len(short) == SHORTEST:
                 if len(words) > 1 and any(short[1] == word[0] for word in words[1:]):
                     found.append(number)
-            elif _in_order(short, whole):
+            elif _in_order(short, whole) and (short not in whole or _ends_a_word(short, words)):
                 found.append(number)
         return found
 
@@ -417,6 +447,11 @@ def _by(keys: Iterable[str]) -> dict[str, list[int]]:
         if key:
             found[key].append(number)
     return dict(found)
+
+
+def _ends_a_word(short: str, words: Sequence[str]) -> bool:
+    """Whether the first words of a name, written together, are `short`: 인력거 is no short for 인력거꾼."""
+    return any("".join(words[:count]) == short for count in range(2, len(words) + 1))
 
 
 def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
@@ -451,6 +486,13 @@ def _spans(text: Text) -> Iterator[list[Span]]:
                 spans.append(Span(written, words, first, last, is_name_like))
             if spans:
                 yield spans
+
+
+def _is_capital(text: Text, number: int) -> bool:
+    """Whether a word stands there inside the sentence that begins with a capital."""
+    if not 0 < number < len(text.words) or text.words[number] in NAMELESS:
+        return False
+    return text.whole[text.bounds(number)[0]].isupper()
 
 
 def _cuts(word: str) -> Iterator[int]:
