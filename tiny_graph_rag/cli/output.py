@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import bare_name, check_writable, output_path, write_atomically
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said, t
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.report.document import Document
 
 STDOUT = "-"
 
@@ -83,13 +86,23 @@ class Output:
             session.say(f"{t(what)}: {path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
-            from tiny_graph_rag.report.reports import ReportError, write_reports
 
-            document = read_document(next(iter(written.values())))
-            failed: list[ReportError] = []
-            for path in write_reports([document], self.reports, read=self._read, failed=failed):
-                session.say(t("report: {path}", path=path))
-            session.failures.extend(failed)
+            self._report(session, read_document(next(iter(written.values()))))
+
+    def report(self, session: Session, path: Path, content: dict[str, Any]) -> None:
+        """Write the reports of a document that is no file itself. path: beside which they go."""
+        if self.reports:
+            from tiny_graph_rag.report.document import Document
+
+            self._report(session, Document(path, content))
+
+    def _report(self, session: Session, document: Document) -> None:
+        from tiny_graph_rag.report.reports import ReportError, write_reports
+
+        failed: list[ReportError] = []
+        for path in write_reports([document], self.reports, read=self._read, failed=failed):
+            session.say(t("report: {path}", path=path))
+        session.failures.extend(failed)
 
 
 def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -148,5 +148,5 @@ def write_draft(session: Session, drafts: Sequence[Draft], source: Path, output:
     return None
 
 
-def flags_of(retrieving: Retrieving) -> dict[str, object]:
+def flags_of(retrieving: Retrieving) -> dict[str, Any]:
     return {name: value for name, value in flags(retrieving).items() if name != "depth"}

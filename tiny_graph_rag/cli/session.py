@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
@@ -24,6 +24,7 @@ from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
+    from tiny_graph_rag.cli.patching import UsedPatch
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
@@ -31,6 +32,10 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
+NOT_ON_CLUSTER = (
+    "--patch can't be shared out to a cluster, whose workers read the graph's file; write the graph with "
+    "`convert --patch` first"
+)
 SET_ENDINGS = ("-eval", "-hardset")
 
 
@@ -43,28 +48,43 @@ class Bar(Protocol):
 @dataclass(frozen=True, slots=True)
 class Session:
     """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
-    so every message goes to standard error. failures: what went wrong after the work, for its end."""
+    so every message goes to standard error. failures: what went wrong after the work, for its end. patch:
+    what `--patch` applies."""
 
     config: Config
     quiet: bool = False
     to_stdout: bool = False
     failures: list[TinyGraphRagError] = field(default_factory=list)
+    patch: UsedPatch | None = None
 
     @classmethod
     def open(
-        cls, common: Common, folders: Folders | None = None, *, to_stdout: bool = False, **flags: object
+        cls,
+        common: Common,
+        folders: Folders | None = None,
+        *,
+        to_stdout: bool = False,
+        patch: Path | None = None,
+        **flags: object,
     ) -> Session:
-        """flags: settings given on the command line, None where not given."""
+        """flags: settings given on the command line, None where not given; they overrule those of `patch`."""
         if common.lang is not None and common.lang not in LANGUAGES:
             raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
-        config = load_config(common.config, trust=common.trust_config).override(seed=common.seed, **flags)
+        config = load_config(common.config, trust=common.trust_config)
         if folders is not None:
             config = config.override(
                 kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
             )
+        used = None
+        if patch is not None:
+            from tiny_graph_rag.cli.patching import UsedPatch
+
+            used = UsedPatch.read(find_input(patch, Path(config.storage.results_dir), "patch file"))
+            config = used.configured(config)
+        config = config.override(seed=common.seed, **flags)
         allow_unpacked(config.running.largest_unpacked)
-        session = cls(config, common.quiet, to_stdout)
+        session = cls(config, common.quiet, to_stdout, patch=used)
         if config.unused:
             session.warn(
                 said(
@@ -90,12 +110,13 @@ class Session:
             )
         return session
 
-    def made(self, label: str | None = None) -> dict[str, str | None]:
-        """When and by which command a file is made, for its head."""
+    def made(self, label: str | None = None) -> dict[str, Any]:
+        """When and by which command a file is made, and with which patch, for its head."""
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         secrets = (self.config.api_key, *url_secrets(self.config.openai.base_url))
         command = scrubbed(f"{called()} {shlex.join(sys.argv[1:])}", secrets)
-        return {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
+        made = {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
+        return made if self.patch is None else {**made, "patch": self.patch.record()}
 
     @property
     def files_read(self) -> tuple[Path | None, ...]:
@@ -106,6 +127,7 @@ class Session:
             self.config.file,
             Path(prompt).expanduser() if prompt else None,
             Path(words).expanduser() if words not in ("auto", "none") else None,
+            self.patch.path if self.patch else None,
             Path(retriever.removeprefix("run:")).expanduser() if retriever.startswith("run:") else None,
         )
 
@@ -161,6 +183,13 @@ class Session:
         for line in graph.notes.lines():
             self.warn(at(graph.name, line))
         return graph
+
+    def patched(self, graph: KnowledgeGraph, examples: EvalSet) -> tuple[KnowledgeGraph, EvalSet]:
+        """The graph with `--patch` applied, and the gold set held to what it meant without it; both as they
+        are where no patch is given."""
+        if self.patch is None:
+            return graph, examples
+        return self.patch.applied(self, graph, examples)
 
     def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
         """The file that `graph` reads."""

@@ -47,12 +47,10 @@ def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CON
     if problems:
         raise PatchError(*problems)
     chosen = patch.only(*statuses)
-    words = {type: tuple(words) for type, words in graph.vocabulary.items()}
-    for entry in chosen.vocabulary:
-        words[entry.type] = tuple(dict.fromkeys([*words.get(entry.type, ()), *entry.words]))
+    worded = with_words(graph, ((entry.type, word) for entry in chosen.vocabulary for word in entry.words))
     restore = chosen.restore
     if not (chosen.aliases or chosen.merges or restore.renames or restore.entities or restore.relations):
-        return replace(graph, vocabulary=words)
+        return worded
     tables = _Tables(graph)
     tables.restore(restore.entities, restore.relations)
     for entity_id, name in chain(
@@ -62,7 +60,17 @@ def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CON
         tables.add_alias(entity_id, name)
     tables.merge(kept_ids(chosen.merges))
     made = tables.graph()
-    return replace(made, name=graph.name, sha256=graph.sha256, origin=graph.origin, vocabulary=words)
+    return replace(
+        made, name=graph.name, sha256=graph.sha256, origin=graph.origin, vocabulary=worded.vocabulary
+    )
+
+
+def with_words(graph: KnowledgeGraph, words: Iterable[tuple[str, str]]) -> KnowledgeGraph:
+    """The graph with these (type, word) pairs in its vocabulary; what was derived of it stays."""
+    vocabulary = {type: tuple(known) for type, known in graph.vocabulary.items()}
+    for type, word in words:
+        vocabulary[type] = tuple(dict.fromkeys([*vocabulary.get(type, ()), word]))
+    return replace(graph, vocabulary=vocabulary)
 
 
 def kept_ids(merges: Iterable[Merge]) -> dict[str, str]:

@@ -71,6 +71,16 @@ class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
     seconds: float | None = None
 
 
+class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What settings did to all questions, in sample: no reason to choose them. seconds: as in Setting."""
+
+    values: dict[str, Any]
+    gain: float
+    won: int
+    lost: int
+    seconds: float
+
+
 class Words(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """words: what people say for a relation type (or entity type) of the graph."""
 
@@ -183,8 +193,8 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """graph, questions: what it was made for. measure: what gains are of. batches, not_kept: what was
-    measured beside the entries; they change nothing."""
+    """graph, questions: what it was made for. measure: what gains are of. batches, settings_tried,
+    not_kept: what was measured beside the entries; they change nothing."""
 
     graph: Fingerprint
     questions: Fingerprint
@@ -196,6 +206,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     restore: Restore = Restore()
     ask: tuple[Ask, ...] = ()
     batches: tuple[Batch, ...] = ()
+    settings_tried: tuple[TriedSetting, ...] = ()
     not_kept: tuple[NotKept, ...] = ()
 
     def entries(self) -> Iterator[tuple[str, Entry]]:
@@ -212,6 +223,10 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         for section, entries in sections:
             for place, entry in enumerate(entries):
                 yield f"{section}[{place}]", entry
+
+    def to_decide(self) -> Iterator[tuple[str, Entry]]:
+        """The entries that nobody has decided yet."""
+        return ((place, entry) for place, entry in self.entries() if entry.status == DRAFT)
 
     def only(self, *statuses: Status) -> Patch:
         """The entries with one of these statuses."""
