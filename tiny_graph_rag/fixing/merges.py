@@ -26,6 +26,7 @@ from tiny_graph_rag.fixing.spellings import (
     Core,
     core_of,
     differences,
+    in_words,
     misspellings_of,
 )
 from tiny_graph_rag.gold.examples import EvalSet
@@ -33,7 +34,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
@@ -47,7 +48,6 @@ MOST_CHANGES = 3  # in which two spellings of one description may differ
 SHOWN = 3  # neighbours
 SAME_AS = table("same alias aliases aka known called named spelled spelling synonym 별칭 이명 동일 별명 같음")
 WRITING = frozenset((Change.CASE, Change.SPACING, Change.ACCENT, Change.AND, Change.ARTICLE, Change.GLOSS))
-NAMED_KINDS = frozenset((Kind.PERSON, Kind.PLACE, Kind.GROUP, Kind.WORK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
         if changes is None or context.against(one, other):
             continue
         if _is_enough(changes, one, other, cores, context):
-            yield Pair(one, other, (_in_words(changes), *context.shared(one, other)))
+            yield Pair(one, other, (in_words(changes), *context.shared(one, other)))
     for one, other, alias in _by_alias(graph):
         if (one, other) not in seen and not context.against(one, other):
             seen.add((one, other))
@@ -169,31 +169,6 @@ def _is_common(texts: Iterable[str], words: int, is_known: bool) -> bool:
 def _last_words(text: str) -> list[str]:
     words = text.split()
     return words[1:] if len(words) > 1 and words[0].lower() in ARTICLES else words or [" "]
-
-
-_WORDS_OF_CHANGES = {
-    Change.CASE: "capital letters",
-    Change.SPACING: "spaces",
-    Change.ACCENT: "accents",
-    Change.ARTICLE: "an article",
-    Change.AND: "`and`",
-    Change.TITLE: "a title",
-    Change.PLURAL: "the plural",
-    Change.INNER_PLURAL: "the plural of a word inside",
-    Change.PARTICLE: "a particle",
-    Change.GLOSS: "the name in other letters in brackets",
-    Change.ORDER: "the order of the words",
-    Change.LETTER: "one letter",
-    Change.DOUBLED: "a doubled letter",
-    Change.SWAPPED: "two letters that changed places",
-}
-
-
-def _in_words(changes: frozenset[Change]) -> str:
-    if not changes:
-        return t("the names differ only in punctuation")
-    listed = ", ".join(t(_WORDS_OF_CHANGES[change]) for change in Change if change in changes)
-    return t("the names differ only in {changes}", changes=listed)
 
 
 def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:

@@ -19,14 +19,14 @@ from tiny_graph_rag.language.function_words import HONORIFICS, table
 from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
 from tiny_graph_rag.language.plurals import singulars
 from tiny_graph_rag.language.words import lemma
+from tiny_graph_rag.messages import t
 
 ARTICLES = table("the a an")
 AND = table("and & + 및")
 PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -men are told by their ending
 KOREAN_TITLES = table("씨 님 군 양 선생 선생님")
-CASES = table(
-    "을 를 은 는 의 에서 에게 께서 한테"
-)  # particles that a name keeps by mistake; 과 and 로 end names
+# Particles that a name keeps by mistake; 과 and 로 end names as well (경제학과, 세종로).
+CASES = table("을 를 은 는 의 에서 에게 께서 한테")
 MONTHS = table("january february march april may june july august september october november december")
 PERIODS = re.compile(r"(?<=\b[^\W\d])\.(?=[^\W\d]\b)")  # of U.S.A.
 DOUBLE = re.compile(r"(.)\1")
@@ -34,9 +34,6 @@ NUMBER = r"\d+(?:[.,]\d+)*"
 PART = re.compile(rf"{NUMBER}|[#%+°$€£¥]|[^\W\d_]+|&|_")
 THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 WORD = re.compile(r"[^\W\d_]+")
-LEADING = re.compile(
-    rf"^\W*(?:{'|'.join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))})\b\.?(?=\W*\w)", re.IGNORECASE
-)
 _LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
 LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
 GLOSS = re.compile(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
@@ -137,6 +134,32 @@ def differences(one: str, other: str, cores: tuple[Core, Core] | None = None) ->
     if Change.ORDER not in changes and _differ_in_case(one, other, first.parts == second.parts):
         changes.add(Change.CASE)
     return frozenset(changes)
+
+
+_WORDS_OF_CHANGES = {
+    Change.CASE: "capital letters",
+    Change.SPACING: "spaces",
+    Change.ACCENT: "accents",
+    Change.ARTICLE: "an article",
+    Change.AND: "`and`",
+    Change.TITLE: "a title",
+    Change.PLURAL: "the plural",
+    Change.INNER_PLURAL: "the plural of a word inside",
+    Change.PARTICLE: "a particle",
+    Change.GLOSS: "the name in other letters in brackets",
+    Change.ORDER: "the order of the words",
+    Change.LETTER: "one letter",
+    Change.DOUBLED: "a doubled letter",
+    Change.SWAPPED: "two letters that changed places",
+}
+
+
+def in_words(changes: frozenset[Change]) -> str:
+    """What two names differ in, for a person to judge."""
+    if not changes:
+        return t("the names differ only in punctuation")
+    listed = ", ".join(t(_WORDS_OF_CHANGES[change]) for change in Change if change in changes)
+    return t("the names differ only in {changes}", changes=listed)
 
 
 def misspellings_of(core: Core) -> Iterator[str]:
