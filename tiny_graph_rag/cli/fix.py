@@ -146,9 +146,10 @@ def fix_command(
         return
     session.say(t("patch: {path}", path=target))
     given = {"dataset": dataset, "graph": graph.graph, "patch": target}
-    if any(True for _ in fixes.patch.to_decide()):
+    if fixes.patch.to_decide():
         session.say(t("decide: {command}", command=shell_command("curate", **given)))
-    session.say(t("apply: {command}", command=shell_command("eval", **given)))
+    if fixes.patch.applies():
+        session.say(t("apply: {command}", command=shell_command("eval", **given)))
     out.report(session, target.with_suffix(".json"), content)
 
 
