@@ -236,7 +236,7 @@ class _Study:
         best = result.tried[result.best]
         measured = result.proof
         if self.others is not None and best.values:
-            config = questions.config.replaced(**best.values)
+            config = questions.config.replaced(best.values)
             gains = self.others.ask(config).values - self.others.today.values
             measured = self._on_others(best.gain, gains, measured.control)
         self.found.measured["settings"] = measured

@@ -134,7 +134,7 @@ def trial(
         higher_is_better=measure.kind.higher_is_better,
     )
     try:
-        answers = questions.ask(questions.config.replaced(**settings))
+        answers = questions.ask(questions.config.replaced(settings))
     except MissingExtraError as missing:
         return replace(known, needs=missing.extra)
     today = questions.today
