@@ -80,7 +80,7 @@ def second_spellings(name: str) -> Iterator[tuple[str, str]]:
         yield "article", name[4:]
     else:
         yield "article", f"the {name}"
-    if not name.endswith("s") and words[-1].isalpha():
+    if words[-1].isalpha() and words[-1].islower() and not name.endswith("s"):
         yield "plural", f"{name[:-1]}ies" if name.endswith("y") and name[-2] not in "aeiou" else f"{name}s"
     long = max(words, key=len)
     if len(long) > 6:
