@@ -140,7 +140,7 @@ def _is_enough(
     if changes <= WRITING:
         return len(changes) == 1 or words > 1
     if changes == {Change.PLURAL}:
-        if is_named or not _is_common(texts, words, is_known):
+        if not _is_common(texts, words, is_known and not is_named):
             return False
         return words > 1 or is_known or context.has_shared_role(one, other)
     if changes == {Change.PARTICLE}:
@@ -175,6 +175,7 @@ def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:
     """Pairs of rows (ascending) that share a key."""
     for keys in (
         ((row, core.text) for row, core in enumerate(cores)),
+        ((row, core.whole) for row, core in enumerate(cores)),
         ((row, core.in_any_order) for row, core in enumerate(cores) if len(core.parts) > 1),
         ((row, letters) for row, core in enumerate(cores) for letters in misspellings_of(core)),
     ):

@@ -27,6 +27,7 @@ PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -m
 KOREAN_TITLES = table("씨 님 군 양 선생 선생님")
 # Particles that a name keeps by mistake; 과 and 로 end names as well (경제학과, 세종로).
 CASES = table("을 를 은 는 의 에서 에게 께서 한테")
+OBJECT = ("을", "를")  # the only ones that a syllable alone loses: 가을 is not 가, for 을 needs a consonant
 MONTHS = table("january february march april may june july august september october november december")
 PERIODS = re.compile(r"(?<=\b[^\W\d])\.(?=[^\W\d]\b)")  # of U.S.A.
 DOUBLE = re.compile(r"(.)\1")
@@ -37,7 +38,6 @@ WORD = re.compile(r"[^\W\d_]+")
 _LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
 LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
 GLOSS = re.compile(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
-SHORTEST_CORE = 2  # letters
 SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
 HAN = re.compile("[\u3400-\u9fff]")
 HANGUL = re.compile("[가-힣]")
@@ -64,14 +64,21 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order.
+    """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
+    written: all of them.
     title: that was taken off, "" for none. comma: whether the words are turned round (`Holmes, Sherlock`)."""
 
     text: str
     off: frozenset[Change]
     parts: tuple[str, ...]
+    written: tuple[str, ...] = ()
     title: str = ""
     comma: bool = False
+
+    @property
+    def whole(self) -> str:
+        """All words of the spelling, without spaces."""
+        return "".join(map(_marked, self.written))
 
     @property
     def letters(self) -> str:
@@ -96,6 +103,7 @@ def core_of(spelling: str) -> Core:
         off.add(Change.ACCENT)
     words = PART.findall(PERIODS.sub("", re.sub(r"['’](?=s\b)|(?<=\w)['’*](?=\w)", "", plain)))
     words = [THOUSANDS.sub("", word) if word[0].isdigit() else word for word in words if word != "_"]
+    whole = tuple(words)
     if len(words) > 1 and words[0] in ARTICLES:
         words = words[1:]
         off.add(Change.ARTICLE)
@@ -107,22 +115,27 @@ def core_of(spelling: str) -> Core:
         off.add(Change.TITLE)
     words = [_singular(word, last=place == len(words) - 1, off=off) for place, word in enumerate(words)]
     words = [
-        _without_particle(word, last=place == len(words) - 1, off=off) for place, word in enumerate(words)
+        _without_particle(word, last=place == len(words) - 1, alone=len(words) == 1, off=off)
+        for place, word in enumerate(words)
     ]
     comma = len(words) > 1 and written.count(",") == 1 and not written.rstrip().endswith(",")
-    return Core("".join(map(_marked, words)), frozenset(off), tuple(words), title, comma)
+    return Core("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, comma)
 
 
 def differences(one: str, other: str, cores: tuple[Core, Core] | None = None) -> frozenset[Change] | None:
     """By what two spellings of one core differ, empty where they are written the same; None where they are
     not one name by these rules."""
     first, second = cores or (core_of(one), core_of(other))
-    if len(first.text) < SHORTEST_CORE or len(second.text) < SHORTEST_CORE:
+    if not first.text or not second.text:
         return None
     if first.title and second.title and first.title != second.title:
         return None
     changes = set(first.off ^ second.off)
-    if first.text != second.text:
+    if first.whole == second.whole:
+        changes &= {Change.ACCENT, Change.GLOSS}
+        if first.written != second.written:
+            changes.add(Change.SPACING)
+    elif first.text != second.text:
         if first.in_any_order == second.in_any_order:
             changes = {Change.ORDER, *(changes - {Change.PLURAL, Change.INNER_PLURAL})}
         elif (letter := _letter_apart(first, second)) is not None:
@@ -223,7 +236,7 @@ def _singular(word: str, *, last: bool, off: set[Change]) -> str:
     return single
 
 
-def _without_particle(word: str, *, last: bool, off: set[Change]) -> str:
+def _without_particle(word: str, *, last: bool, alone: bool, off: set[Change]) -> str:
     if final_consonant(word[-1]) is None:
         return word
     if last and word.endswith("들") and len(word) > 2:
@@ -231,10 +244,11 @@ def _without_particle(word: str, *, last: bool, off: set[Change]) -> str:
         return word[:-1]
     for size in (2, 1):
         name, rest = word[:-size], word[-size:]
-        if rest in CASES and len(name) >= (2 if last else 1) and particles(name, rest) == ParticleFit.FITS:
+        is_short = last and len(name) == 1 and rest not in OBJECT
+        if rest in CASES and name and not is_short and particles(name, rest) == ParticleFit.FITS:
             off.add(Change.PARTICLE)
             return name
-    if word[-1] == "이" and len(word) > 2 and final_consonant(word[-2]):
+    if word[-1] == "이" and len(word) > 1 + alone and final_consonant(word[-2]):
         off.add(Change.PARTICLE)
         return word[:-1]
     return word
