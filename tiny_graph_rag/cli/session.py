@@ -68,6 +68,8 @@ class Session:
                 kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
             )
         allow_unpacked(config.running.largest_unpacked)
+        if config.file is not None:
+            note_named(config.file)
         if config.generation.prompt:  # an input, though a run without answers doesn't open it
             note_named(Path(config.generation.prompt).expanduser())
         session = cls(config, common.quiet, to_stdout)
