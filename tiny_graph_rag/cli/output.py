@@ -41,7 +41,12 @@ class Output:
         return self.given == STDOUT
 
     def path(
-        self, session: Session, derived: str | Path, may_replace: Callable[[Path], bool] | None = None
+        self,
+        session: Session,
+        derived: str | Path,
+        may_replace: Callable[[Path], bool] | None = None,
+        *,
+        is_own: bool = False,
     ) -> Path:
         """The file to write, `derived` unless named; claimed, so refused before any work where it can't be.
 
@@ -54,7 +59,7 @@ class Output:
         if self.given is not None:
             path = output_path(self.given, folder)
         free = self.given is not None or may_replace is None or not path.is_file() or may_replace(path)
-        return session.outputs.claim(path, replaces=free)
+        return session.outputs.claim(path, is_own=is_own, replaces=free)
 
     def write(self, session: Session, path: Path, parts: Iterable[bytes]) -> None:
         if not self.to_stdout:
@@ -112,11 +117,12 @@ class DocumentOutput:
     path: Path | None
 
     @classmethod
-    def of(cls, session: Session, given: str | None) -> DocumentOutput:
-        """Before any work. What else the command prints goes to standard error where `given` is -, if the
-        session knows (`to_stdout`)."""
+    def of(cls, session: Session, given: str | None, *, is_own: bool = False) -> DocumentOutput:
+        """Before any work. is_own: as `Outputs.claim` has it. What else the command prints goes to standard
+        error where `given` is -, if the session knows (`to_stdout`)."""
         output = Output(given)
-        return cls(session, output, None if given is None else output.path(session, given))
+        path = None if given is None else output.path(session, given, is_own=is_own)
+        return cls(session, output, path)
 
     def write(self, kind: str, **fields: Any) -> None:
         """`fields` as JSON, below the head that every file has."""

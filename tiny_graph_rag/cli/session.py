@@ -100,6 +100,8 @@ class Session:
             config = used.configured(config)
         config = _with_flags(config, common.set_ or (), {"seed": common.seed, **flags, **named})
         allow_unpacked(config.running.largest_unpacked)
+        if config.file is not None:
+            note_named(config.file)
         if config.generation.prompt:  # an input, though a run without answers doesn't open it
             note_named(Path(config.generation.prompt).expanduser())
         session = cls(config, common.quiet, to_stdout, patch=used)

@@ -1,6 +1,6 @@
 """The results file: everything a report or another program needs, under fixed names.
 
-Described in docs/results.md; `results.schema.json` beside this module is tested against what is written.
+Described in docs/results.md; its types are those of tiny_graph_rag/results.py.
 """
 
 from __future__ import annotations
