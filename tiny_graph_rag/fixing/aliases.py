@@ -49,18 +49,21 @@ LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 JAMO = re.compile("[ㄱ-ㅎ]{2,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
+SURE = re.compile(rf"{CODE.pattern}|{JAMO.pattern}|{CAPITALS.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words of a question. text: as they stand there, without particles. words: folded. last: the number of
-    the last word, first: of the first. is_name_like: whether it is written as names are."""
+    the last word, first: of the first. is_name_like: whether it is written as names are; is_capital: whether
+    that is a capital inside the sentence."""
 
     text: str
     words: tuple[str, ...]
     first: int
     last: int
     is_name_like: bool
+    is_capital: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class _Finder:
 
     def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, Match]]:
         """Spans of a question that names nothing, each with the entity that it is like. Of one that names
-        something only codes and abbreviations in capitals that stand apart from it."""
+        something only what stands apart from it and is written as a name: in capitals, codes, consonants."""
         named = [seed for seed in question.named if seed.start is not None and seed.end is not None]
         if question.named and not named:
             return  # it speaks of what an earlier turn named
@@ -157,7 +160,7 @@ class _Finder:
                 continue
             matches = []
             for span in spans:
-                if named and not (CODE.fullmatch(span.text) or CAPITALS.fullmatch(span.text)):
+                if named and not (SURE.fullmatch(span.text) or span.is_capital):
                     continue
                 match = self._match(span)
                 if match and not (match.is_part and not self._is_meant(span, match, text, references)):
@@ -483,7 +486,7 @@ def _spans(text: Text) -> Iterator[list[Span]]:
                 )
                 latin_in_hangul = not hangul and text.is_without_case
                 is_name_like = hangul or capital or latin_in_hangul or any(map(str.isdigit, written))
-                spans.append(Span(written, words, first, last, is_name_like))
+                spans.append(Span(written, words, first, last, is_name_like, capital))
             if spans:
                 yield spans
 

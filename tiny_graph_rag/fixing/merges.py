@@ -140,7 +140,7 @@ def _is_enough(
     if changes <= WRITING:
         return len(changes) == 1 or words > 1
     if changes == {Change.PLURAL}:
-        if not _is_common(texts, words, is_known and not is_named):
+        if not _is_common(texts, is_known and not is_named):
             return False
         return words > 1 or is_known or context.has_shared_role(one, other)
     if changes == {Change.PARTICLE}:
@@ -160,10 +160,11 @@ def _is_title_in_small(one: str, other: str) -> bool:
     return capitals[0] == 0 and capitals[1] > 1
 
 
-def _is_common(texts: Iterable[str], words: int, is_known: bool) -> bool:
-    """Whether the last word is a common noun: America is not Americas."""
-    capitals = [_last_words(text)[-1][0].isupper() for text in texts]
-    return not any(capitals) or (words == 1 and is_known)
+def _is_common(texts: Iterable[str], is_known: bool) -> bool:
+    """Whether the last word is a common noun: America is not Americas. is_known: that it is no proper name."""
+    words = [_last_words(text) for text in texts]
+    capitals = [text[-1][0].isupper() for text in words]
+    return not any(capitals) or (is_known and all(len(text) == 1 for text in words))
 
 
 def _last_words(text: str) -> list[str]:

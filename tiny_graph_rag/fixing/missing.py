@@ -259,7 +259,7 @@ class _Texts:
 
 
 def _holding(strings: Strings, data: bytes, wanted: bytes) -> Iterator[int]:
-    """Rows that hold these bytes, at most MOST_MENTIONS. data: of the strings, with ASCII in small letters."""
+    """Rows that hold these bytes, at most MOST_MENTIONS. data: of the strings, ASCII in small letters."""
     at = data.find(wanted)
     for _ in range(MOST_MENTIONS):
         if at < 0:
