@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.language.sounds import consonants_of, initials_of_syllables, script_of, sound_of
+from tiny_graph_rag.language.sounds import (
+    at_the_start,
+    consonants_of,
+    initials_of_syllables,
+    script_of,
+    sound_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -43,3 +49,7 @@ def test_other_scripts_and_mixtures_have_no_sound() -> None:
 
 def test_first_consonants_are_those_that_people_type() -> None:
     assert initials_of_syllables("동백꽃") == "ㄷㅂㄲ"
+
+
+def test_a_syllable_at_the_start_of_a_word_loses_its_first_consonant() -> None:
+    assert "".join(map(at_the_start, "련로녀가")) == "연노여가"

@@ -161,7 +161,7 @@ def _is_title_in_small(one: str, other: str) -> bool:
 
 
 def _is_common(texts: Iterable[str], is_known: bool) -> bool:
-    """Whether the last word is a common noun: America is not Americas. is_known: that it is no proper name."""
+    """Whether the last word is a common noun: America is not Americas. is_known: whether types say so."""
     words = [_last_words(text) for text in texts]
     capitals = [text[-1][0].isupper() for text in words]
     return not any(capitals) or (is_known and all(len(text) == 1 for text in words))
