@@ -116,6 +116,7 @@ COMMANDS = (
     "convert",
     "visualize",
     "measures",
+    "settings",
     "mcp",
     "validate",
     "generate",

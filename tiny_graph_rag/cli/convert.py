@@ -11,7 +11,6 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile
-from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.messages import said, t
@@ -65,9 +64,9 @@ def convert(
     patch: PatchFile = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
-    from tiny_graph_rag.files import check_writable, sha256_of
+    from tiny_graph_rag.files import sha256_of
     from tiny_graph_rag.formats.graphs import DATABASE, graph_name
-    from tiny_graph_rag.formats.graphs.writing import check_form, form_of, write_graph
+    from tiny_graph_rag.formats.graphs.writing import check_form, files_of, form_of, write_graph
     from tiny_graph_rag.formats.vocabulary import ENDING, write_vocabulary
     from tiny_graph_rag.gold.examples import EvalSet
 
@@ -88,15 +87,14 @@ def convert(
     source, target = given
     form = form_of(target, to)
     check_form(form)
-    is_pair = form == "parquet"
-    check_writable(target / "entities.parquet" if is_pair and target.suffix != ".parquet" else target)
-    whole = Graph(source, None, columns, query)
+    for path in files_of(target, form):
+        session.outputs.claim(path)
     words = target.with_name(f"{graph_name(target)}{ENDING}") if _adds_words(session) else None
-    source_path = session.graph_path(whole)
-    keep_apart((target, words), (source_path, *session.files_read))
     if words is not None:
-        check_writable(words)
-    knowledge, _ = session.patched(session.graph(whole), EvalSet(()))
+        session.outputs.claim(words)
+    knowledge = session.graph(Graph(source, None, columns, query))
+    session.outputs.confirm()
+    knowledge, _ = session.patched(knowledge, EvalSet(()))
     for line in write_graph(knowledge, target, form):
         session.warn(line)
     if words is not None:

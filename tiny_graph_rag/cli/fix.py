@@ -121,10 +121,10 @@ def fix_command(
     examples = session.eval_set(dataset, chosen)
     others = session.eval_set(holdout) if holdout is not None else None
     target = out.path(session, f"{examples.file_name}-fixes.yaml")
-    read = (examples.path, others.path if others else None, session.graph_path(graph, examples), was)
-    out.keep_apart(target, read=(*read, *session.files_read))
+    session.graph_path(graph, examples)
     knowledge = session.graph(graph, examples)
     older = session.graph(Graph(was, graph.graph_cache)) if was is not None else None
+    session.outputs.confirm()
     session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
     with session.progress(t("evaluations"), evaluations, least=0) as bar:
         fixes = find_fixes(
@@ -138,7 +138,7 @@ def fix_command(
             allowed=evaluations,
             progress=lambda spent, what: bar(round(spent), what),
         )
-    out.write(target, [patch_yaml(fixes.patch).encode()])
+    out.write(session, target, [patch_yaml(fixes.patch).encode()])
     content = fixes_json(fixes, knowledge, examples, config, session.made())
     for line in fix_lines(content):
         session.say(line)
@@ -146,9 +146,10 @@ def fix_command(
         return
     session.say(t("patch: {path}", path=target))
     given = {"dataset": dataset, "graph": graph.graph, "patch": target}
-    if any(True for _ in fixes.patch.to_decide()):
+    if fixes.patch.to_decide():
         session.say(t("decide: {command}", command=shell_command("curate", **given)))
-    session.say(t("apply: {command}", command=shell_command("eval", **given)))
+    if fixes.patch.applies():
+        session.say(t("apply: {command}", command=shell_command("eval", **given)))
     out.report(session, target.with_suffix(".json"), content)
 
 

@@ -11,10 +11,9 @@ from tiny_graph_rag.fixing.applying import Patched
 from tiny_graph_rag.fixing.fixes import by_kind
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, Patch, read_patch
 from tiny_graph_rag.fixing.settings import label_of, with_patch
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.cli.session import Session
     from tiny_graph_rag.config import Config
     from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -46,21 +45,14 @@ class UsedPatch:
         """As results files hold it."""
         return {"name": self.path.name, "sha256": self.sha256, "applied": by_kind(self.patch.only(CONFIRMED))}
 
-    def applied(
-        self, session: Session, graph: KnowledgeGraph, examples: EvalSet
-    ) -> tuple[KnowledgeGraph, EvalSet]:
-        """Say what is applied, and apply it. Raises PatchError for what no longer fits the graph."""
-        made_for = self.patch.graph
-        if made_for.sha256 and graph.sha256 and made_for.sha256 != graph.sha256:
-            session.warn(
-                said(
-                    "{file} was made for another version of the graph {graph}; look its entries over",
-                    file=self.path.name,
-                    graph=made_for.name,
-                )
-            )
+    def fits(self, graph: KnowledgeGraph) -> bool:
+        """Whether it was made for this version of the graph, as far as both are known."""
+        made_for = self.patch.graph.sha256
+        return not made_for or not graph.sha256 or made_for == graph.sha256
+
+    def applied(self, graph: KnowledgeGraph, examples: EvalSet) -> tuple[KnowledgeGraph, EvalSet]:
+        """Raises PatchError for what no longer fits the graph."""
         patched = Patched.of(graph, examples, self.patch)
-        session.say(self.line())
         return patched.graph, patched.examples
 
     def line(self) -> str:

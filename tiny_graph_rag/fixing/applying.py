@@ -34,7 +34,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 
 def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CONFIRMED,)) -> KnowledgeGraph:
@@ -140,7 +140,7 @@ class Patched:
         return cls(made, frozen(examples, graph, made, patch, statuses))
 
 
-def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[str]:
+def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
     """What no longer fits the graph, an entry a sentence; rejected entries may be stale."""
     known = set(graph.entities.ids)
     types = {*graph.relations.types.names, *graph.entities.types.names}
@@ -187,7 +187,7 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[str]:
             )
 
 
-def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterator[str]:
+def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterator[Said]:
     """kept_by: dropped id → kept id so far; gets those of this merge."""
     for dropped in merge.drop_ids:
         root = merge.keep_id

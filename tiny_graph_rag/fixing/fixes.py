@@ -50,12 +50,13 @@ from tiny_graph_rag.fixing.proof import (
 from tiny_graph_rag.fixing.settings import can_be_tried, prove_settings, try_settings
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.linking.relation_words import types_say_something
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import Groups
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import counted, t
 
 PROVEN = ("settings", "vocabulary")
 JUDGED = ("aliases", "merges", "restore")
@@ -235,7 +236,7 @@ class _Study:
         best = result.tried[result.best]
         measured = result.proof
         if self.others is not None and best.values:
-            config = questions.config.replaced(**best.values)
+            config = questions.config.replaced(best.values)
             gains = self.others.ask(config).values - self.others.today.values
             measured = self._on_others(best.gain, gains, measured.control)
         self.found.measured["settings"] = measured
@@ -270,13 +271,13 @@ class _Study:
         count = len(np.unique(self.groups))
         evidence = learning.gold_evidence(questions)
         words = learning.learn(graph, evidence, self.groups, questions.rows, ranking)
-        what = t("{n} words for relation types", n=len(words))
+        what = counted(len(words), "{n} word", "{n} words")
         if count < LEARNED_FROM:
             few = proof(0.0, np.zeros(len(questions)), self.groups, LEARNED_FROM)
             self.not_kept("vocabulary", what, _why(few))
             return
         if not words:
-            self.not_kept("vocabulary", what, t("the gold paths teach none that the graph lacks"))
+            self.not_kept("vocabulary", t("no proposal"), t("the gold paths teach none that the graph lacks"))
             return
 
         def gains(rows: Any, out: Any) -> Column:
@@ -391,7 +392,7 @@ class _Study:
         from tiny_graph_rag.fixing.older import propose_older
 
         questions = self.questions
-        restore = propose_older(questions.graph, self.older, questions.examples)
+        restore = _with_names(propose_older(questions.graph, self.older, questions.examples), questions.graph)
         entries = [*restore.renames, *restore.entities, *restore.relations]
         ids, names = list(questions.graph.entities.ids), self.older.entities.names
 
@@ -424,7 +425,12 @@ class _Study:
     def ask(self) -> None:
         from tiny_graph_rag.fixing.missing import propose_asks
 
-        self.add(ask=propose_asks(self.questions.graph, self.questions.examples))
+        restored = self.found.patch.restore
+        back = {fold(entry.name) for entry in restored.entities} | {
+            fold(entry.was) for entry in restored.renames
+        }
+        asks = propose_asks(self.questions.graph, self.questions.examples)
+        self.add(ask=[entry for entry in asks if not entry.reference or fold(entry.reference) not in back])
 
     def _patch_of(self, **sections: Any) -> Patch:
         return msgspec.structs.replace(empty_patch(self.questions.graph, self.questions.examples), **sections)
@@ -517,6 +523,17 @@ def _entities_of(answers: Answers, row: int) -> set[int]:
     """Seeds of a question, and what is ranked first."""
     seeds = {seed.entity for seed in answers.linked[row].seeds}
     return (seeds | set(answers.first[row].tolist())) - {NOBODY}
+
+
+def _with_names(restore: Restore, graph: KnowledgeGraph) -> Restore:
+    """Relations with the names at their ends."""
+    names = dict(zip(graph.entities.ids, graph.entities.names, strict=True))
+    names |= {entry.id: entry.name for entry in restore.entities}
+    relations = (
+        msgspec.structs.replace(entry, names=(names[entry.source_id], names[entry.target_id]))
+        for entry in restore.relations
+    )
+    return msgspec.structs.replace(restore, relations=tuple(relations))
 
 
 def _ids_of(entry: Entry) -> tuple[str, ...]:

@@ -126,7 +126,8 @@ class RestoredEntity(Entry, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class RestoredRelation(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """A relation of the older graph. source_id, target_id: of this graph, or of restored entities."""
+    """A relation of the older graph. source_id, target_id: of this graph, or of restored entities; names: of
+    both, for whoever reads the file."""
 
     source_id: str
     type: str
@@ -134,6 +135,7 @@ class RestoredRelation(Entry, frozen=True, kw_only=True, omit_defaults=True, for
     description: str = ""
     weight: float = 1.0
     source_chunks: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 class Restore(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -224,9 +226,13 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             for place, entry in enumerate(entries):
                 yield f"{section}[{place}]", entry
 
-    def to_decide(self) -> Iterator[tuple[str, Entry]]:
-        """The entries that nobody has decided yet."""
-        return ((place, entry) for place, entry in self.entries() if entry.status == DRAFT)
+    def to_decide(self) -> list[str]:
+        """Where the entries stand that nobody has decided yet."""
+        return [place for place, entry in self.entries() if entry.status == DRAFT]
+
+    def applies(self) -> bool:
+        """Whether anything is confirmed."""
+        return any(entry.status == CONFIRMED for _, entry in self.entries())
 
     def only(self, *statuses: Status) -> Patch:
         """The entries with one of these statuses."""

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.config import Config, section_of, spelled_setting
-from tiny_graph_rag.config.settings import fits
+from tiny_graph_rag.config import Config, find_setting, spelled_setting
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions, Rows
 from tiny_graph_rag.fixing.patch import CONFIRMED, Patch, PatchError
@@ -125,7 +124,7 @@ def try_settings(questions: GoldQuestions, groups: Groups, leave: float = 0.0) -
         if questions.spent + 1 > questions.allowed - leave:
             break
         try:
-            config = questions.config.replaced(**values)
+            config = questions.config.replaced(values)
             answers = questions.ask(config, what=label_of(values))
         except MissingExtraError as missing:
             found.append(Tried(values, np.zeros(0), float("nan"), today.first, missing.extra))
@@ -170,7 +169,7 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
         if entry.status != CONFIRMED:
             continue
         for key, value in entry.values.items():
-            if key not in VARIED or not fits(section_of(key), key, value):
+            if key not in VARIED or not find_setting(key).accepts(value):
                 raise PatchError(
                     said(
                         "{file}: settings[{place}]: {key}: {value} can't stand in a patch; these settings "
@@ -182,7 +181,7 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
                         allowed=", ".join(VARIED),
                     )
                 )
-        config = config.replaced(**entry.values)
+        config = config.replaced(entry.values)
         if not can_be_tried(config):
             raise PatchError(
                 said(

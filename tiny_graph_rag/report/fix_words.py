@@ -116,8 +116,30 @@ def entry_words(kind: str, entry: Json) -> str:
     if "was" in entry:
         return f"{entry['was']} → {entry.get('name') or entry['entity_id']}"
     if "source_id" in entry:
-        return f"{entry['source_id']} –{entry['type']}→ {entry['target_id']}"
+        source, target = entry.get("names") or (entry["source_id"], entry["target_id"])
+        return f"{source} –{entry['type']}→ {target}"
     return f"+ {entry['name']}"
+
+
+def judged(content: Json) -> Iterator[Row]:
+    """Each batch, and each of its entries behind it."""
+    for row in batches(content):
+        yield row
+        for kind, entry in judged_entries(content):
+            if kind == row.kind:
+                won, lost = entry.get("won", ()), entry.get("lost", ())
+                ids = tuple(dict.fromkeys((*won, *lost, *entry.get("questions", ()))))
+                moved = t("{won} better, {lost} worse", won=len(won), lost=len(lost)) if won or lost else ""
+                note = "; ".join(entry.get("evidence", ()))
+                yield Row(kind, f"– {entry_words(kind, entry)}", moved, "", note, ids)
+
+
+def blocks_of(content: Json) -> Iterator[tuple[str, list[Row]]]:
+    """The four blocks whole: their heads and all their rows."""
+    yield PROVEN, list(proven(content))
+    yield TO_JUDGE, list(judged(content))
+    yield TO_ASK, list(asked(content))
+    yield NOT_KEPT, list(not_kept(content))
 
 
 def asked(content: Json) -> Iterator[Row]:

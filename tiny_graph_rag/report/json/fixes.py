@@ -13,6 +13,7 @@ from tiny_graph_rag.fixing.fixes import Fixes
 from tiny_graph_rag.fixing.proof import Proof
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.report.fix_words import blocks_of
 from tiny_graph_rag.report.json.numbers import Made, head, number
 from tiny_graph_rag.report.json.results import dataset_json
 
@@ -20,7 +21,8 @@ from tiny_graph_rag.report.json.results import dataset_json
 def fixes_json(
     fixes: Fixes, graph: KnowledgeGraph, examples: EvalSet, config: Config, made: Made | None = None
 ) -> dict[str, Any]:
-    return head(
+    """Not written as a file; `blocks` are in the language spoken, as pages show them."""
+    content = head(
         "fixes",
         made,
         graph={"name": graph.name, "sha256": graph.sha256},
@@ -35,8 +37,13 @@ def fixes_json(
         kinds=list(fixes.kinds),
         proofs={kind: _proof(proof) for kind, proof in fixes.measured.items()},
         patch=msgspec.to_builtins(fixes.patch),
+        blocks=[],
         changes={kind: [asdict(change) for change in changes] for kind, changes in fixes.changes.items()},
     )
+    content["blocks"] = [
+        {"head": heading, "rows": [asdict(row) for row in rows]} for heading, rows in blocks_of(content)
+    ]
+    return content
 
 
 def _proof(proof: Proof) -> Mapping[str, Any]:
