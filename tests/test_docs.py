@@ -41,7 +41,9 @@ def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
 def test_the_readme_is_short_and_shows_five_commands_and_more(readme: str) -> None:
     text = read(readme)
     assert len(text) < 7000
-    assert [name for name in ("eval", "sweep", "compare", "generate", "curate") if f"# {name}: " not in text] == []
+    assert [
+        name for name in ("eval", "sweep", "compare", "generate", "curate") if f"# {name}: " not in text
+    ] == []
     headings = re.findall(r"^## ", text, re.M)
     assert len(headings) == 5
     assert text.index("docs/pictures/eval.svg") < text.index("\n## "), "the picture comes first"
@@ -54,15 +56,17 @@ def test_options_and_files_in_the_readme_exist(readme: str) -> None:
         *("--version", "--extra", "--help", "--clone", "--install-completion"),
         *("--target", "--no-dev", "--from", "--inexact"),  # of pip and uv
     }
-    assert [each for each in re.findall(r"(--[a-z][a-z-]+)", text) if each not in known] == []
-    links = [each for each in re.findall(r"\]\(([^)#]+)", text) if "://" not in each]
-    assert [each for each in links if not (ROOT / readme).parent.joinpath(each).exists()] == []
+    assert [option for option in re.findall(r"(--[a-z][a-z-]+)", text) if option not in known] == []
+    links = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    assert [link for link in links if not (ROOT / readme).parent.joinpath(link).exists()] == []
 
 
 @pytest.mark.parametrize("readme", SETUP)
 def test_the_readme_names_the_extras_that_there_are_and_no_other(readme: str) -> None:
-    rows = re.findall(r"^\| ((?:`[a-z0-9]+`(?:, )?)+) \|", read(readme).split("| `--dataset FILE` |")[0], re.M)
-    named = {each for row in rows for each in re.findall(r"`([a-z0-9]+)`", row)}
+    rows = re.findall(
+        r"^\| ((?:`[a-z0-9]+`(?:, )?)+) \|", read(readme).split("| `--dataset FILE` |")[0], re.M
+    )
+    named = {name for row in rows for name in re.findall(r"`([a-z0-9]+)`", row)}
     extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
     assert named == set(extras)
 
@@ -79,5 +83,5 @@ def test_defaults_in_the_readme_are_those_of_the_code(readme: str) -> None:
 
 
 def test_both_readmes_give_the_same_commands() -> None:
-    blocks = [re.findall(r"^(?:python3 -m pip|uv run) .*?(?=\s+#|$)", read(each), re.M) for each in READMES]
+    blocks = [re.findall(r"^(?:python3 -m pip|uv run) .*?(?=\s+#|$)", read(path), re.M) for path in READMES]
     assert blocks[0] == blocks[1]

@@ -97,7 +97,9 @@ def hits(path: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", [*DOCUMENTS, *SCRIPTS, *MODULES], ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", [*DOCUMENTS, *SCRIPTS, *MODULES], ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_a_text_is_written_in_plain_words(path: Path) -> None:
     assert hits(path) == []
 
@@ -105,4 +107,7 @@ def test_a_text_is_written_in_plain_words(path: Path) -> None:
 def test_the_search_sees_strings_comments_and_documents(tmp_path: Path) -> None:
     module = tmp_path / "module.py"
     module.write_text('borne = 1  # surely\nprint(f"{borne} is borne")\n', encoding="utf-8")
-    assert [word[0] for _, text in texts(module) for p in WORDS for word in p.finditer(text)] == ["surely", "borne"]
+    assert [word[0] for _, text in texts(module) for p in WORDS for word in p.finditer(text)] == [
+        "surely",
+        "borne",
+    ]
