@@ -125,8 +125,8 @@ def evaluate_command(
     save_run_format: Annotated[
         str | None,
         typer.Option(
-            "--save-run-format",
-            help="trec, jsonl, csv, parquet or contest.",
+            "--format",
+            help="Format of --save-run: trec, jsonl, csv, parquet or contest.",
             show_default="by suffix",
             rich_help_panel=OUTPUT + DETAIL,
         ),
@@ -254,7 +254,7 @@ class SavedRun:
         """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError(said("--save-run-format {form} goes with --save-run FILE", form=form))
+                raise UsageError(said("--format {form} needs --save-run FILE", form=form))
             return None
         from tiny_graph_rag.files import check_writable, output_path
         from tiny_graph_rag.formats.runs.writing import form_of

@@ -56,16 +56,16 @@ class GoldOutput:
             sys.stdout.buffer.write(part)
         sys.stdout.buffer.flush()
 
-    def stamp(self, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
-        """Record beside the set which graph it was made for, so that `validate` tells when it has drifted."""
+    def pin(self, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
+        """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
         from tiny_graph_rag.formats.gold.exchange import format_for
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+        from tiny_graph_rag.gold.pin import write_pin
         from tiny_graph_rag.gold.resolve import resolve
-        from tiny_graph_rag.gold.stamp import write_stamp
 
         if format_for(path, self.format) == "jsonl" and path.is_file():
             examples = read_eval_set(path)
-            write_stamp(graph, examples, resolve(examples, names, len(graph)))
+            write_pin(graph, examples, resolve(examples, names, len(graph)))
 
 
 def read_any(session: Session, dataset: Path) -> EvalSet:
