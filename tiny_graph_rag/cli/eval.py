@@ -15,6 +15,7 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -207,6 +208,8 @@ def evaluate_command(
             answering.forecast(evaluation)
             return
         evaluation = answering.answered(evaluation)
+    if not out.to_stdout:
+        keep_earlier(session, target)
     out.write(session, target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
     _conclude(session, gates, evaluation, problems(answering, evaluation) if answering else [])

@@ -6,6 +6,7 @@ writes its summary last, so of its files the end is read too.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config import changed_settings, find_setting
+from tiny_graph_rag.gold.examples import Selection
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import walked
@@ -25,6 +27,8 @@ LONGEST_HEAD = 1 << 24  # a head is kilobytes; what is longer is no results file
 LONGEST_TAIL = 1 << 20
 _ROWS = b'"results": ['
 _SCORE_ENDS = b"\n],\n"
+KEPT_IN = "history"  # folder in a folder of results: what `eval` and `score` replaced
+_KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,7 @@ class Past:
     graph: str
     dataset: str
     dataset_sha256: str
+    selection: Selection
     settings: dict[str, Any] | None
     walks: bool
     questions: int
@@ -48,10 +53,10 @@ class Past:
 
 
 def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
-    """(results in `folder`, oldest first; JSON files that are none)."""
+    """(results in `folder` and those kept in its `history/`, oldest first; JSON files that are no results)."""
     found, others = [], []
-    for path in sorted(folder.glob("*.json")):
-        past = _past(path)
+    for path in sorted([*folder.glob("*.json"), *(folder / KEPT_IN).glob("*.json")]):
+        past = past_of(path)
         if past is None:
             others.append(path)
         else:
@@ -60,16 +65,21 @@ def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
-    """By gold set: means over different questions are no line. Name (with the SHA-256 where a name has had
-    several contents) → results, oldest first."""
+    """By gold set and selection (--limit, --tags, --ids): means over different questions are no series. Name
+    (with the SHA-256 where a name has had several contents) → results, oldest first."""
     by_content: dict[tuple[str, str], list[Past]] = {}
     for entry in past:
-        by_content.setdefault((entry.dataset, entry.dataset_sha256), []).append(entry)
+        name = entry.selection.named(entry.dataset)
+        by_content.setdefault((name, entry.dataset_sha256), []).append(entry)
     names = [name for name, _ in by_content]
     return {
         f"{name} ({content[:8]})" if names.count(name) > 1 else name: rows
         for (name, content), rows in by_content.items()
     }
+
+
+def _selection(found: dict[str, Any]) -> Selection:
+    return Selection(found.get("limit"), tuple(found.get("tags") or ()), tuple(found.get("ids") or ()))
 
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
@@ -139,6 +149,7 @@ class _Made(msgspec.Struct):
 class _Input(msgspec.Struct):
     name: str | None = None
     sha256: str | None = None
+    selection: dict[str, Any] | None = None
 
 
 class _Head(msgspec.Struct):
@@ -152,7 +163,7 @@ class _Head(msgspec.Struct):
     config: dict[str, dict[str, Any]] | None = None
 
 
-def _past(path: Path) -> Past | None:
+def past_of(path: Path) -> Past | None:
     """None for a file that is no results file of `eval` or `score`."""
     try:
         document = _head(path)
@@ -161,13 +172,14 @@ def _past(path: Path) -> Past | None:
         at = made.at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
         parts = document["summary"]["by_tag"]
         return Past(
-            name=nfc(path.stem),
+            name=_KEPT_AT.sub("", nfc(path.stem)) if path.parent.name == KEPT_IN else nfc(path.stem),
             path=path,
             at=at if at.tzinfo else at.replace(tzinfo=UTC),
             label=made.label or "",
             graph=(head.graph or _Input()).name or "",
             dataset=dataset.name or "",
             dataset_sha256=dataset.sha256 or "",
+            selection=_selection(dataset.selection or {}),
             settings=changed_settings(head.config or {}) if head.kind == "eval" else None,
             walks=head.kind == "eval" and walked(document["summary"]),
             questions=head.summary.questions,
