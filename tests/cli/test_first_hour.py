@@ -12,9 +12,9 @@ import pytest
 
 from tests.conftest import ROOT, write_gold, write_kg
 from tiny_graph_rag.files import output_path
+from tiny_graph_rag.fixing import trials
 from tiny_graph_rag.messages import LANGUAGES
 from tiny_graph_rag.report.terminal import cell_width
-from tiny_graph_rag.study import trials
 
 SCREEN = 24  # rows of the smallest terminal
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from tiny_graph_rag.cli.usage import ParserError
 from tiny_graph_rag.messages import said
 
 # Options that were renamed keep working: (command, former name) → name.
@@ -36,7 +37,7 @@ def refuse_repeats(command: Any, context: Any, arguments: Sequence[str]) -> None
     """
     try:
         _, _, order = command.make_parser(context).parse_args(args=list(arguments))
-    except typer.BadParameter.__mro__[1]:
+    except ParserError:
         return
     given = Counter(parameter.name for parameter in order)
     for parameter in order:

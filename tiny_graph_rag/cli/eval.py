@@ -27,6 +27,7 @@ from tiny_graph_rag.cli.options import (
     Graph,
     Label,
     Measured,
+    PatchFile,
     Reporting,
     Retrieving,
     comma_list,
@@ -35,6 +36,7 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
+    NOT_ON_CLUSTER,
     PROGRESS_FROM,
     Session,
     check_cutoff,
@@ -92,6 +94,7 @@ def evaluate_command(
     rouge_threshold: Annotated[float | None, from_config("--rouge-threshold")] = None,
     relation_match: Annotated[str | None, from_config("--relation-match")] = None,
     source_chunks: Annotated[str | None, from_config("--source-chunks")] = None,
+    patch: PatchFile = None,
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
@@ -134,15 +137,16 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
+    from tiny_graph_rag.fixing.trials import trials
     from tiny_graph_rag.report.json.results import document_parts
     from tiny_graph_rag.study.evaluate import evaluate
-    from tiny_graph_rag.study.trials import trials
 
     out = Output.of(output, reporting)
     session = Session.open(
         common,
         folders,
         to_stdout=out.to_stdout,
+        patch=patch,
         **flags(retrieving),
         top_k=top_k,
         match=match,
@@ -173,9 +177,12 @@ def evaluate_command(
     session.graph_path(graph, examples)
     session.outputs.confirm()
 
+    if patch is not None and cluster_address is not None:
+        raise UsageError(said(NOT_ON_CLUSTER))
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
+        knowledge, examples = session.patched(knowledge, examples)
         if generating.dry_run and asks_model(config) and answering is not None:
             unlinked = config.override(linker="none", latency_sample=0)
             answering.forecast(evaluate(knowledge, examples, unlinked, computed))
@@ -199,7 +206,9 @@ def evaluate_command(
         saved.write(session, evaluation)
 
     evaluation = replace(evaluation, trials=trials(evaluation))
-    shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
+    shows = shell_command(
+        "query", dataset=dataset, graph=graph.graph, patch=patch, **flags(retrieving), top_k=top_k
+    )
     _show(session, evaluation, shows)
     if altered:
         evaluation = _asked_altered(session, evaluation, altered)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,23 +19,21 @@ KEPT = 20  # results of each name; a folder that grows without end would surpris
 
 
 def keep_earlier(session: Session, path: Path) -> None:
-    """Copy the results at `path`, if there are any, to `history/` in the same folder, before they are replaced.
+    """Copy the results at `path`, if any, to `history/` in the same folder, before they are replaced.
 
     Only below the results folder: elsewhere a file was named by hand, and a folder next to it would be in the
     way. The oldest copies beyond KEPT are removed. Says so when the first result is kept.
     """
-    from tiny_graph_rag.report.history import KEPT_IN, past_of
+    from tiny_graph_rag.report.history import KEPT_IN
 
     results = os.path.realpath(session.config.storage.results_dir)
     if not is_results(path) or not os.path.realpath(path).startswith(results + os.sep):
         return
-    past = past_of(path)
-    if past is None:
-        return
     folder, name = path.parent / KEPT_IN, bare_name(path)
     is_first = not folder.exists()
     folder.mkdir(exist_ok=True)
-    _copy(path, folder / f"{name}-{past.at:%Y%m%dT%H%M%S.%fZ}.json")
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    _copy(path, folder / f"{name}-{written:%Y%m%dT%H%M%S.%fZ}.json")
     ending = re.compile(rf"{re.escape(name)}-\d{{8}}T\d{{6}}\.\d{{6}}Z\.json")
     copies = sorted(file for file in folder.iterdir() if ending.fullmatch(file.name))
     for file in copies[:-KEPT]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -146,5 +146,5 @@ class DraftOutput:
         return None if self.output.to_stdout else self.path
 
 
-def flags_of(retrieving: Retrieving) -> dict[str, object]:
+def flags_of(retrieving: Retrieving) -> dict[str, Any]:
     return {name: value for name, value in flags(retrieving).items() if name != "depth"}

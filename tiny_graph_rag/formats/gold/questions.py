@@ -308,7 +308,7 @@ def _as_list(value: str) -> str:
 def _wrong_relationships(value: object) -> list[Said]:
     if value is None:
         return []
-    wanted = said('\'reference_relationships\' must be a list of {{"source", "target", "type"}} with strings')
+    wanted = said('\'reference_relationships\' must be a list of {"source", "target", "type"} with strings')
     if not isinstance(value, list):
         return [said("{wanted}, got {got}", wanted=wanted, got=json_kind(value))]
     for one in value:
