@@ -67,7 +67,7 @@ BY_NAME = {
         "more hops",
         "better linking",
         "arbitrary order",
-        "untrue hop tag",
+        "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
@@ -87,7 +87,7 @@ BY_NAME = {
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
-    *("{n} questions came: {ids}", "{n} questions went: {ids}"),
+    *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
     *(*files.ENDINGS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
@@ -108,15 +108,15 @@ BY_NAME = {
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
     *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix"),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
-    "references that mean nothing now ({n}): {names}",
-    "references that mean something else now ({n}): {names}",
+    "references that no longer match an entity ({n}): {names}",
+    "references that now match another entity ({n}): {names}",
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
 DEFAULTS = {"everything", "both", "required"}  # one word each, as a default of an option
-IN_PAGE = {"the server does not answer", "won", "lost", "mixed", "alias", "folded"}
+IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folded"}
 
 
 def in_python() -> Iterator[str]:
@@ -208,7 +208,7 @@ def in_curation() -> Iterator[str]:
     markup = re.sub(r"<(kbd|title)>.*?</\1>", "<br>", (CURATION / "page.html").read_text(encoding="utf-8"))
     texts = re.findall(r">([^<]+)<", markup) + re.findall(r"aria-label=\"([^\"]+)\"", markup)
     yield from (text.strip() for text in texts if re.search(r"[a-z]", text))
-    yield from (f"somebody else changed the {part_name} meanwhile" for part_name in curation.SHARED)
+    yield from (f"somebody else has changed the {part_name}" for part_name in curation.SHARED)
 
 
 def shown() -> set[str]:

@@ -259,10 +259,7 @@ def _show(
         session.console.print(waterfall_table(steps, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            t(
-                "names were compared as they are written; with a graph (-g) an alias counts as the entity "
-                "that it names"
-            )
+            t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
         )
 
 
@@ -280,7 +277,10 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                t("a large TREC run is scored while it is read, which no cluster makes quicker: done here")
+                t(
+                    "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
+                    "is scored on this machine"
+                )
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return
