@@ -12,12 +12,12 @@ from tests.conftest import ROOT
 from tiny_graph_rag import files
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli import recommend, usage
-from tiny_graph_rag.gold import checks, curation, fields
+from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
-from tiny_graph_rag.scoring import judging, stretches
+from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
 
@@ -94,7 +94,7 @@ BY_NAME = {
         recommend.LEAVES_THE_MEANS,
     ),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
-    *(judging.AMBIGUOUS_FIRST, judging.AMBIGUOUS_ANY),
+    *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     "references that mean nothing now ({n}): {names}",
     "references that mean something else now ({n}): {names}",

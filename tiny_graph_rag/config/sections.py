@@ -192,6 +192,12 @@ class EvaluationSettings:
         "when a relation is a reference: ends (and type), exact (as written) or id",
         choices=("ends", "exact", "id"),
     )
+    ambiguous: str = setting(
+        "first",
+        "an entity's name that several entities have, as a run or your own retriever returns it: first of "
+        "them, or any (a reference)",
+        choices=("first", "any"),
+    )
     source_chunks: str = setting(
         "none",
         "judge returned entities by their source_chunks (passages), returned passages by their entities "
