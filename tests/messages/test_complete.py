@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import ROOT
 from tiny_graph_rag import files
 from tiny_graph_rag.cli import help as help_
-from tiny_graph_rag.cli import recommend, usage
+from tiny_graph_rag.cli import curate, recommend, usage
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
@@ -92,6 +92,8 @@ BY_NAME = {
         recommend.TO_JUDGE,
         recommend.FAVOURS,
         recommend.LEAVES_THE_MEANS,
+        curate.EMPTY,
+        curate.EMPTY_MANY,
     ),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
     *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
