@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import ROOT
 from tiny_graph_rag import files
-from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli import curate, recommend, usage
+from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
