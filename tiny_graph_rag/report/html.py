@@ -40,17 +40,17 @@ RESULT_SCRIPTS = (
 def pages(documents: Sequence[Document]) -> Files:
     """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
     or get their own where there is none."""
-    results = [each for each in documents if each.has_questions]
-    studies = [each for each in documents if not each.has_questions]
-    for each in results or studies:
+    results = [document for document in documents if document.has_questions]
+    studies = [document for document in documents if not document.has_questions]
+    for study in results or studies:
         others = [other.content for other in studies] if results else []
         peers = {
             other.name: other.content
             for other in results
-            if other is not each
-            and other.content["dataset"].get("sha256") == each.content["dataset"].get("sha256")
+            if other is not study
+            and other.content["dataset"].get("sha256") == study.content["dataset"].get("sha256")
         }
-        yield f"{each.name}.html", results_page(each.content, others, peers).encode("utf-8", "replace")
+        yield f"{study.name}.html", results_page(study.content, others, peers).encode("utf-8", "replace")
 
 
 def results_page(
