@@ -237,7 +237,7 @@ def test_a_language_without_words_for_any_relation_is_refused_and_a_vocabulary_b
         [("Ann", "FROBNICATES", "Ben"), ("Ann", "FROBNICATES", "Cy"), ("Ben", "FROBNICATES", "Dee")],
     )
     wanted = Wanted(4, {"single": 1}, language="ko")
-    with pytest.raises(GraphError, match="no ko words for its relation types .'FROBNICATES'."):
+    with pytest.raises(GraphError, match=r"no ko words for its relation types \('FROBNICATES'\)"):
         made(path, wanted)
     (tmp_path / "g-vocabulary.yaml").write_text("FROBNICATES: [칭찬한]\n", encoding="utf-8")
     graph = load_graph(path)

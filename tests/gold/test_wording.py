@@ -80,6 +80,11 @@ def test_korean_knows_common_types_reads_korean_ones_and_quotes_none() -> None:
     assert phrases_of("LOCATED_IN") == ("~이 있는 {곳}", "~에 있는 {것}")
     assert phrases_of("스승") == ("~의 스승", "스승이 ~인 {것}")
     assert phrases_of("소유하다") == ("~이 소유하는 {것}", "~을 소유하는 {것}")
+    assert phrases_of("다스림") == ("~이 다스리는 {것}", "~을 다스리는 {것}")
+    assert phrases_of("만듦") == ("~이 만드는 {것}", "~을 만드는 {것}")
+    assert phrases_of("이름") == ("~의 이름", "이름이 ~인 {것}")
+    assert phrases_of("거주") == ("~이 사는 {곳}", "~에 사는 {것}")
+    assert phrases_of("살해") == ("~이 살해한 {것}", "~을 살해한 {것}")
     assert phrases_of("FROBNICATES") is None
 
 

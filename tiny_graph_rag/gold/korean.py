@@ -16,6 +16,7 @@ from typing import ClassVar
 from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind
 from tiny_graph_rag.language.particles import RIEUL, final_consonant
 from tiny_graph_rag.language.words import words_of_name
@@ -212,6 +213,17 @@ symptom of: ~을 증상으로 둔 {것} | ~의 증상
 has symptom: ~의 증상 | ~을 증상으로 둔 {것}
 traveled to: ~이 찾아간 {곳} | ~을 찾아간 {것}
 native to: ~의 원산지 | 원산지가 ~인 {것}
+거주: ~이 사는 {곳} | ~에 사는 {것}
+위치: ~이 있는 {곳} | ~에 있는 {것}
+소속: ~이 속한 {것} | ~에 속한 {것}
+참여: ~이 참여한 {것} | ~에 참여한 {것}
+참가: ~이 참가한 {것} | ~에 참가한 {것}
+보유: ~이 가진 {것} | ~을 가진 {것}
+소유: ~이 가진 {것} | ~을 가진 {것}
+포함: ~에 들어 있는 {것} | ~이 들어 있는 {것}
+결혼: ~과 결혼한 {사람} | ~과 결혼한 {사람}
+출생: ~이 태어난 {곳} | ~에서 태어난 {사람}
+방문: ~이 찾아간 {곳} | ~을 찾아간 {것}
 """
 _LEXICON = {
     words: tuple(part.strip() for part in phrases.split("|"))
@@ -225,6 +237,15 @@ _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디"}
 _ASKED_OF_HEAD = {" 곳": "어디", " 사람": "누구", " 해": "언제"}
 _COUNTED = {Kind.PERSON: "몇 명", Kind.PLACE: "몇 곳", Kind.WORK: "몇 편"}
 _PRONOUNS = {Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품"}
+_MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
+# Nouns that are verbs with 하다, of what was done once and of what goes on.
+_DONE = table("살해 공격 발견 설립 창작 저술 제작 생산 고용 치료 발명")
+_DOING = table("사랑 상징 지배 사용 존경 의미")
+_PLAIN_NOUNS = table("""
+    사람 이름 마음 그림 꿈 봄 몸 힘 섬 밤 감 곰 솜 금 점 품 팀 게임 시스템 프로그램 다음 처음 모임 싸움 웃음 울음
+    죽음 믿음 걸음 얼음 여름 구름 기름 씨름 바람 보람 가슴 사슴 아침 점심 요점 장점 단점 관점 시점 상점 지점 작품
+    상품 제품 식품 약품 물품 책임 담임 후임 전임 임금 요금 지금 현금
+    """)
 _ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
 
 
@@ -242,9 +263,26 @@ def _korean_phrases(words: str) -> tuple[str, str] | None:
         return None
     if words.endswith("하다"):
         words = words.removesuffix("하다") + "하는"
+    if words in _DONE or words in _DOING:
+        words += "한" if words in _DONE else "하는"
+    elif (stem := _stem_of_noun(words)) is not None:
+        words = f"{stem}는"
     if words.endswith(_ADNOMINAL):
         return f"~이 {words} {{것}}", f"~을 {words} {{것}}"
     return f"~의 {words}", f"{with_particle(words, '이')} ~인 {{것}}"
+
+
+def _stem_of_noun(words: str) -> str | None:
+    """다스림 → 다스리, 만듦 → 만드: the stem of a verb that was made a noun; None of other words."""
+    last = words[-1]
+    if words.split()[-1] in _PLAIN_NOUNS or not "가" <= last <= "힣":
+        return None
+    final = final_consonant(last)
+    if final not in (_MIEUM, _RIEUL_MIEUM):
+        return None
+    if last == "음":  # 먹음
+        return words[:-1] or None
+    return words[:-1] + chr(ord(last) - final)
 
 
 @dataclass(eq=False)
