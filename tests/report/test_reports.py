@@ -133,10 +133,10 @@ def test_an_unknown_report_names_the_nearest():
     ("text", "message"),
     [
         ("{", "wanted a results file"),
-        ("[]", "an object; got a list"),
+        ("[]", "Expected `object`, got `array`"),
         ('{"entities": {}}', "its 'kind' is null"),
         ('{"kind": "eval", "schema_version": 99}', "wanted schema_version 1, got the number 99"),
-        ('{"kind": "eval", "schema_version": 1, "dataset": {}, "summary": {}}', "'results' is missing"),
+        ('{"kind": "eval", "schema_version": 1, "dataset": {}, "summary": {}}', "missing required field"),
     ],
 )
 def test_a_file_that_is_no_results_file_is_refused_in_words(tmp_path, text, message):
@@ -151,7 +151,7 @@ def test_a_file_that_is_no_results_file_is_refused_in_words(tmp_path, text, mess
     [
         ("results", None, "Expected `array`, got `null` - at `$.results`"),
         ("results", [5], "Expected `object`, got `int`"),
-        ("summary", {}, "missing required field `k`"),
+        ("summary", {}, "missing required field `questions`"),
         ("results", [{"id": "a"}], "missing required field `query`"),
     ],
 )

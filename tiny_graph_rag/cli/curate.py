@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
@@ -45,6 +45,12 @@ def curate_command(
             "--port", help="Port on loopback.", min=1, max=65535, show_default="by the draft's name"
         ),
     ] = None,
+    patch: Annotated[
+        Path | None,
+        typer.Option(
+            "--patch", help="Decide the entries of a patch that `fix` wrote, in the terminal, a key each."
+        ),
+    ] = None,
     export: Annotated[
         bool, typer.Option("--export", help="Write the gold set from the journal and open no page.")
     ] = False,
@@ -59,27 +65,27 @@ def curate_command(
         ),
     ] = None,
 ) -> None:
-    """Judge a draft in a browser, on loopback: every decision is on disk before the next."""
-    from tiny_graph_rag.cli.output import keep_apart
-    from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path
+    """Judge a draft in a browser, or a patch by keys: every decision is saved immediately."""
+    if patch is not None:
+        _decide(Session.open(common, folders), dataset, graph, patch)
+        return
+    from tiny_graph_rag.cli.output import Output
+    from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_drafts
     from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
     from tiny_graph_rag.gold.examples import EvalSet
 
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
-            raise MissingExtraError("curate", package, "curate")
+            raise MissingExtraError(said("curate"), package, "curate")
     from tiny_graph_rag.report.curation import CurationServer
 
     session = Session.open(common, folders)
-    sets = Path(session.config.storage.dataset_dir)
-    source = find_input(dataset, sets, "draft")
+    source = find_input(dataset, Path(session.config.storage.dataset_dir), "draft")
     name = bare_name(source)
     derived = f"{name.removesuffix('-draft')}-eval" if name.endswith("-draft") else f"{name}-judged"
-    path = output_path(output, sets) if output else source.with_name(f"{derived}.jsonl")
-    journal_file = journal_path(source)
-    keep_apart((path, journal_file), (source, session.config.file))
-    check_writable(path)
+    path = Output(output, folder="dataset_dir").path(session, source.with_name(f"{derived}.jsonl"))
+    journal_file = session.outputs.claim(journal_path(source), is_own=True)
     drafts, sha256 = read_drafts(source)
     examples = {draft.example.id: draft.example for draft in drafts}
     base = name.removesuffix("-draft").removesuffix("-questions")
@@ -148,3 +154,36 @@ def curate_command(
         session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
     if found["path"]:
         session.say(t("gold set: {path}", path=found["path"]))
+
+
+def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
+    """A patch's entries, decided one by one. Raises PatchError for a file that is none, or fits no more."""
+    from tiny_graph_rag.cli.deciding import decide
+    from tiny_graph_rag.cli.patching import UsedPatch
+    from tiny_graph_rag.files import check_writable, find_input
+
+    path = find_input(given, Path(session.config.storage.results_dir), "patch file")
+    check_writable(path)
+    used = UsedPatch.read(path)
+    examples = session.eval_set(dataset)
+    knowledge = session.graph(graph, examples)
+    if not used.patch.to_decide():
+        session.say(t("nothing is left to decide in {path}", path=path))
+        return
+    decided = decide(knowledge, examples, session.config, used.patch, path, session.say)
+    statuses = [entry.status for _, entry in decided.entries()]
+    confirmed, rejected, left = (
+        f"{statuses.count(status):,}" for status in ("confirmed", "rejected", "draft")
+    )
+    session.say(
+        t(
+            "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
+            confirmed=confirmed,
+            rejected=rejected,
+            left=left,
+            path=path,
+        )
+    )
+    session.say(
+        t("apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path))
+    )

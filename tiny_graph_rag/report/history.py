@@ -1,8 +1,4 @@
-"""Results of a folder over time, from the heads of their files: what was measured when, with which settings.
-
-A results file begins with what this needs; its questions, which are nearly all of it, are not read. `score`
-writes its summary last, so of its files the end is read too.
-"""
+"""Results of a folder over time: what was measured when, with which settings."""
 
 from __future__ import annotations
 
@@ -14,16 +10,13 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.config import changed_settings, setting_field
+from tiny_graph_rag.config import changed_settings, find_setting
+from tiny_graph_rag.errors import InputError
+from tiny_graph_rag.files import is_results
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.report.plain import walked
-from tiny_graph_rag.study.upstream_results import upstream_document
-
-BLOCK = 1 << 16  # bytes read at a time
-LONGEST_HEAD = 1 << 24  # a head is kilobytes; what is longer is no results file
-LONGEST_TAIL = 1 << 20
-_ROWS = b'"results": ['
-_SCORE_ENDS = b"\n],\n"
+from tiny_graph_rag.results import File, Made, Results, Slice, Summary, part
+from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +26,7 @@ class Past:
     measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
+    path: Path
     at: datetime
     label: str
     graph: str
@@ -45,16 +39,22 @@ class Past:
     by_tag: dict[str, dict[str, dict[str, Any]]]
 
 
-def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
-    """(results in `folder`, oldest first; JSON files that are none)."""
-    found, others = [], []
+def read_past(folder: Path) -> tuple[list[Past], list[str]]:
+    """(results of `eval` and `score` in `folder`, oldest first; what is wrong with those that can't be read).
+
+    Other JSON files, also those of other commands, are passed over.
+    """
+    past: list[Past] = []
+    problems: list[str] = []
     for path in sorted(folder.glob("*.json")):
-        past = _past(path)
-        if past is None:
-            others.append(path)
-        else:
-            found.append(past)
-    return sorted(found, key=lambda item: (item.at, item.name)), others
+        try:
+            past.append(_past(path))
+        except OtherFileError:
+            continue
+        except InputError as error:
+            if is_results(path):
+                problems.append(str(error))
+    return sorted(past, key=lambda item: (item.at, item.name)), problems
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
@@ -73,7 +73,7 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     """Of each result the settings that are not the same in all of them; the graph's name among them."""
     names = dict.fromkeys(name for row in rows for name in row.settings or ())
-    default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
+    default = {name: find_setting(name).default for name in names}
     own = [
         ({"graph": row.graph} if row.graph else {}) | ({} if row.settings is None else default | row.settings)
         for row in rows
@@ -111,92 +111,41 @@ def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
     }
 
 
-class _Mean(msgspec.Struct):
-    mean: float | None
-    n: int
-    low: float | None = None
-    high: float | None = None
-    reliable: bool = True
+_SLICE: Any = part(Slice, "measures")
+_SUMMARY: Any = part(
+    Summary, "questions", "measures", "by_tag", waterfall=None, types={"by_tag": dict[str, _SLICE]}
+)
+_PAST: Any = part(
+    Results,
+    *("kind", "summary"),
+    **{"made": None, "graph": None, "dataset": None, "config": None},
+    types={
+        "summary": _SUMMARY,
+        "graph": part(File, name=None),
+        "dataset": part(File, name=None, sha256=None),
+    },
+)
 
 
-class _Part(msgspec.Struct):
-    measures: dict[str, _Mean]
-
-
-class _Summary(msgspec.Struct):
-    questions: int
-    measures: dict[str, _Mean]
-    by_tag: dict[str, _Part]
-
-
-class _Made(msgspec.Struct):
-    at: datetime | None = None
-    label: str | None = None
-
-
-class _Input(msgspec.Struct):
-    name: str | None = None
-    sha256: str | None = None
-
-
-class _Head(msgspec.Struct):
-    """What a history takes of a results file; anything else in it is passed over."""
-
-    kind: str
-    summary: _Summary
-    made: _Made | None = None
-    graph: _Input | None = None
-    dataset: _Input | None = None
-    config: dict[str, dict[str, Any]] | None = None
-
-
-def _past(path: Path) -> Past | None:
-    """None for a file that is no results file of `eval` or `score`."""
+def _past(path: Path) -> Past:
+    """Raises RunError for a file that is no results file of `eval` or `score`."""
+    found = read_results(path, MEASURED, _PAST)
+    summary, made = found.summary, found.made or Made()
     try:
-        document = _head(path)
-        head = msgspec.convert(document, _Head)
-        made, dataset = head.made or _Made(), head.dataset or _Input()
-        at = made.at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        parts = document["summary"]["by_tag"]
-        return Past(
-            name=nfc(path.stem),
-            at=at if at.tzinfo else at.replace(tzinfo=UTC),
-            label=made.label or "",
-            graph=(head.graph or _Input()).name or "",
-            dataset=dataset.name or "",
-            dataset_sha256=dataset.sha256 or "",
-            settings=changed_settings(head.config or {}) if head.kind == "eval" else None,
-            walks=head.kind == "eval" and walked(document["summary"]),
-            questions=head.summary.questions,
-            measures=document["summary"]["measures"],
-            by_tag={tag: part["measures"] for tag, part in parts.items()},
-        )
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, msgspec.DecodeError):
-        return None
-
-
-def _head(path: Path) -> dict[str, Any]:
-    """What stands before the questions, and of a `score` file what stands after them."""
-    with path.open("rb") as stream:
-        text = bytearray()
-        theirs = None
-        if b'"schema_version"' not in stream.read(256) and path.stat().st_size < LONGEST_HEAD:
-            theirs = upstream_document(path)
-        if theirs is not None:
-            return theirs
-        stream.seek(0)
-        while (end := text.find(_ROWS)) < 0:
-            block = stream.read(BLOCK)
-            if not block or len(text) > LONGEST_HEAD or b'"kind"' not in text[:BLOCK] + block:
-                raise ValueError("no results")
-            text += block
-        head: dict[str, Any] = msgspec.json.decode(bytes(text[:end]).rstrip().rstrip(b",") + b"}")
-        if "summary" in head:
-            return head
-        size = path.stat().st_size
-        stream.seek(max(0, size - LONGEST_TAIL))
-        tail = stream.read()
-    start = tail.find(_SCORE_ENDS)
-    if start < 0:
-        raise ValueError("no summary")
-    return head | dict(msgspec.json.decode(b"{" + tail[start + len(_SCORE_ENDS) :]))
+        at = datetime.fromisoformat(made.at or "")
+    except ValueError:
+        at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return Past(
+        name=nfc(path.stem),
+        path=path,
+        at=at if at.tzinfo else at.replace(tzinfo=UTC),
+        label=made.label or "",
+        graph=(found.graph and found.graph.name) or "",
+        dataset=(found.dataset and found.dataset.name) or "",
+        dataset_sha256=(found.dataset and found.dataset.sha256) or "",
+        settings=changed_settings(found.config or {}) if found.kind == "eval" else None,
+        walks=found.kind == "eval" and walked(msgspec.to_builtins(summary)),
+        questions=summary.questions,
+        measures=msgspec.to_builtins(summary.measures),
+        by_tag={tag: msgspec.to_builtins(part.measures) for tag, part in summary.by_tag.items()},
+    )

@@ -13,7 +13,9 @@ from typing import Any
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.linking.base import TEXT
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.json.spelled import seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
@@ -36,6 +38,7 @@ Json = dict[str, Any]
 
 WORST_SHOWN = 10
 RANKINGS_SHOWN = 3
+MOST_MOVED = 50  # questions before and after, of a kind of fix
 COSTS = {
     "total": "cost",
     "link": "link",
@@ -104,6 +107,8 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _sweep(document.content)
         if document.kind == "comparison":
             yield from _comparison(document.content)
+        if document.kind == "fixes":
+            yield from _fixes(document.content)
 
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
@@ -457,6 +462,53 @@ def _sweep(content: Json) -> Iterator[Block]:
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         yield Paragraph(f"Recommended: {one_line(str(overall['reason']), 600)}")
+
+
+def _fixes(content: Json) -> Iterator[Block]:
+    """Four blocks, then the settings that were tried, and the questions that move, before and after."""
+    yield Heading(t("What would fix {gold}", gold=one_line(content["dataset"]["name"])), 1)
+    yield from _made(content)
+    yield Paragraph(summary_line(content))
+    if content["stopped"]:
+        yield Paragraph(t(content["stopped"]))
+    for head, rows in blocks_of(content):
+        yield Heading(t(head), 2)
+        cells = [
+            (one_line(row.what, 200), row.gain, t(row.control), one_line(row.note, LONGEST)) for row in rows
+        ]
+        if cells:
+            yield View((t("change"), t("gain"), t("control"), t("evidence")), tuple(cells), (0, 3))
+        else:
+            yield Paragraph(t("nothing"))
+    tried = [
+        (
+            setting_words(one["values"]),
+            f"{one['gain']:+.3f}",
+            f"{one['won']} / {one['lost']}",
+            f"{one['seconds']:.2g}",
+        )
+        for one in content["patch"].get("settings_tried", ())
+    ]
+    if tried:
+        yield Heading(t("Settings tried on all questions (in sample)"), 2)
+        head_cells = (t("settings"), t("gain"), t("better / worse"), t("CPU time ×"))
+        yield View(head_cells, tuple(tried))
+    for kind, changes in content["changes"].items():
+        if changes:
+            yield Heading(t("Questions before and after: {kind}", kind=t(KIND_WORDS[kind])), 2)
+            moved = [
+                (
+                    one_line(change["id"], 40),
+                    one_line(change["query"], 80),
+                    three(change["before"]),
+                    three(change["after"]),
+                    one_line(" · ".join(change["ranked_before"])),
+                    one_line(" · ".join(change["ranked_after"])),
+                )
+                for change in changes[:MOST_MOVED]
+            ]
+            names = ("id", "question", "before", "after", "ranked before", "ranked after")
+            yield View(tuple(map(t, names)), tuple(moved), (0, 1, 4, 5))
 
 
 def _comparison(content: Json) -> Iterator[Block]:

@@ -2,7 +2,7 @@
 
 Each rule looks at the summary and speaks or is silent; RULES lists them in the order in which they speak.
 To add one, write a function that yields Recommendations and name it there. What a flag would change is not
-guessed but tried: `trials` does that, `tried` tells of it.
+guessed but tried: `fixing.trials` does that, `tried` tells of it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,10 @@ UNTRUE_HOP_TAG = (
 )
 TRIED_ALL = (
     "`{flag}` lifts {measure} over all questions ({measured}) from {whole_before} to {whole_after}: {won} go "
-    "better, {lost} worse. Of those that lose references here ({n}), from {before} to {after}."
+    "better, {lost} worse. Of those that lose references here ({n}), from "
+    "{before} to {after}. `fix` shows whether that holds on other questions."
 )
+TAKES = "CPU time a question: ×{times}."
 TRIED_UNSURE = (
     "`{flag}` may help: {measure} over all questions ({measured}) goes from {whole_before} to {whole_after}, "
     "{won} better and {lost} worse, which chance could do too (p {p})."
@@ -100,9 +102,10 @@ class Trial:
 
     losers: questions that lose references to it; questions: of these, those that were asked again. before,
     after: mean of the measure over them; whole_before, whole_after: over all questions of the gold set, of a
-    large one over a sample of `measured`; None where the flag did nothing for the losers. won, lost: of all
-    questions, those that went better, worse. p: of the difference over all questions. needs: the extra
-    without which it could not be tried, "" where it was. settings: the settings that the flag stands for.
+    large one over a sample of `measured`; None where it could not be tried. won, lost: of all questions,
+    those that went better, worse. seconds: CPU time a question as a multiple of today's. p: of the
+    difference over all questions. needs: the extra without which it could not be tried, "" where it was.
+    settings: what the flag stands for.
     """
 
     flag: str
@@ -121,6 +124,7 @@ class Trial:
     p: float = math.nan
     higher_is_better: bool = True
     settings: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = math.nan
 
     @property
     def gain(self) -> float:
@@ -134,12 +138,14 @@ class Trial:
 @dataclass(frozen=True, slots=True)
 class Advice:
     """rule: which rule spoke. said: one or two sentences, with names of `values` in braces. evidence: the
-    figures behind it."""
+    figures behind it. seconds: of a setting that was tried, its CPU time a question as a multiple of today's;
+    no run has the same, so it stands with the results' other times and not in the text."""
 
     rule: str
     said: str
     values: dict[str, str] = field(default_factory=dict)
     evidence: dict[str, float | str | None] = field(default_factory=dict)
+    seconds: float = math.nan
 
     @property
     def text(self) -> str:
@@ -148,8 +154,11 @@ class Advice:
 
     @property
     def shown(self) -> str:
-        """In the language spoken."""
-        return t(self.said, **{name: t(value) for name, value in self.values.items()})
+        """In the language spoken, with the time that it takes."""
+        shown = t(self.said, **{name: t(value) for name, value in self.values.items()})
+        if math.isnan(self.seconds):
+            return shown
+        return f"{shown} {t(TAKES, times=f'{self.seconds:.2g}')}"
 
 
 def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Advice, ...]:
@@ -339,4 +348,5 @@ def of_trial(trial: Trial) -> Iterator[Advice]:
             "p": trial.p,
             **figures,
         },
+        trial.seconds,
     )

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.files import RESULTS_FIRST, bare_name
 from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.statistics import Mean
@@ -52,13 +52,15 @@ class _Document(msgspec.Struct):
     results: list[_Question]
 
 
-def upstream_document(path: Path) -> dict[str, Any] | None:
-    """The file as one of `score`'s; None where upstream did not write it."""
-    raw = read_bytes(path)
-    if b'"schema_version"' in raw[:256] or not all(mark in raw for mark in MARKS):
+def upstream_document(path: Path, raw: bytes | memoryview) -> dict[str, Any] | None:
+    """The file as one of `score`'s; None where upstream did not write it. raw: its content."""
+    if RESULTS_FIRST in bytes(raw[:256]):
+        return None
+    whole = bytes(raw)
+    if not all(mark in whole for mark in MARKS):
         return None
     try:
-        found = msgspec.json.decode(raw, type=_Document)
+        found = msgspec.json.decode(whole, type=_Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     cutoff, rows = found.summary.k, found.results

@@ -2,7 +2,7 @@
 
 function studies(data) {
   return [data.head, ...data.others].flatMap((each) =>
-    each.kind === "sweep" ? sweepSection(each) : each.kind === "comparison" ? comparisonSection(each) : []);
+    each.kind === "sweep" ? sweepSection(each) : each.kind === "comparison" ? comparisonSection(each) : each.kind === "fixes" ? fixSections(each) : []);
 }
 
 function sweepSection(sweep) {

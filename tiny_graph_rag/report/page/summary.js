@@ -152,12 +152,18 @@ function lossSection(data, state) {
   draw();
   if (summary.waterfall_by_tag || kinds.length) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((each) =>
-    el("li", {}, el("span", {}, ticked(adviceWords(each))), each.rule && el("span", { class: "small" }, t(each.rule))));
+    el("li", {}, el("span", {}, ticked(adviceWords(each)), timeTried(summary, each)), each.rule && el("span", { class: "small" }, t(each.rule))));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
     el("div", { class: advice.length ? "split" : "" },
       el("div", {}, body, noAnswerTable(summary), lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
       advice.length > 0 && el("div", {}, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice))));
+}
+
+// What a setting that was tried takes, as a multiple of this run's time.
+function timeTried({ latency }, { evidence }) {
+  const times = latency?.tried?.[evidence?.flag];
+  return times ? ` ${t("CPU time a question: ×{times}.", { times: times.toPrecision(2) })}` : "";
 }
 
 // In the page's language where its words are known, else as the file has it.
