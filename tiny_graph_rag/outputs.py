@@ -54,8 +54,10 @@ class Outputs:
         return path
 
     def claim_beside(self, path: Path, suffixes: tuple[str, ...]) -> None:
-        """Reports of these suffixes beside `path`, whose names begin as its own. They are not known yet; each is
-        claimed when it is made. Raises UsageError where an input could be one of them."""
+        """Reports of these suffixes beside `path`: their names begin as its own and are not known yet.
+
+        Each is claimed when it is made. Raises UsageError where an input could be one of them.
+        """
         self._beside.append((path, suffixes))
         self._check_beside()
 
