@@ -127,9 +127,9 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
     [
         (*EVAL, "-o", "./data/eval/story-eval.jsonl"),
         (*EVAL, "-o", "./data/../data/kg/story-KG.json"),
-        (*EVAL, "--save-run", "./data/kg/story-KG.json", "--save-run-format", "jsonl"),
+        (*EVAL, "--save-run", "./data/kg/story-KG.json", "--format", "jsonl"),
         (*EVAL, "--fail-under", "mrr>=0", "--junit", "./data/eval/story-eval.jsonl"),
-        (*EVAL, "-o", "./same.json", "--save-run", "./same.json", "--save-run-format", "jsonl"),
+        (*EVAL, "-o", "./same.json", "--save-run", "./same.json", "--format", "jsonl"),
         ("sweep", "--dataset", "story-eval.jsonl", "--hops", "1", "-o", "./data/eval/story-eval.jsonl"),
         ("validate", "--dataset", "story-eval.jsonl", "--fix-suggestions", "data/eval/story-eval.jsonl"),
         ("visualize", "-o", "./data/kg/story-KG.json"),
