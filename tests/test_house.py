@@ -46,7 +46,7 @@ def test_the_page_of_the_architecture_names_every_room_and_files_that_exist() ->
     page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", page, re.M))
     assert set(rows) == set(FLOOR_OF)
-    files = [(name, path) for name, row in rows.items() for path in re.findall(r"`([\w/]+\.\w+)`", row)]
+    files = [(name, path) for name, row in rows.items() for path in re.findall(r"`([\w/]+\.py)`", row)]
     assert [(name, path) for name, path in files if not (PACKAGE / path).exists()] == []
 
 
@@ -56,8 +56,10 @@ def test_every_room_stands_on_a_floor() -> None:
 
 
 def test_every_public_name_can_be_imported() -> None:
-    for name in tiny_graph_rag.PUBLIC:
-        assert getattr(tiny_graph_rag, name) is not None
+    names: dict[str, object] = {}
+    exec("from tiny_graph_rag import *", names)
+    assert {*tiny_graph_rag.PUBLIC, "__version__"} == set(tiny_graph_rag.__all__)
+    assert set(tiny_graph_rag.__all__) <= set(names)
 
 
 def test_importing_the_package_imports_nothing_else() -> None:
