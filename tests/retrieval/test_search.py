@@ -47,6 +47,7 @@ def columns(ranked: Ranked) -> list[Any]:
     return [*(array.tolist() for array in arrays), ranked.cut]
 
 
+@pytest.mark.slow
 @given(
     case=cases(),
     steps=st.sampled_from([0, 0, 1, 5, 20]),
