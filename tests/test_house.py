@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 FLOORS = (
     ("cli", "library"),
     ("report",),
+    ("fixing",),
     ("study",),
     ("scoring",),
     ("answers",),
@@ -32,6 +33,7 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
+    ("outputs", "results"),
     ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -109,6 +109,7 @@ COMMANDS = (
     "eval",
     "score",
     "sweep",
+    "fix",
     "retrieve",
     "compare",
     "history",
