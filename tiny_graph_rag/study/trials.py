@@ -28,7 +28,7 @@ from tiny_graph_rag.measures.paired import EQUAL, difference_p
 from tiny_graph_rag.retrieval import is_own, make_retriever
 from tiny_graph_rag.study.advice import Trial, hops_wanted
 from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph
-from tiny_graph_rag.study.verdicts import Verdict
+from tiny_graph_rag.study.waterfall import Verdict
 
 MOST_ENTITIES = 20_000  # of a graph; on larger ones a trial takes seconds, and `sweep` is the place for it
 MOST_LOSERS = 16  # asked first; of more, a sample spread evenly

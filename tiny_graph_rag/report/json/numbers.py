@@ -22,7 +22,7 @@ Made = Mapping[str, Any]
 _ENCODER = msgspec.json.Encoder()
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.verdicts import Step
+    from tiny_graph_rag.study.waterfall import Step
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
