@@ -17,6 +17,7 @@ from tests.conftest import ROOT
 FLOORS = (
     ("cli", "library"),
     ("report",),
+    ("fixing",),
     ("study",),
     ("scoring",),
     ("answers",),

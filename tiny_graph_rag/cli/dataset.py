@@ -10,7 +10,7 @@ import typer
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
-from tiny_graph_rag.cli.help import GOLD, Commands
+from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.output import STDOUT
@@ -240,8 +240,10 @@ def from_command(
     folders: Folders,
     chosen: Chosen,
     common: Common,
-    linker: Annotated[str | None, from_config("--linker", help="how names are found in the texts")] = None,
-    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None,
+    linker: Annotated[
+        str | None, from_config("--linker", panel=OPTIONS, help="how names are found in the texts")
+    ] = None,
+    fuzzy: Annotated[float | None, from_config("--fuzzy", panel=OPTIONS)] = None,
     accept: Annotated[
         str | None,
         typer.Option(
@@ -316,7 +318,7 @@ def from_command(
         session.say(t("nothing found for: {ids}", ids=ids))
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say(t("draft: {path}; to make it a gold set: {command}", path=draft, command=judges))
+        session.say(t("draft (needs review): {path}; review it with: {command}", path=draft, command=judges))
 
 
 @command(sets, "version")

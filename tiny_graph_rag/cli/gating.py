@@ -126,7 +126,7 @@ class Gates:
             if outcome.passed:
                 session.say(outcome.message)
         failed = [outcome.message for outcome in outcomes if not outcome.passed]
-        end_with([*([FoundProblems("\n".join(failed))] if failed else []), *session.failures])
+        end_with([*([FoundProblems(*failed)] if failed else []), *session.failures])
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:
@@ -134,4 +134,4 @@ def end_with(problems: Sequence[TinyGraphRagError]) -> None:
     before a failed gate (1), for the figures that the gate was held against are then too low."""
     if problems:
         gravest = max(problems, key=lambda item: item.exit_code)
-        raise type(gravest)("\n".join(str(problem) for problem in problems))
+        raise type(gravest)(*(line for problem in problems for line in problem.args))

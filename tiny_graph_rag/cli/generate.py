@@ -12,7 +12,7 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
-from tiny_graph_rag.cli.help import GOLD
+from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session, joined
@@ -45,12 +45,12 @@ def generate_command(
         str | None,
         typer.Option("--lang", help="Language of the questions: en or ko.", show_default="the graph's"),
     ] = None,
-    vocabulary: Annotated[str | None, from_config("--vocabulary")] = None,
+    vocabulary: Annotated[str | None, from_config("--vocabulary", panel=OPTIONS)] = None,
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Let a model say the questions as people would.")
     ] = False,
-    model: Annotated[str | None, from_config("--model")] = None,
-    concurrency: Annotated[int | None, from_config("--concurrency")] = None,
+    model: Annotated[str | None, from_config("--model", panel=OPTIONS)] = None,
+    concurrency: Annotated[int | None, from_config("--concurrency", panel=OPTIONS)] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show calls, tokens and cost of --rewrite; call nothing.")
     ] = False,
@@ -109,13 +109,13 @@ def generate_command(
     if not found.questions:
         raise FoundProblems(
             said(
-                "{graph}: no question found in {relations}; every one was trivial, ambiguous or beyond "
-                "--hops",
+                "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
+                "beyond --hops",
                 graph=knowledge.name,
                 relations=amount(len(knowledge.relations), "relation"),
             )
         )
-    print_generated(found, wanted.n, session.console)
+    print_generated(found, wanted.n, knowledge.name, session.console)
     if rewriting is not None:
         if dry_run:
             rewriting.forecast(knowledge, found.questions)
@@ -123,7 +123,7 @@ def generate_command(
         found = replace(found, questions=rewriting.said(knowledge, found.questions, path))
     to.write(session, path, found.questions)
     if not to.to_stdout:
-        to.stamp(session, path, knowledge, names)
+        to.pin(session, path, knowledge, names)
         session.say(t("gold set: {path}", path=path))
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from tiny_graph_rag.cli.options import Reporting
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.files import output_path
 from tiny_graph_rag.messages import t
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.report.document import Document
 
 STDOUT = "-"
 
@@ -77,13 +80,23 @@ class Output:
             session.say(f"{t(what)}: {path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
-            from tiny_graph_rag.report.reports import ReportError, write_reports
 
-            document = read_document(next(iter(written.values())))
-            failed: list[ReportError] = []
-            for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
-                session.say(t("report: {path}", path=path))
-            session.failures.extend(failed)
+            self._report(session, read_document(next(iter(written.values()))))
+
+    def report(self, session: Session, path: Path, content: dict[str, Any]) -> None:
+        """Write the reports of a document that is no file itself. path: beside which they go."""
+        if self.reports:
+            from tiny_graph_rag.report.document import Document
+
+            self._report(session, Document(path, content))
+
+    def _report(self, session: Session, document: Document) -> None:
+        from tiny_graph_rag.report.reports import ReportError, write_reports
+
+        failed: list[ReportError] = []
+        for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
+            session.say(t("report: {path}", path=path))
+        session.failures.extend(failed)
 
 
 Written = Annotated[

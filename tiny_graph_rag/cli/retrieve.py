@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrievin
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
-from tiny_graph_rag.messages import counted, shown, t
+from tiny_graph_rag.messages import counted, shown, t, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 
@@ -106,7 +106,7 @@ def retrieve_command(
     if not out.to_stdout:
         session.say(t("run: {path}", path=path))
     if failed:
-        raise ServiceError(failed[0])
+        raise ServiceError(verbatim(failed[0]))
 
 
 def _doubled(listed: list[str], offsets: list[int]) -> int:

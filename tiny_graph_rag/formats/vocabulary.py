@@ -8,15 +8,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.documents import read_yaml
-from tiny_graph_rag.errors import GraphError, json_kind, nearest
-from tiny_graph_rag.files import find_input
+from tiny_graph_rag.errors import GraphError, at, json_kind, nearest
+from tiny_graph_rag.files import find_input, write_atomically
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 ENDING = "-vocabulary.yaml"
 LISTED = 8  # known types in a message where none is near
@@ -35,6 +35,15 @@ def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> 
     if chosen == "auto" and not beside.is_file():
         return graph
     return replace(graph, vocabulary=read_vocabulary(file, graph))
+
+
+def write_vocabulary(path: Path, words: Mapping[str, Sequence[str]]) -> None:
+    """As `read_vocabulary` reads it, whole or not at all."""
+    import yaml
+
+    listed = {type: list(said) for type, said in words.items() if said}
+    text = yaml.safe_dump(listed, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
+    write_atomically(path, [text.encode()])
 
 
 def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
@@ -56,19 +65,29 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
     known = [*graph.relations.types.names, *graph.entities.types.names]
     problems = [problem for key, words in document.items() for problem in _problems(key, words, known)]
     if problems:
-        raise GraphError(*(f"{path}: {problem}" for problem in problems))
+        raise GraphError(*(at(path, problem) for problem in problems))
     return {str(key): tuple(map(str, _listed(words))) for key, words in document.items()}
 
 
-def _problems(name: object, words: object, known: list[str]) -> list[str]:
-    found = []
+def _problems(name: object, words: object, known: list[str]) -> list[Said]:
+    found: list[Said] = []
     if name not in known:
         more = ", …" if len(known) > LISTED else ""
-        hint = nearest(str(name), known) or f"; it has: {', '.join(known[:LISTED])}{more}"
-        found.append(f"the graph has no relation or entity type {name!r}{hint}")
+        hint = nearest(str(name), known) or said(
+            "; it has: {names}{more}", names=", ".join(known[:LISTED]), more=more
+        )
+        found.append(
+            said("the graph has no relation or entity type {name}{hint}", name=repr(name), hint=hint)
+        )
     wrong = [word for word in _listed(words) if not isinstance(word, str | int) or not str(word).strip()]
     if isinstance(words, Mapping) or wrong or not _listed(words):
-        found.append(f"{name!r} must be a list of words, got {json_kind(wrong[0] if wrong else words)}")
+        found.append(
+            said(
+                "{name} must be a list of words, got {got}",
+                name=repr(name),
+                got=json_kind(wrong[0] if wrong else words),
+            )
+        )
     return found
 
 

@@ -28,6 +28,7 @@ RESULT_SCRIPTS = (
     "charts.js",
     "summary.js",
     "studies.js",
+    "fixes.js",
     "layout.js",
     "picture.js",
     "question.js",

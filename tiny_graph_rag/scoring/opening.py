@@ -13,7 +13,9 @@ import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
-from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
+from tiny_graph_rag.gold.ambiguous import FIRST
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
 
@@ -40,7 +42,7 @@ class Request:
     gold_format: str | None = None
     split: str | None = None
     ties: str = "list"
-    ambiguous: str = "first"
+    ambiguous: str = FIRST
     limit: int | None = None
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -50,10 +52,8 @@ class Request:
         """What needs no file is checked before one is read. Raises UsageError."""
         if self.ties not in TIES:
             raise unknown("--ties", self.ties, TIES)
-        if self.ambiguous not in AMBIGUOUS:
-            raise unknown("--ambiguous", self.ambiguous, AMBIGUOUS)
         if self.limit is not None and self.limit < 1:
-            raise UsageError(f"--limit must be 1 or more, got {self.limit}")
+            raise UsageError(said("--limit must be 1 or more, got {limit}", limit=self.limit))
         if self.run_format is not None:
             from tiny_graph_rag.formats.runs import RUN_FORMATS
 
@@ -140,7 +140,11 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     questions, selection = _selected(gold, request)
     if match is not None and match.by_text and not any(question.reference_texts for question in questions):
         raise DatasetError(
-            f"{request.gold.name}: --match {match.kind} compares texts, and no question has 'reference_texts'"
+            said(
+                "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
+                name=request.gold.name,
+                kind=match.kind,
+            )
         )
     if match is None or not match.by_text:
         with_references(gold, request.gold)
@@ -172,14 +176,21 @@ def _selected(gold: EvalSet, request: Request) -> tuple[tuple[Example, ...], dic
     for wanted, known, what in ((tags, known_tags, "tag"), (ids, known_ids, "id")):
         for one in wanted:
             if one not in known:
-                raise UsageError(f"no question has the {what} {one!r}{nearest(one, known)}")
+                raise UsageError(
+                    said(
+                        "no question has the {what} {one}{near}",
+                        what=what,
+                        one=repr(one),
+                        near=nearest(one, known),
+                    )
+                )
     kept = tuple(
         question
         for question in gold.questions
         if (not tags or set(tags) & set(question.tags)) and (not ids or question.id in ids)
     )[: request.limit]
     if not kept:
-        raise UsageError("no question has one of these tags and one of these ids")
+        raise UsageError(said("no question has one of these tags and one of these ids"))
     return kept, {"limit": request.limit, "tags": list(tags), "ids": list(ids)}
 
 

@@ -23,6 +23,7 @@ from tiny_graph_rag.files import write_atomically
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 ROWS_AT_ONCE = 1 << 14
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -35,7 +36,12 @@ def form_of(target: Path, given: str | None) -> str:
     if given is not None:
         if given not in FORMS:
             raise UsageError(
-                f"unknown form {given!r}{nearest(given, list(FORMS)) or '.'} Choices: {', '.join(FORMS)}"
+                said(
+                    "unknown form {given}{near} Choices: {names}",
+                    given=repr(given),
+                    near=nearest(given, list(FORMS)) or ".",
+                    names=", ".join(FORMS),
+                )
             )
         return given
     name = target.name.lower()
@@ -44,7 +50,13 @@ def form_of(target: Path, given: str | None) -> str:
     found = SUFFIXES.get(target.suffix.lower())
     if found is None:
         wanted = ", ".join([*(suffix for suffix in SUFFIXES if suffix), "a folder (Parquet)"])
-        raise UsageError(f"{target}: which form? Name it with --to, or by suffix: {wanted}")
+        raise UsageError(
+            said(
+                "{target}: which form? Name it with --to, or by suffix: {wanted}",
+                target=target,
+                wanted=wanted,
+            )
+        )
     return found
 
 
@@ -78,7 +90,7 @@ def check_form(form: str) -> None:
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError as error:
-            raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from error
+            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
 
 
 def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Record]]:

@@ -17,7 +17,8 @@ from tiny_graph_rag.measures.summary import Slice
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 Made = Mapping[str, Any]
-"""`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file."""
+"""`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file; `patch` where
+one was applied."""
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
     """The first fields of a file of this kind, then the given ones. made: when and how, where known."""
-    known = {} if made is None else {"made": dict(made)}
+    known: dict[str, Any] = {}
+    if made is not None:
+        known["made"] = {name: value for name, value in made.items() if name != "patch"}
+        known |= {"patch": made["patch"]} if "patch" in made else {}
     return {"schema_version": SCHEMA_VERSION, "package_version": __version__, "kind": kind, **known, **fields}
 
 

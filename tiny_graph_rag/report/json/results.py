@@ -78,6 +78,12 @@ def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator
     yield b"\n  }\n}\n"
 
 
+def _times_tried(evaluation: Evaluation) -> dict[str, Any]:
+    """CPU time a question of each setting that was tried, as a multiple of this run's."""
+    tried = {trial.flag: number(trial.seconds) for trial in evaluation.trials if not trial.needs}
+    return {"tried": tried} if tried else {}
+
+
 def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
     if evaluation.perturbed:
@@ -132,7 +138,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **slice_document(overall),
         "by_tag": {tag: slice_document(slice_) for tag, slice_ in evaluation.summary.by_tag.items()},
         **explained_summary(evaluation.explanation, evaluation.trials),
-        "latency": latency_document(evaluation.latency.seconds),
+        "latency": latency_document(evaluation.latency.seconds) | _times_tried(evaluation),
         "questions_per_second": evaluation.latency.questions_per_second,
         **walks_cut(evaluation),
         **_own_summary(evaluation),
