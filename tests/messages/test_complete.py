@@ -14,17 +14,17 @@ import typer
 
 from tests.conftest import ROOT
 from tiny_graph_rag import files
-from tiny_graph_rag.cli import app, deciding, load, recommend, session, usage
+from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes, proof
-from tiny_graph_rag.gold import checks, curation, fields
+from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report import fix_words
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
-from tiny_graph_rag.scoring import judging, stretches
+from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
 
@@ -67,7 +67,7 @@ BY_NAME = {
         "more hops",
         "better linking",
         "arbitrary order",
-        "untrue hop tag",
+        "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
@@ -87,7 +87,7 @@ BY_NAME = {
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
-    *("{n} questions came: {ids}", "{n} questions went: {ids}"),
+    *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
     *(*files.ENDINGS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
@@ -99,24 +99,26 @@ BY_NAME = {
         recommend.TO_JUDGE,
         recommend.FAVOURS,
         recommend.LEAVES_THE_MEANS,
+        curate.EMPTY,
+        curate.EMPTY_MANY,
     ),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
-    *(judging.AMBIGUOUS_FIRST, judging.AMBIGUOUS_ANY),
+    *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
     *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix"),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
-    "references that mean nothing now ({n}): {names}",
-    "references that mean something else now ({n}): {names}",
+    "references that no longer match an entity ({n}): {names}",
+    "references that now match another entity ({n}): {names}",
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
 DEFAULTS = {"everything", "both", "required"}  # one word each, as a default of an option
-IN_PAGE = {"the server does not answer", "won", "lost", "mixed", "alias", "folded"}
+IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folded"}
 
 
 def in_python() -> Iterator[str]:
@@ -208,7 +210,7 @@ def in_curation() -> Iterator[str]:
     markup = re.sub(r"<(kbd|title)>.*?</\1>", "<br>", (CURATION / "page.html").read_text(encoding="utf-8"))
     texts = re.findall(r">([^<]+)<", markup) + re.findall(r"aria-label=\"([^\"]+)\"", markup)
     yield from (text.strip() for text in texts if re.search(r"[a-z]", text))
-    yield from (f"somebody else changed the {part_name} meanwhile" for part_name in curation.SHARED)
+    yield from (f"somebody else has changed the {part_name}" for part_name in curation.SHARED)
 
 
 def shown() -> set[str]:
