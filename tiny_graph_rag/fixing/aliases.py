@@ -7,21 +7,23 @@ question asks for plays no part in it: an alias is proposed because words look o
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import chain
+from zlib import crc32
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.applying import apply
 from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
-from tiny_graph_rag.fixing.spellings import Change, core_of, differences, in_words
+from tiny_graph_rag.fixing.spellings import Change, Core, core_of, differences, in_words, misspellings_of
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
@@ -31,6 +33,7 @@ from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, N
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
 from tiny_graph_rag.language.sounds import (
+    SCRIPTS,
     at_the_start,
     consonants_of,
     initials_of_syllables,
@@ -305,8 +308,9 @@ class _Finder:
             return None
         found: dict[int, str] = {}
         sound = sound_of(span.text)
-        for other, spelling, its_script in self.spellings.by_sound.get(consonants_of(sound), ()):
-            if its_script == script or sound[0].isupper() != other[0].isupper():
+        other_script = "latin" if script == "hangul" else "hangul"
+        for other, spelling in self.spellings.by_sound(other_script).get(consonants_of(sound), ()):
+            if sound[0].isupper() != other[0].isupper():
                 continue
             alike = SequenceMatcher(None, sound, other, autojunk=False).ratio()
             if alike >= (SOUNDS_ALIKE if len(consonants_of(sound)) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
@@ -318,12 +322,10 @@ class _Finder:
         """One letter apart from a name, or from a word that one name alone has."""
         if not span.is_name_like or all(self._is_common(word) for word in span.words):
             return None
-        nearest = self.spellings.near
         found: dict[int, str] = {}
-        for near in nearest.of_all([span.text])[span.text]:
-            changes = differences(span.text, near.name) if near.likeness >= LIKE_ENOUGH else None
+        for name, holders in self.spellings.near(core_of(span.text)):
+            changes = differences(span.text, name)
             if changes is not None and changes & LETTERS:
-                holders = self.spellings.by_text.get(near.name, ()) or self.spellings.holding((near.name,))
                 found.update(dict.fromkeys(self.spellings.owners_of(holders), in_words(changes)))
         return found
 
@@ -340,6 +342,7 @@ class _Spellings:
         for number, words in enumerate(self.words):
             for word in dict.fromkeys(words):
                 self.by_word[word].append(number)
+        self._by_sound: dict[str, dict[str, list[tuple[str, int]]]] = {}
         self.lines = "\n".join("".join(words) for words in self.words)
         self.ends = np.cumsum([len("".join(words)) + 1 for words in self.words])
 
@@ -347,12 +350,12 @@ class _Spellings:
         return list(dict.fromkeys(self.owners[spelling] for spelling in spellings))
 
     @cached_property
-    def by_text(self) -> dict[str, list[int]]:
-        return _by(self.texts)
+    def cores(self) -> list[Core]:
+        return [core_of(text) for text in self.texts]
 
     @cached_property
     def by_core(self) -> dict[str, list[int]]:
-        return _by([core_of(text).text for text in self.texts])
+        return _by(core.text for core in self.cores)
 
     @cached_property
     def by_jamo(self) -> dict[str, list[int]]:
@@ -368,24 +371,47 @@ class _Spellings:
             every[initials] = list(dict.fromkeys([*every.get(initials, ()), *spellings]))
         return every
 
-    @cached_property
-    def by_sound(self) -> dict[str, list[tuple[str, int, str]]]:
-        """Consonants → (sound, spelling, script) of whole names, and of single words that names have."""
-        found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
-        for number, words in enumerate(self.words):
-            for part in {" ".join(words), *(word for word in words if len(self.by_word[word]) == 1)}:
-                script = script_of(part)
-                sound = sound_of(part) if script else ""
-                consonants = consonants_of(sound)
-                if len(consonants) >= SHORTEST_SOUND:
-                    found[consonants].append((sound, number, script))
-        return found
+    def by_sound(self, script: str) -> dict[str, list[tuple[str, int]]]:
+        """Consonants → (sound, spelling) of the names in a script, and of their words in no other name."""
+        if script not in self._by_sound:
+            found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+            letters = SCRIPTS[script]
+            for number, words in enumerate(self.words):
+                if not letters.search(self.texts[number]):
+                    continue
+                for part in {" ".join(words), *(word for word in words if len(self.by_word[word]) == 1)}:
+                    sound = sound_of(part) if script_of(part) == script else ""
+                    consonants = consonants_of(sound)
+                    if len(consonants) >= SHORTEST_SOUND:
+                        found[consonants].append((sound, number))
+            self._by_sound[script] = found
+        return self._by_sound[script]
 
     @cached_property
-    def near(self) -> NearestNames:
-        """The spellings, and the single words of them."""
-        words = sorted({*self.texts, *(word for word in self.by_word if len(word) > SHORTEST)})
-        return NearestNames.of_spellings((Strings.of(words),), np.arange(len(words)))
+    def _misspellings(self) -> tuple[list[str], NDArray[np.uint32], NDArray[np.int64]]:
+        """The spellings and their words; checksums of their misspellings, ascending, and whose each is."""
+        names = [*self.texts, *(word for word in self.by_word if word.isalpha())]
+        numbers, sums = array("q"), array("L")
+        cores = chain(self.cores, (core_of(name) for name in names[len(self.texts) :]))
+        for number, core in enumerate(cores):
+            for letters in misspellings_of(core):
+                numbers.append(number)
+                sums.append(crc32(letters.encode("utf-8", "surrogatepass")))
+        keys = np.array(sums, dtype=np.uint32)
+        order = np.argsort(keys, kind="stable")
+        return names, keys[order], np.array(numbers, dtype=np.int64)[order]
+
+    def near(self, core: Core) -> Iterator[tuple[str, Sequence[int]]]:
+        """Names, or words of names, that may be a letter apart, with the spellings that have them."""
+        names, keys, numbers = self._misspellings
+        sums = [crc32(letters.encode("utf-8", "surrogatepass")) for letters in misspellings_of(core)]
+        low = np.searchsorted(keys, np.array(sums, dtype=np.uint32))
+        high = np.searchsorted(keys, np.array(sums, dtype=np.uint32), side="right")
+        for number in sorted(
+            {row for one, two in zip(low, high, strict=True) for row in numbers[one:two].tolist()}
+        ):
+            name = names[number]
+            yield name, [number] if number < len(self.texts) else self.by_word[name]
 
     def holding(self, words: Sequence[str]) -> list[int]:
         """The spellings with these words in this order, others between them or not; a single word in Hangul
