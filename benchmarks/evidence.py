@@ -6,8 +6,8 @@
 The file is read where it lies: https://hotpotqa.github.io (CC BY-SA 4.0). Every paragraph of the contexts is
 an entity, called by its title; a relation leads to each title that its text names. The passages are sentences
 with the id `title#place`. `supporting_facts` are the gold: their titles as reference entities, their
-sentences as reference passages. The retriever is BM25 over all sentences; its entities are the titles in the order in
-which their first sentence was returned.
+sentences as reference passages. The retriever is BM25 over all sentences; its entities are the titles in the
+order in which their first sentence was returned.
 
 Printed: both kinds side by side; the same from `score` on the run that was saved, which must be equal.
 """
