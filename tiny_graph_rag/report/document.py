@@ -78,10 +78,13 @@ SHAPES = {"eval": _Result, "score": _Result, "sweep": _Sweep, "comparison": _Com
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A results file. content: the JSON object as written. name: the file's, without its ending."""
+    """A results file. content: the JSON object as written. name: the file's, without its ending. title: what
+    reports are headed with, "" for the gold set's name. since: earlier results, to say what changed."""
 
     path: Path
     content: dict[str, Any]
+    title: str = ""
+    since: Path | None = None
 
     @property
     def kind(self) -> str:

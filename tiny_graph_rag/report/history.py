@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config import changed_settings, setting_field
+from tiny_graph_rag.files import bare_name
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.study.upstream_results import upstream_document
@@ -49,12 +50,29 @@ def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
     """(results in `folder`, oldest first; JSON files that are none)."""
     found, others = [], []
     for path in sorted(folder.glob("*.json")):
-        past = _past(path)
+        past = past_of(path)
         if past is None:
             others.append(path)
         else:
             found.append(past)
     return sorted(found, key=lambda each: (each.at, each.name)), others
+
+
+def earlier_results(path: Path) -> Path | None:
+    """The latest results under `history/` beside `path` that were made before it of the same gold set, by a
+    file whose name begins with this one's; None where there are none."""
+    mine = past_of(path)
+    if mine is None:
+        return None
+    found = [
+        (past.at, file.name, file)
+        for file in (path.parent / "history").glob("*.json")
+        if nfc(file.name).startswith(bare_name(path))
+        and (past := past_of(file)) is not None
+        and past.at < mine.at
+        and past.dataset_sha256 == mine.dataset_sha256
+    ]
+    return max(found)[2] if found else None
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
@@ -153,7 +171,7 @@ class _Head(msgspec.Struct):
     config: dict[str, dict[str, Any]] | None = None
 
 
-def _past(path: Path) -> Past | None:
+def past_of(path: Path) -> Past | None:
     """None for a file that is no results file of `eval` or `score`."""
     try:
         document = _head(path)

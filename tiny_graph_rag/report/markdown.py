@@ -7,7 +7,17 @@ from collections.abc import Iterator, Sequence
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, Paragraph, View, blocks
+from tiny_graph_rag.report.views import (
+    LONGEST,
+    Block,
+    Figure,
+    Heading,
+    NumberedList,
+    PaperTable,
+    Paragraph,
+    View,
+    blocks,
+)
 
 
 @report("md", "one Markdown file, method by method where several")
@@ -19,6 +29,23 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 def markdown(documents: Sequence[Document]) -> str:
     lines = [line for block in blocks(documents) for line in (*_lines(block), "")]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def paper_table(table: PaperTable) -> str:
+    """The table with its caption below it."""
+    lines = [
+        f"| {' | '.join(map(_text, table.head))} |",
+        "|" + "|".join([" --- "] * len(table.head)) + "|",
+        *(f"| {' | '.join(map(_figure, row))} |" for row in table.rows),
+    ]
+    return "\n".join([*lines, "", _text(table.caption)]) + "\n"
+
+
+def _figure(cell: str | Figure) -> str:
+    if isinstance(cell, str):
+        return _text(cell)
+    text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
+    return f"{text}<sup>{''.join(cell.marks)}</sup>" if cell.marks else text
 
 
 def _lines(block: Block) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.figures import p_value, signed
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, smallest_shown, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
@@ -156,14 +157,20 @@ def _way(measure: str, row: Compared) -> int:
 
 
 def _figures(measure: str, row: Compared) -> str:
-    p = "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}"
-    return f"{measure} {row.difference:+.3f}, {row.low:+.3f} … {row.high:+.3f}, p {p}"
+    span = f"{signed(row.difference)}, {signed(row.low)} … {signed(row.high)}"
+    return f"{measure} {span}, p {p_value(row.p_holm)}"
 
 
 def compare(
-    systems: Sequence[System], *, measures: Sequence[str] = (), seed: int = 0, force: bool = False
+    systems: Sequence[System],
+    *,
+    measures: Sequence[str] = (),
+    seed: int = 0,
+    force: bool = False,
+    by_tag: bool = True,
 ) -> Comparison:
-    """The first system is the baseline. measures: all that every file holds, unless named.
+    """The first system is the baseline. measures: all that every file holds, unless named. by_tag: whether
+    tags are compared too.
 
     Raises UsageError, with every reason, for what cannot be compared; `force` compares what is common.
     """
@@ -177,16 +184,16 @@ def compare(
     aligned = align(systems)
     chosen = measures_in_common(aligned, measures)
     every = np.arange(len(aligned[0].ids))
-    by_tag = rows_by_tag(aligned[0].tags)
-    parts = {"": every, **{tag: rows for tag, rows in by_tag.items() if len(rows) < len(every)}}
+    tags = rows_by_tag(aligned[0].tags) if by_tag else {}
+    parts = {"": every, **{tag: rows for tag, rows in tags.items() if len(rows) < len(every)}}
     groups = numbered(aligned[0].groups)
     tests = len(chosen) * (len(aligned) - 1)
     found = {
-        tag: {each: _rows(aligned, each, rows, groups, seed, tests * len(parts)) for each in chosen}
+        tag: {each: compared_rows(aligned, each, rows, groups, seed, tests * len(parts)) for each in chosen}
         for tag, rows in parts.items()
     }
-    overall = _corrected({"": found.pop("")})[""]
-    found = _corrected(found)
+    overall = corrected({"": found.pop("")})[""]
+    found = corrected(found)
     notes = list(reasons)
     if len({each.graph_sha256 for each in systems}) > 1:
         notes.append(
@@ -220,7 +227,7 @@ def _different(systems: Sequence[System]) -> dict[str, tuple[Any, ...]]:
     return {name: each for name, each in values.items() if any(one != each[0] for one in each)}
 
 
-def _rows(
+def compared_rows(
     systems: Sequence[System],
     measure: str,
     rows: NDArray[np.int64],
@@ -265,7 +272,7 @@ def _rows(
     return tuple(found)
 
 
-def _corrected(parts: dict[str, Rows]) -> dict[str, Rows]:
+def corrected(parts: dict[str, Rows]) -> dict[str, Rows]:
     """Holm over the tests of all these slices: what is read together is corrected together."""
     tables = [rows for part in parts.values() for rows in part.values()]
     adjusted = iter(holm([row.p_randomisation for rows in tables for row in rows]))

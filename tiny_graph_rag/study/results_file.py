@@ -50,7 +50,7 @@ class _File(msgspec.Struct):
 
 class _Summary(msgspec.Struct):
     k: int | None = None
-    measures: dict[str, msgspec.Raw] = {}
+    measures: dict[str, Any] = {}
     latency: dict[str, float | None] = {}
     failed: int = 0
     questions_per_second: float | None = None
@@ -100,8 +100,10 @@ def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
     theirs = upstream_document(path)
     try:
-        raw = read_bytes(path) if theirs is None else msgspec.json.encode(theirs)
-        found = msgspec.json.decode(raw, type=_Document)
+        if theirs is None:
+            found = msgspec.json.decode(read_bytes(path), type=_Document)
+        else:
+            found = msgspec.convert(theirs, _Document)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(
             said(
@@ -111,6 +113,20 @@ def read_system(path: Path) -> System:
                 error=error,
             )
         ) from error
+    return _system(found, path)
+
+
+def system_of(content: dict[str, Any], path: Path) -> System:
+    """The same of a document in memory. path: names it. Raises RunError where it is no results document."""
+    try:
+        return _system(msgspec.convert(content, _Document), path)
+    except msgspec.ValidationError as error:
+        raise RunError(
+            said("{path}: this results document was changed: {error}", path=path, error=error)
+        ) from error
+
+
+def _system(found: _Document, path: Path) -> System:
     if found.kind not in ("eval", "score"):
         raise RunError(
             said(
