@@ -57,14 +57,14 @@ def workers(count: int) -> Iterator[tuple[str, Client]]:
                 client.wait_for_workers(count)
                 yield address, client
         finally:
-            for each in reversed(started):
-                each.terminate()
-                each.wait()
+            for process in reversed(started):
+                process.terminate()
+                process.wait()
 
 
 def pids(client: Client) -> list[int]:
     found: dict[str, Any] = client.run(os.getpid, on_error="ignore")
-    return [each for each in found.values() if isinstance(each, int)]
+    return [item for item in found.values() if isinstance(item, int)]
 
 
 def processor_seconds(pid: int) -> float:
@@ -75,7 +75,7 @@ def processor_seconds(pid: int) -> float:
 def memory(pid: int) -> tuple[float, float]:
     """(peak with mapped pages, its own now) in MB."""
     lines = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
-    return tuple(int(lines[each].split()[0]) / 1024 for each in ("VmHWM", "RssAnon"))  # type: ignore[return-value]
+    return tuple(int(lines[text].split()[0]) / 1024 for text in ("VmHWM", "RssAnon"))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ def untimed(path: Path) -> list[str]:
     whole.pop("made", None)
     for timed in ("latency", "questions_per_second"):
         whole.get("summary", {}).pop(timed, None)
-    for each in (*whole.get("results", ()), *whole.get("settings", ())):
+    for item in (*whole.get("results", ()), *whole.get("settings", ())):
         for timed in ("latency_seconds", "latency", "questions_per_second", "seconds"):
-            each.pop(timed, None)
+            item.pop(timed, None)
     return [f"{key}: {json.dumps(value)}" for key, value in whole.items()]
 
 
@@ -182,7 +182,7 @@ def killed_driver(command: tuple[str, ...], target: Path, seconds: float) -> Non
 
             target.unlink(missing_ok=True)
             found = done(*command, "--cluster", address, "-o", str(target), during=kill)
-            left = [each.name for each in target.parent.iterdir() if each.name.startswith(target.name)]
+            left = [path.name for path in target.parent.iterdir() if path.name.startswith(target.name)]
             show(f"driver killed after {seconds * share:.1f} s", found, f"; left behind: {left}")
         found = done(*command, "--cluster", address, "-o", str(target))
         show("the next on the same workers", found)
@@ -221,7 +221,7 @@ def main() -> None:
             "score": ("score", "--run", str(run), "--gold", files[3], "-g", files[1]),
             "generate": ("generate", "-g", made_from, "--n", "200"),
         }
-        for name in (each for each in others if each in chosen):
+        for name in (other_vector for other_vector in others if other_vector in chosen):
             ending = "jsonl" if name == "generate" else "json"
             one, two = out / f"{name}-one.{ending}", out / f"{name}-two.{ending}"
             show(f"{name}, one process", done(*others[name], "-o", str(one)))

@@ -84,7 +84,8 @@ def measured(graph_file: Path, gold: Path, retriever: str, hops: int) -> Values:
     run = make_retriever(graph, config, examples, judgments).retrieve(linked)
     found = score(judge(run, judgments), MEASURES)
     return {
-        str(each): [None if np.isnan(value) else float(value) for value in found[each]] for each in MEASURES
+        str(measure): [None if np.isnan(value) else float(value) for value in found[measure]]
+        for measure in MEASURES
     }
 
 
@@ -119,7 +120,7 @@ def shown(label: str, graph: Path, gold: Path, before: dict[str, Values]) -> dic
     for retriever, every in RETRIEVERS.items():
         for hops in every:
             values = found[f"{label}|{retriever}|{hops}"] = measured(graph, gold, retriever, hops)
-            means = [f"{np.nanmean(column(values[str(each)])):.3f}" for each in MEASURES]
+            means = [f"{np.nanmean(column(values[str(measure)])):.3f}" for measure in MEASURES]
             row(retriever, hops if retriever != "bm25" else "–", *means)
     mine = found[f"{label}|bfs|{SHOWN}"]
     rivals = {name: found[f"{label}|{name}|{SHOWN}"] for name in RETRIEVERS if name != "bfs"}
@@ -130,7 +131,7 @@ def shown(label: str, graph: Path, gold: Path, before: dict[str, Values]) -> dic
     print()
     header(f"bfs, {SHOWN} hops, less", *map(str, MEASURES))
     for name, other in rivals.items():
-        row(name, *(difference(mine[str(each)], other[str(each)]) for each in MEASURES))
+        row(name, *(difference(mine[str(measure)], other[str(measure)]) for measure in MEASURES))
     return found
 
 

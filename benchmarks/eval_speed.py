@@ -54,7 +54,7 @@ def main() -> None:
         def run(*more: str) -> Cost:
             return cost(*base, "-o", out, *more, environment=home)
 
-        for title, size in [("first run", 1000), *(("", int(each)) for each in given.sizes.split(","))]:
+        for title, size in [("first run", 1000), *(("", int(part)) for part in given.sizes.split(","))]:
             took = run(*(("--limit", str(size)) if size else ()))
             found = json.loads(out.read_text(encoding="utf-8"))["summary"]
             print(
@@ -77,9 +77,9 @@ def main() -> None:
                 ratios = [turn[name].seconds / turn["pytrec_eval"].seconds for turn in turns]
                 busy = [turn[name].busy / turn["pytrec_eval"].busy for turn in turns]
                 print(
-                    f"{name:14} {median(each.seconds for each in mine):7.2f} s "
-                    f"{median(each.busy for each in mine):7.2f} s CPU "
-                    f"{max(each.megabytes for each in mine):7,.0f} MB; of pytrec_eval's clock "
+                    f"{name:14} {median(flip.seconds for flip in mine):7.2f} s "
+                    f"{median(flip.busy for flip in mine):7.2f} s CPU "
+                    f"{max(flip.megabytes for flip in mine):7,.0f} MB; of pytrec_eval's clock "
                     f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}), "
                     f"of its CPU {median(busy):.2f}",
                     flush=True,
@@ -106,8 +106,8 @@ def main() -> None:
 def without_times(path: Path) -> bytes:
     def strip(value: object) -> object:
         if isinstance(value, dict):
-            return {key: strip(each) for key, each in value.items() if key not in TIMES}
-        return [strip(each) for each in value] if isinstance(value, list) else value
+            return {key: strip(part) for key, part in value.items() if key not in TIMES}
+        return [strip(part) for part in value] if isinstance(value, list) else value
 
     return json.dumps(strip(json.loads(path.read_text(encoding="utf-8")))).encode()
 

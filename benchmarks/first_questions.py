@@ -45,7 +45,7 @@ def once(graph_path: Path, dataset: Path, hops: int) -> dict[str, float]:
         "seconds to make it": made,
         "questions a second, first": len(examples) / first,
         "questions a second, again": len(examples) / again,
-        "kB of text index": sum(each.nbytes for each in texts.values()) / 1e3,
+        "kB of text index": sum(text.nbytes for text in texts.values()) / 1e3,
         "kB of descriptions": (
             graph.entities.descriptions.data.nbytes + graph.relations.descriptions.data.nbytes
         )
@@ -81,7 +81,7 @@ def main() -> None:
             for _ in range(given.runs + 1)
         ][1:]
     for name in found[0]:
-        values = [each[name] for each in found]
+        values = [item[name] for item in found]
         print(f"{name:28} {median(values):10.3f} ({min(values):.3f} to {max(values):.3f})")
 
 

@@ -81,20 +81,22 @@ def main() -> None:
     print(f"{graph.name}: {len(graph):,} entities, {len(graph.relations):,} relations")
     print(f"{len(made.questions)} questions in {seconds:.1f} s, peak {memory:.2f} GiB with the graph")
     hops: dict[int, int] = {}
-    for each in made.questions:
-        hops[each.unknown["hops"]] = hops.get(each.unknown["hops"], 0) + 1
+    for question in made.questions:
+        hops[question.unknown["hops"]] = hops.get(question.unknown["hops"], 0) + 1
     print("by shape:", ", ".join(f"{shape} {count}" for shape, count in made.found.items()))
     print("by hops:", ", ".join(f"{hop}: {count}" for hop, count in sorted(hops.items())))
     print(f"relations: {len(made.relations)}, the most used {made.most_over_fair:.2f} times its fair share\n")
     if given.no_eval:
         return
-    shapes = [str(each.unknown.get("variant") or each.unknown["shape"]) for each in made.questions]
+    shapes = [
+        str(question.unknown.get("variant") or question.unknown["shape"]) for question in made.questions
+    ]
     scores = scores_of(graph, EvalSet(made.questions, name="generated"), names)
     print("| nDCG@10 | n | " + " | ".join(SHOWN) + " |")
     print("|---|---:|" + "---:|" * len(SHOWN))
     kept = [shape for shape in dict.fromkeys(shapes) if shape != "no-answer"]
     for shape in ("all", *kept):
-        rows = np.array([shape in ("all", each) for each in shapes])
+        rows = np.array([shape in ("all", kind) for kind in shapes])
         counted = int((rows & ~np.isnan(scores["bfs"])).sum())
         cells = [f"{np.nanmean(scores[name][rows]):.3f}".lstrip("0") for name in SHOWN]
         print(f"| {shape} | {counted} | " + " | ".join(cells) + " |")

@@ -83,7 +83,7 @@ def as_message(message: Message) -> ChatCompletionMessageParam:
 async def bare(address: str, asked: AnsweringTask, concurrency: int) -> list[str]:
     """What a user would write in ten lines."""
     room = asyncio.Semaphore(concurrency)
-    prompts = [[as_message(each) for each in call.messages] for call in asked.calls()]
+    prompts = [[as_message(message) for message in call.messages] for call in asked.calls()]
     async with AsyncOpenAI(api_key="none", base_url=address, max_retries=0) as client:
 
         async def one(messages: list[ChatCompletionMessageParam]) -> str:
@@ -101,7 +101,7 @@ def ours(address: str, asked: AnsweringTask, concurrency: int, folder: Path) -> 
     chat = open_chat(config, Tariff(config), folder / "run.journal.jsonl", cap_usd=1000.0)
     chat.cache = None if chat.cache is None else type(chat.cache)(folder / "answers")
     try:
-        return [each.text for each in answer_all(asked, chat).rows]
+        return [row.text for row in answer_all(asked, chat).rows]
     finally:
         assert chat.journal is not None
         chat.journal.close()
@@ -152,8 +152,8 @@ def main() -> None:
         f"{given.questions:,} questions, {given.concurrency} at once, {given.latency:g} s latency; "
         "seconds a round:"
     )
-    for who, each in seconds.items():
-        print(f"  {who}  {'  '.join(f'{value:.2f}' for value in each)}  median {median(each):.2f}")
+    for who, part in seconds.items():
+        print(f"  {who}  {'  '.join(f'{value:.2f}' for value in part)}  median {median(part):.2f}")
     print(f"  ratio of medians {median(seconds['ours']) / median(seconds['bare']):.3f} (at most 1.15)")
     print(f"  peak memory after each round, MiB: {', '.join(f'{value:.0f}' for value in peaks)}")
 

@@ -41,14 +41,14 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("/tmp/graph-formats"))
     parser.add_argument("--only", help="formats, such as triples,Parquet", default=",".join(TARGETS))
     given = parser.parse_args()
-    wanted = ["KG JSON", *(each for each in given.only.split(",") if each != "KG JSON")]
+    wanted = ["KG JSON", *(part for part in given.only.split(",") if part != "KG JSON")]
     write(given.folder, given.entities, given.edges, wanted)
     base = 0.0
     print("format           MB      seconds processor   MB/s   peak MB   times KG JSON, per byte")
     for name in wanted:
         path = given.folder / TARGETS[name]
         files = sorted(path.iterdir()) if path.is_dir() else [path]
-        megabytes = sum(each.stat().st_size for each in files) / 1e6
+        megabytes = sum(file.stat().st_size for file in files) / 1e6
         told = subprocess.run([sys.executable, "-c", LOAD, path], capture_output=True, text=True, check=True)
         seconds, used, peak = map(float, told.stdout.split())
         base = base or megabytes / used

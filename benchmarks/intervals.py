@@ -256,7 +256,7 @@ def main() -> None:
             continue
         row = [held(cell, n, given.samples) for n in SIZES]
         shown = [f"{100 * boot:.0f} / {100 * ours:.1f}" for boot, ours, _, _ in row]
-        trusted = [f"{100 * each:.1f}" if share else "–" for _, _, each, share in row]
+        trusted = [f"{100 * item:.1f}" if share else "–" for _, _, item, share in row]
         print(f"| {cell.name} | " + " | ".join(shown) + f" | {' '.join(trusted)} |", flush=True)
     if given.only in "tests":
         print("\n| p < .05 by signs / called different, % | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
@@ -275,7 +275,7 @@ def main() -> None:
         print("|---|" + "---|" * len(SIZES))
         for in_groups, name in ((False, "each question by itself"), (True, "in groups")):
             found = [100 * false_positives(n, tests, in_groups=in_groups) for n in SIZES]
-            print(f"| {name} | " + " | ".join(f"{each:.1f}" for each in found) + " |", flush=True)
+            print(f"| {name} | " + " | ".join(f"{item:.1f}" for item in found) + " |", flush=True)
 
 
 if __name__ == "__main__":

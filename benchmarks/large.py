@@ -59,7 +59,7 @@ def write_graph(path: Path, entities: int, edges: int) -> None:
 
 def write_questions(path: Path, entities: int, count: int = 1000) -> None:
     chosen = np.random.default_rng([1, 7]).integers(0, entities, (2, count))
-    asked, wanted = (names(each).to_pylist() for each in chosen)
+    asked, wanted = (names(item).to_pylist() for item in chosen)
     with path.open("w", encoding="utf-8") as out:
         for number, (seed, answer) in enumerate(zip(asked, wanted, strict=True)):
             row = {"id": f"q{number}", "query": f"Who works with {seed}?", "reference_entities": [answer]}
@@ -78,7 +78,7 @@ def measured(what: str, *command: str, folder: Path, runs: int = 1) -> None:
         seconds = time.perf_counter() - started
         rows.append((seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024))
         codes.add(process.returncode)
-    seconds, processor, memory = (statistics.median(each) for each in zip(*rows, strict=True))
+    seconds, processor, memory = (statistics.median(part) for part in zip(*rows, strict=True))
     print(
         f"{what:44} {seconds:8.1f} s {processor:8.2f} s of processor time {memory:7,.0f} MB"
         f"{'' if codes == {0} else f'  exit codes {codes}'}",

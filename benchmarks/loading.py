@@ -41,10 +41,10 @@ def main() -> None:
 
     def rows(title: str, run: Callable[[], Cost]) -> Cost:
         found = [run() for _ in range(given.runs)]
-        seconds = [each.seconds for each in found]
+        seconds = [item.seconds for item in found]
         print(
             f"  {title:<40} {median(seconds):8.2f} {f'{min(seconds):.2f}–{max(seconds):.2f}':>14} "
-            f"{median(each.busy for each in found):10.2f} {max(each.megabytes for each in found):8,.0f}",
+            f"{median(item.busy for item in found):10.2f} {max(item.megabytes for item in found):8,.0f}",
             flush=True,
         )
         return found[0]

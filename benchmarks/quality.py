@@ -93,7 +93,9 @@ def sample(examples: EvalSet, limit: int | None) -> EvalSet:
 
 
 def tagged(examples: EvalSet, tag: str) -> EvalSet:
-    return replace(examples, examples=tuple(each for each in examples.examples if tag in each.tags))
+    return replace(
+        examples, examples=tuple(question for question in examples.examples if tag in question.tags)
+    )
 
 
 def means(case: Case, **flags: Any) -> tuple[list[float], float]:
@@ -107,11 +109,11 @@ def means(case: Case, **flags: Any) -> tuple[list[float], float]:
     run = retriever.retrieve(linker.link(case.examples.examples))
     seconds = time.perf_counter() - started
     found = score(judge(run, judgments), MEASURES)
-    return [float(np.nanmean(found[each])) for each in MEASURES], seconds
+    return [float(np.nanmean(found[measure])) for measure in MEASURES], seconds
 
 
 def row(*cells: object) -> str:
-    return "| " + " | ".join(f"{each:.3f}" if isinstance(each, float) else str(each) for each in cells) + " |"
+    return "| " + " | ".join(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in cells) + " |"
 
 
 def header(*cells: str) -> str:
@@ -152,7 +154,7 @@ def main() -> None:
         by_parts(every, given.linker)
     else:
         by_hops(
-            every, given.retrievers.split(","), [int(each) for each in given.hops.split(",")], given.linker
+            every, given.retrievers.split(","), [int(part) for part in given.hops.split(",")], given.linker
         )
 
 

@@ -73,8 +73,8 @@ class Side:
 
     def run(self) -> None:
         self.graph.derivations.shared.clear()
-        for each in (keys, lemma, likeness, stem):
-            each.cache_clear()
+        for item in (keys, lemma, likeness, stem):
+            item.cache_clear()
         config = Config().override(hops=2, threads=1)
         linker, retriever = make_linker(self.graph, self.names, config), make_retriever(self.graph, config)
         first, *asked = linker.link(self.examples)
@@ -99,10 +99,10 @@ def main() -> None:
             side.run()
     for words in ("new", "met"):
         seconds = {types: getattr(side, words)[1:] for types, side in sides.items()}
-        for types, each in seconds.items():
+        for types, part in seconds.items():
             print(
-                f"{types:7,} types, words {words}: {1e3 * statistics.median(each):.3f} ms a question "
-                f"({1e3 * min(each):.3f} to {1e3 * max(each):.3f})"
+                f"{types:7,} types, words {words}: {1e3 * statistics.median(part):.3f} ms a question "
+                f"({1e3 * min(part):.3f} to {1e3 * max(part):.3f})"
             )
         first, last = (statistics.median(seconds[types]) for types in (given.types[0], given.types[-1]))
         print(f"{given.types[-1]:,} types cost {last / first:.2f} times as much as {given.types[0]:,}")

@@ -63,13 +63,15 @@ def table(graph: KnowledgeGraph, examples: EvalSet, tried: Sequence[int], config
     print("| retriever | hops | " + " | ".join(map(str, MEASURES)) + " |")
     print("|---" * (len(MEASURES) + 2) + "|")
     judgments = resolve(examples, NameIndex.of(graph), len(graph))
-    chosen = [row for row, each in enumerate(examples) if "multi-hop" in each.tags] or range(len(examples))
+    chosen = [row for row, question in enumerate(examples) if "multi-hop" in question.tags] or range(
+        len(examples)
+    )
     columns: dict[tuple[str, int], np.ndarray] = {}
     for name in RETRIEVERS:
         limits = tried[:1] if name == "bm25" else tried  # bm25 walks nowhere
         for hops, run in zip(limits, runs(graph, examples, judgments, name, limits, config), strict=True):
             found = score(judge(run, judgments), MEASURES)
-            means = [f"{np.nanmean(found[each]):.3f}" for each in MEASURES]
+            means = [f"{np.nanmean(found[measure]):.3f}" for measure in MEASURES]
             print(f"| {name} | {'–' if name == 'bm25' else hops} | {' | '.join(means)} |", flush=True)
             columns[name, hops] = found[MEASURES[-1]][list(chosen)]
     print()

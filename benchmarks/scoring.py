@@ -69,9 +69,9 @@ class Cost:
 def middle(costs: Sequence[Cost]) -> Cost:
     """Median seconds of either kind, the largest memory."""
     return Cost(
-        median(each.seconds for each in costs),
-        median(each.processor for each in costs),
-        max(each.memory for each in costs),
+        median(cost.seconds for cost in costs),
+        median(cost.processor for cost in costs),
+        max(cost.memory for cost in costs),
     )
 
 
@@ -127,7 +127,7 @@ def print_dicts(run_file: Path, qrels_file: Path, repeat: int) -> None:
         )
         for _ in range(repeat)
     ]
-    ours, theirs = (median(each) for each in zip(*pairs, strict=True))
+    ours, theirs = (median(part) for part in zip(*pairs, strict=True))
     print(f"from dictionaries: score() {ours:.2f} s, pytrec_eval {theirs:.2f} s: {ours / theirs:.2f} of it")
 
 
@@ -150,8 +150,8 @@ def main() -> None:
         if not given.no_bytecode:
             environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
             few = write_files(folder, 2_000, 100, shuffled=False)
-            for each, command in commands(*few, folder, ours_only=given.ours_only).items():
-                first[each] = measured(command, environment)[0]
+            for key, command in commands(*few, folder, ours_only=given.ours_only).items():
+                first[key] = measured(command, environment)[0]
         kept = given.folder or folder
         run, qrels = kept / "run.trec", kept / "qrels.txt"
         if given.folder is None or not run.exists():
@@ -160,15 +160,15 @@ def main() -> None:
         with run.open("rb") as stream:
             lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
         for _ in range(given.repeat):
-            for each, command in commands(run, qrels, folder, ours_only=given.ours_only).items():
+            for key, command in commands(run, qrels, folder, ours_only=given.ours_only).items():
                 cost, printed = measured(command, environment)
-                costs.setdefault(each, []).append(cost)
-                if each == "ranx":
+                costs.setdefault(key, []).append(cost)
+                if key == "ranx":
                     ranx_again.append(float(printed.split()[-1]))
-        found = {each: middle(some) for each, some in costs.items()}
+        found = {key: middle(some) for key, some in costs.items()}
         print(f"{lines:,} lines{', shuffled' if given.shuffled else ''}; medians of {given.repeat}")
-        for each, cost in found.items():
-            print(f"{each:12} {cost.seconds:7.2f} s {cost.processor:7.2f} s CPU {cost.memory:7.0f} MB")
+        for key, cost in found.items():
+            print(f"{key:12} {cost.seconds:7.2f} s {cost.processor:7.2f} s CPU {cost.memory:7.0f} MB")
         if "ranx" in found:
             print(f"ranx, evaluating once more in the same process (no files): {median(ranx_again):.2f} s")
             if "ranx" in first:

@@ -49,7 +49,7 @@ def main() -> None:
                     for title, seconds in turn.items():
                         busy[title].append(seconds)
             for title, mine in busy.items():
-                ratios = [each / other for each, other in zip(mine, busy["libraries"], strict=True)]
+                ratios = [flip / other for flip, other in zip(mine, busy["libraries"], strict=True)]
                 print(
                     f"  {title:18} {median(mine):.3f} s, {median(ratios):.2f} times the libraries "
                     f"({min(ratios):.2f} to {max(ratios):.2f})"

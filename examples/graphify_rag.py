@@ -20,10 +20,10 @@ def ids() -> dict[tuple[str, str, str], str]:
     """Labels are not unique: a node is known by its label and its place."""
     nodes = json.loads(GRAPH.read_text(encoding="utf-8"))["nodes"]
     return {
-        (each.get("label", each["id"]), each.get("source_file", ""), each.get("source_location", "")): each[
+        (node.get("label", node["id"]), node.get("source_file", ""), node.get("source_location", "")): node[
             "id"
         ]
-        for each in nodes
+        for node in nodes
     }
 
 

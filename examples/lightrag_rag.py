@@ -40,8 +40,8 @@ async def retrieve(question: str) -> dict[str, Any]:
     if found["status"] != "success":
         raise RuntimeError(found["message"])
     data = found["data"]
-    ends = (each[end] for each in data["relationships"] for end in ("src_id", "tgt_id"))
+    ends = (relation[end] for relation in data["relationships"] for end in ("src_id", "tgt_id"))
     return {
-        "entities": [*(each["entity_name"] for each in data["entities"]), *ends],
-        "context": [each["content"] for each in data["chunks"]],
+        "entities": [*(entity["entity_name"] for entity in data["entities"]), *ends],
+        "context": [chunk["content"] for chunk in data["chunks"]],
     }

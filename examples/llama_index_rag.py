@@ -29,4 +29,4 @@ def retriever() -> Any:
 async def retrieve(question: str) -> list[str]:
     found = await retriever().aretrieve(question)
     triplets = [node.text.split(" -> ") for node in found]
-    return list(dict.fromkeys(end for each in triplets for end in (each[0], each[-1])))
+    return list(dict.fromkeys(end for triplet in triplets for end in (triplet[0], triplet[-1])))

@@ -41,14 +41,14 @@ def run_cli() -> Callable[..., Result]:
     """`run_cli("eval", "--dataset", …)` → exit_code, stdout, stderr."""
 
     def run(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(each) for each in arguments])
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return run
 
 
 def kg(entities: Sequence[Any], relations: Sequence[tuple[str, ...]] = ()) -> dict[str, Any]:
     """KG JSON from names (ids are the names too) or (name, aliases), and (source, type, target) triples."""
-    pairs = [(each, ()) if isinstance(each, str) else each for each in entities]
+    pairs = [(entity, ()) if isinstance(entity, str) else entity for entity in entities]
     return {
         "entities": {name: {"name": name, "aliases": list(aliases)} for name, aliases in pairs},
         "relationships": [
@@ -67,7 +67,7 @@ def write_kg(path: Path, entities: Sequence[Any], relations: Sequence[tuple[str,
 def write_gold(path: Path, *questions: dict[str, Any]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in questions), encoding="utf-8"
+        "".join(json.dumps(question, ensure_ascii=False) + "\n" for question in questions), encoding="utf-8"
     )
     return path
 

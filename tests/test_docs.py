@@ -39,7 +39,7 @@ def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
 @pytest.mark.parametrize("readme", READMES)
 def test_the_readme_names_every_command(readme: str) -> None:
     commands = re.findall(r"^## (\S+)$", reference(), re.M)
-    assert [each for each in commands if f"`{each}`" not in read(readme)] == []
+    assert [command for command in commands if f"`{command}`" not in read(readme)] == []
 
 
 @pytest.mark.parametrize("readme", READMES)
@@ -49,15 +49,15 @@ def test_options_and_files_in_the_readme_exist(readme: str) -> None:
         *("--version", "--extra", "--help", "--clone", "--install-completion"),
         *("--target", "--no-dev", "--from"),  # of pip and uv
     }
-    assert [each for each in re.findall(r"(--[a-z][a-z-]+)", text) if each not in known] == []
-    links = [each for each in re.findall(r"\]\(([^)#]+)", text) if "://" not in each]
-    assert [each for each in links if not (ROOT / each).exists()] == []
+    assert [match for match in re.findall(r"(--[a-z][a-z-]+)", text) if match not in known] == []
+    links = [item for item in re.findall(r"\]\(([^)#]+)", text) if "://" not in item]
+    assert [link for link in links if not (ROOT / link).exists()] == []
 
 
 @pytest.mark.parametrize("readme", READMES)
 def test_the_readme_names_the_extras_that_there_are_and_no_other(readme: str) -> None:
     rows = re.findall(r"^\| ((?:`[a-z0-9]+`(?:, )?)+) \|", read(readme).split("| `eval` |")[0], re.M)
-    named = {each for row in rows for each in re.findall(r"`([a-z0-9]+)`", row)}
+    named = {match for row in rows for match in re.findall(r"`([a-z0-9]+)`", row)}
     extras = tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"]
     assert named == set(extras)
 
@@ -74,5 +74,5 @@ def test_defaults_in_the_readme_are_those_of_the_code(readme: str) -> None:
 
 
 def test_both_readmes_give_the_same_commands() -> None:
-    blocks = [re.findall(r"^(?:python3 -m pip|uv run) .*?(?=\s+#|$)", read(each), re.M) for each in READMES]
+    blocks = [re.findall(r"^(?:python3 -m pip|uv run) .*?(?=\s+#|$)", read(path), re.M) for path in READMES]
     assert blocks[0] == blocks[1]

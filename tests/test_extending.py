@@ -38,11 +38,11 @@ def forgotten() -> Iterator[None]:
     before = set(sys.modules)
     yield
     examples = [name for name in set(sys.modules) - before if name.rpartition(".")[2] in STEMS]
-    for each in REGISTRIES.values():
-        for name, (_, place) in list(each._things.items()):
+    for registry in REGISTRIES.values():
+        for name, (_, place) in list(registry._things.items()):
             if place.partition(":")[0] in examples:
-                del each._things[name]
-        each._built_in = each._plugged_in = None
+                del registry._things[name]
+        registry._built_in = registry._plugged_in = None
     for name in examples:
         del sys.modules[name]
 
@@ -76,8 +76,8 @@ def installed(
             "importlib.metadata.entry_points", lambda **wanted: EntryPoints(points).select(**wanted)
         )
     importlib.invalidate_caches()
-    for each in REGISTRIES.values():
-        each._built_in = each._plugged_in = None
+    for registry in REGISTRIES.values():
+        registry._built_in = registry._plugged_in = None
     yield
     for path, entry in added:
         path.remove(entry)
@@ -104,7 +104,7 @@ def evaluated(run_cli: Run, *options: str) -> dict:
 def test_the_docs_have_an_example_of_every_kind() -> None:
     assert {room_of(file) for file in FILES} == set(REGISTRIES)
     rows = dict(re.findall(r"^\| [\w ]+ \| `@(\w+)` \| `[\w/]+/` \| `([\w.]+)` \|$", TEXT, re.M))
-    assert rows == {each.decorator: each.group for each in REGISTRIES.values()}
+    assert rows == {registry.decorator: registry.group for registry in REGISTRIES.values()}
 
 
 def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_p
     for file, code in SHOWN.items():
         (tmp_path / file).write_text(code, encoding="utf-8")
     shown = [str(file) for file in SHOWN]
-    tests = [each for each in shown if each.startswith("tests")]
+    tests = [line for line in shown if line.startswith("tests")]
     names = " or ".join(sorted(STEMS))
     for command in (
         ["ruff", "check", "--no-cache", *shown],
@@ -136,7 +136,9 @@ def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_p
 def test_every_example_is_listed_with_its_line_before_it_is_imported() -> None:
     for file in FILES:
         registry: Registry = REGISTRIES[room_of(file)]
-        (mine,) = (each for each in registry.choices().values() if each.module.endswith(f".{file.stem}"))
+        (mine,) = (
+            choice for choice in registry.choices().values() if choice.module.endswith(f".{file.stem}")
+        )
         assert mine.module not in sys.modules
         if registry.kind != "measure":
             assert 10 <= len(mine.line) <= 58
@@ -147,7 +149,7 @@ def test_every_example_is_listed_with_its_line_before_it_is_imported() -> None:
 def test_the_measure(run_cli: Run) -> None:
     found = evaluated(run_cli, "--linker", "quoted", "--measures", "fbeta@4,fbeta(beta=0.5)@{1,4}")
     # The list holds all five with Cy within the first four: 1 relevant found, k = 4, R = 1.
-    means = {name: each["mean"] for name, each in found["summary"]["measures"].items()}
+    means = {name: measure["mean"] for name, measure in found["summary"]["measures"].items()}
     assert list(means) == ["fbeta@4", "fbeta(beta=0.5)@1", "fbeta(beta=0.5)@4"]
     assert means["fbeta@4"] == pytest.approx(5 * 1 / (4 * 1 + 4))
     assert means["fbeta(beta=0.5)@4"] == pytest.approx(1.25 * 1 / (0.25 * 1 + 4))
@@ -161,9 +163,9 @@ def test_the_measure(run_cli: Run) -> None:
 def test_the_retriever_and_the_linker(run_cli: Run) -> None:
     found = evaluated(run_cli, "--retriever", "hubs", "--linker", "quoted", "--hops", "2")
     (question,) = found["results"]
-    assert [each["name"] for each in question["linked"]] == ["Ann"]
+    assert [seed["name"] for seed in question["linked"]] == ["Ann"]
     # Within two hops: Cy has 3 relations, Bob 2, Ann 1.
-    assert [(each["name"], each["score"]) for each in question["ranked"]] == [
+    assert [(entity["name"], entity["score"]) for entity in question["ranked"]] == [
         ("Cy", 3),
         ("Bob", 2),
         ("Ann", 1),
@@ -179,7 +181,9 @@ def test_the_graph_format(run_cli: Run) -> None:
     done = run_cli("eval", "--dataset", "town-eval.jsonl", "-g", "town.arrows", "-o", "./out.json")
     assert done.exit_code == 0, done.output
     second = json.loads(Path("out.json").read_text(encoding="utf-8"))["results"]
-    assert [each["name"] for each in first[0]["ranked"]] == [each["name"] for each in second[0]["ranked"]]
+    assert [entity["name"] for entity in first[0]["ranked"]] == [
+        entity["name"] for entity in second[0]["ranked"]
+    ]
     Path("town.arrows").write_text("Ann -KNOWS-> Bob\nBob knows Cy\n")
     refused = run_cli("stats", "-g", "town.arrows")
     assert refused.exit_code == 2

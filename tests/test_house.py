@@ -125,3 +125,16 @@ def test_what_a_script_hands_to_another_process_imports_what_exists() -> None:
                     if find_spec(module) is None:
                         missing.append(f"{path.name}:{node.lineno}: {module}")
     assert missing == []
+
+
+def test_no_local_is_called_each() -> None:
+    """A loop binds what it loops over: `question`, `path`, `measure`."""
+    named = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for folder in ("tiny_graph_rag", "tests", "benchmarks", "examples")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id == "each")
+        or (isinstance(node, ast.arg) and node.arg == "each")
+    ]
+    assert named == []

@@ -30,11 +30,11 @@ SAMPLE = "conan-doyle-speckled-band"
 def done(*call: object, folder: Path, home: Path | None = None) -> str:
     """What a process prints, run as somebody would whose home is `home` (None: as the tests are run). Fails
     where it does."""
-    environment = {key: each for key, each in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
+    environment = {key: part for key, part in os.environ.items() if key not in ("VIRTUAL_ENV", "PYTHONPATH")}
     if home is not None:
         environment |= {"HOME": str(home), "XDG_CACHE_HOME": str(home / ".cache"), "LC_ALL": "C.UTF-8"}
     found = subprocess.run(
-        [str(each) for each in call],
+        [str(argument) for argument in call],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -73,8 +73,8 @@ def needed(package: str) -> set[str]:
     found: set[str] = set()
     waiting = [package]
     while waiting:
-        for each in requires(waiting.pop()) or ():
-            wanted = Requirement(each)
+        for requirement in requires(waiting.pop()) or ():
+            wanted = Requirement(requirement)
             if (wanted.marker is None or wanted.marker.evaluate({"extra": ""})) and wanted.name not in found:
                 found.add(wanted.name)
                 waiting.append(wanted.name)
@@ -91,7 +91,7 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     (library,) = (home / "env" / "lib").glob("python*/site-packages")
     for package in needed("tiny-graph-rag"):
         for top in {
-            Path(each).parts[0] for each in distribution(package).files or () if ".." not in each.parts
+            Path(item).parts[0] for item in distribution(package).files or () if ".." not in item.parts
         }:
             if not (library / top).exists():
                 (library / top).symlink_to(Path(str(distribution(package).locate_file(top))))
@@ -121,8 +121,8 @@ def test_the_samples_come_along_and_evaluate(installed: Path, tmp_path: Path) ->
     ours = (ROOT / "data/eval" / f"{SAMPLE}-hardset.jsonl").read_text("utf-8").count("\n")
     assert written["summary"]["questions"] == ours
     for kind in ("kg", "eval"):
-        brought = {each.name: each.read_bytes() for each in (tmp_path / "data" / kind).iterdir()}
-        ours_too = {each.name: each.read_bytes() for each in (ROOT / "data" / kind).iterdir()}
+        brought = {path.name: path.read_bytes() for path in (tmp_path / "data" / kind).iterdir()}
+        ours_too = {path.name: path.read_bytes() for path in (ROOT / "data" / kind).iterdir()}
         assert ours_too.items() <= brought.items()
 
 
@@ -130,8 +130,8 @@ def test_the_commands_that_init_prints_run(installed: Path, tmp_path: Path) -> N
     said = done(installed, "init", folder=tmp_path, home=tmp_path)
     commands = [line.strip() for line in said.splitlines() if line.strip().startswith("tiny-graph-rag ")]
     assert len(commands) == 3
-    for each in commands:
-        done(installed, *shlex.split(each)[1:], folder=tmp_path, home=tmp_path)
+    for command in commands:
+        done(installed, *shlex.split(command)[1:], folder=tmp_path, home=tmp_path)
     assert list((tmp_path / "data/results").glob("*.json"))
 
 

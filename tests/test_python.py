@@ -53,8 +53,8 @@ def test_evaluate_gives_what_the_command_gives(run_cli: Callable[..., CliResult]
         json.loads((own_folder / name).read_text(encoding="utf-8"), object_hook=without_times)
         for name in ("a.json", "b.json")
     ]
-    told, by_library = (each["summary"].pop("recommendations") for each in documents)
-    assert by_library == [each for each in told if each["rule"] != "tried"]
+    told, by_library = (document["summary"].pop("recommendations") for document in documents)
+    assert by_library == [word_list for word_list in told if word_list["rule"] != "tried"]
     assert documents[0] == documents[1]
 
 
@@ -79,11 +79,11 @@ def test_records_triples_and_networkx_give_the_graph_that_a_file_gives(own_folde
         KnowledgeGraph.from_networkx(load_graph(path).to_networkx()),
     ]
     edges = [
-        sorted((a, d["relationship_type"], b) for a, b, d in each.to_networkx().edges(data=True))
-        for each in graphs
+        sorted((a, d["relationship_type"], b) for a, b, d in graph.to_networkx().edges(data=True))
+        for graph in graphs
     ]
     assert edges == [sorted(TRIPLES)] * 4
-    assert len({tuple(ask(each, "Where does Anna live?").names) for each in graphs}) == 1
+    assert len({tuple(ask(graph, "Where does Anna live?").names) for graph in graphs}) == 1
 
 
 def test_any_networkx_graph_becomes_one() -> None:
@@ -145,9 +145,9 @@ def test_no_repr_floods_a_notebook(own_folder: Path) -> None:
     result = evaluate(own_folder / "x-KG.json", gold, hops=1)
     found = result.evaluation
     records = [result, found, ask(found.graph, "Who is entity 7?"), Config()]
-    records += [getattr(found, each.name) for each in fields(found)]
-    records += [getattr(found.graph, each.name) for each in fields(found.graph)]
-    long = {type(each).__name__: len(repr(each)) for each in records if is_dataclass(each)}
+    records += [getattr(found, field.name) for field in fields(found)]
+    records += [getattr(found.graph, field.name) for field in fields(found.graph)]
+    long = {type(record).__name__: len(repr(record)) for record in records if is_dataclass(record)}
     assert {name: length for name, length in long.items() if length > 2000} == {}
 
 

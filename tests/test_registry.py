@@ -21,8 +21,8 @@ from tiny_graph_rag.report.reports import REPORTS
 from tiny_graph_rag.retrieval import RETRIEVERS
 
 EVERY = {
-    each.kind: each
-    for each in (KINDS, RETRIEVERS, LINKERS, GRAPH_FORMATS, GOLD_FORMATS, RUN_FORMATS, REPORTS, JUDGES)
+    item.kind: item
+    for item in (KINDS, RETRIEVERS, LINKERS, GRAPH_FORMATS, GOLD_FORMATS, RUN_FORMATS, REPORTS, JUDGES)
 }
 BASE = """
 from tiny_graph_rag.registry import Registry
@@ -97,7 +97,7 @@ def test_everything_is_known_before_it_is_imported_and_is_there_when_asked_for(k
         assert Path(choice.place.rpartition(":")[0]).is_file()
 
 
-@pytest.mark.parametrize("kind", [each for each in EVERY if each != "measure"])
+@pytest.mark.parametrize("kind", [name for name in EVERY if name != "measure"])
 def test_every_choice_says_in_one_line_what_it_is(kind: str) -> None:
     longest = 95 if kind == "graph format" else 58
     for choice in EVERY[kind].built_in.values():

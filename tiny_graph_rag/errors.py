@@ -134,12 +134,12 @@ def nearest(
     """`; did you mean 'x' or 'y'?`, or nothing where no known name is near. spelled: how to say a name."""
     found = get_close_matches(name, known, n=limit, cutoff=0.6)
     if spelled is not None:
-        found = [spelled[each] for each in found]
+        found = [spelled[item] for item in found]
     if not found:
         return ""
     names = repr(found[0])
-    for each in found[1:]:
-        names = said("{names} or {more}", names=names, more=repr(each))
+    for item in found[1:]:
+        names = said("{names} or {more}", names=names, more=repr(item))
     return said("; did you mean {names}?", names=names)
 
 

@@ -104,10 +104,10 @@ def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) 
     if is_named:
         endings = (_ending(path),)
     there = [_of_kind(place.parent, endings, what) for place in places]
-    names = list(dict.fromkeys(name for each in there for name in each))
+    names = list(dict.fromkeys(name for names_there in there for name in names_there))
     if or_folder:
-        beside = (each for place in places for each in _files_in(place.parent))
-        names += [_composed(each.name) for each in beside if each.is_dir()]
+        beside = (path for place in places for path in _files_in(place.parent))
+        names += [_composed(path.name) for path in beside if path.is_dir()]
     spelled = {bare_name(Path(name)): name for name in reversed(names)}
     wanted = _composed(path.name)
     hint = nearest(wanted, names) or nearest(
@@ -115,7 +115,7 @@ def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) 
     )
     if hint:
         return hint
-    first = next((each for each in there if each), None)
+    first = next((names_there for names_there in there if names_there), None)
     if first is None:
         return said(MADE_BY[what]) if what in MADE_BY else ""
     return said("; there are: {names}", names=", ".join(first[:8]) + (" …" if len(first) > 8 else ""))
@@ -127,8 +127,8 @@ def _ending(path: Path) -> str:
 
 
 def _of_kind(folder: Path, endings: Sequence[str], what: str) -> list[str]:
-    found = (each for each in _files_in(folder) if each.is_file() and _ending(each) in endings)
-    return [_composed(each.name) for each in found if what != "run" or not _is_ours(each)]
+    found = (path for path in _files_in(folder) if path.is_file() and _ending(path) in endings)
+    return [_composed(item.name) for item in found if what != "run" or not _is_ours(item)]
 
 
 def _is_ours(path: Path) -> bool:
@@ -144,12 +144,12 @@ def _existing(path: Path) -> Path | None:
     if path.exists():
         return path
     wanted = _composed(path.name)
-    return next((each for each in _files_in(path.parent) if _composed(each.name) == wanted), None)
+    return next((item for item in _files_in(path.parent) if _composed(item.name) == wanted), None)
 
 
 def _files_in(folder: Path) -> list[Path]:
     try:
-        return sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError:
         return []
 

@@ -106,28 +106,28 @@ class Ranking(Sequence[RankedEntity]):
 
     @property
     def names(self) -> list[str]:
-        return [each.name for each in self.entities]
+        return [entity.name for entity in self.entities]
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row an entity. Raises MissingExtraError without pandas."""
         fields = ("rank", "id", "name", "score", "hop", "walk")
-        rows = [{each: getattr(entity, each) for each in fields} for entity in self.entities]
+        rows = [{field: getattr(entity, field) for field in fields} for entity in self.entities]
         return _pandas("Ranking.to_pandas()").DataFrame(rows, columns=list(fields))
 
     def __repr__(self) -> str:
-        first = ", ".join(each.name for each in self.entities[:3])
+        first = ", ".join(entity.name for entity in self.entities[:3])
         return f"Ranking({self.question!r:.80}, {len(self)} entities: {first:.80}{', …' * (len(self) > 3)})"
 
     def _repr_html_(self) -> str:
         rows = [
             (
-                str(each.rank),
-                each.name,
-                f"{each.score:.3f}",
-                "–" if each.hop is None else str(each.hop),
-                each.walk,
+                str(entity.rank),
+                entity.name,
+                f"{entity.score:.3f}",
+                "–" if entity.hop is None else str(entity.hop),
+                entity.walk,
             )
-            for each in self.entities[:SHOWN_ROWS]
+            for entity in self.entities[:SHOWN_ROWS]
         ]
         caption = f"{self.question} · seeds: {', '.join(self.seeds) or 'none'} · {len(self)} entities"
         return _html_table(caption, ("rank", "entity", "score", "hop", "walk"), rows)
@@ -161,7 +161,7 @@ class Result:
     @property
     def means(self) -> dict[str, float]:
         """Measure → its mean over all questions."""
-        return {str(each): mean.mean for each, mean in self.summary.overall.measures.items()}
+        return {str(measure): mean.mean for measure, mean in self.summary.overall.measures.items()}
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
@@ -171,13 +171,15 @@ class Result:
         found, examples = self.evaluation, self.evaluation.examples
         missed = [names for *_, names in confusions(found, range(len(examples)))]
         columns = {
-            "query": [each.query for each in examples],
-            "tags": [list(each.tags) for each in examples],
-            **{str(each): column for each, column in found.scores.items()},
+            "query": [question.query for question in examples],
+            "tags": [list(question.tags) for question in examples],
+            **{str(measure): column for measure, column in found.scores.items()},
             "missed": missed,
         }
         frames = _pandas("Result.to_pandas()")
-        return frames.DataFrame(columns, index=frames.Index([each.id for each in examples], name="id"))
+        return frames.DataFrame(
+            columns, index=frames.Index([question.id for question in examples], name="id")
+        )
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the results file that `eval` writes, for `report` and `compare`; whole or not at all."""
@@ -248,9 +250,9 @@ def evaluate(
         wanted = default_measures(chosen.evaluation.top_k)
     else:
         wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(_measure, measures))
-    for each in wanted:
-        if (each.cutoff or 0) > chosen.retrieval.depth:
-            raise UsageError(f"{each} can't cut deeper than depth={chosen.retrieval.depth}; raise depth")
+    for entry in wanted:
+        if (entry.cutoff or 0) > chosen.retrieval.depth:
+            raise UsageError(f"{entry} can't cut deeper than depth={chosen.retrieval.depth}; raise depth")
     if chosen.evaluation.top_k > chosen.retrieval.depth:
         raise UsageError(f"top_k={chosen.evaluation.top_k} can't be more than depth={chosen.retrieval.depth}")
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
@@ -369,13 +371,13 @@ def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
         tuple(
             RankedEntity(
                 rank,
-                each["id"],
-                each["name"],
-                each["score"],
-                None if each["hop"] == NO_HOP else each["hop"],
-                walk_in_words(each.get("walk", []), names),
+                row["id"],
+                row["name"],
+                row["score"],
+                None if row["hop"] == NO_HOP else row["hop"],
+                walk_in_words(row.get("walk", []), names),
             )
-            for rank, each in enumerate(rows, start=1)
+            for rank, row in enumerate(rows, start=1)
         ),
     )
 
@@ -388,7 +390,7 @@ def _with_interval(mean: Mean) -> str:
 
 def _html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def cells(row: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(each)}</{tag}>" for each in row) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(item)}</{tag}>" for item in row) + "</tr>"
 
     head, body = cells(header, "th"), "".join(cells(row, "td") for row in rows)
     return f"<table><caption>{escape(caption)}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"

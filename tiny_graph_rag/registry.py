@@ -118,13 +118,13 @@ class Registry(Generic[T]):
         if self._built_in is None:
             found: dict[str, Choice] = {}
             for module, path, source in _sources(self.room):
-                for each in self._declared(module, path, source):
-                    if each.name in found:
-                        raise self._twice(each.name, found[each.name].place, each.place)
-                    found[each.name] = each
+                for choice in self._declared(module, path, source):
+                    if choice.name in found:
+                        raise self._twice(choice.name, found[choice.name].place, choice.place)
+                    found[choice.name] = choice
             listed = {f"{self.room}.{module}": place for place, module in enumerate(self.first)}
-            ordered = sorted(found.values(), key=lambda each: listed.get(each.module, len(listed)))
-            self._built_in = {each.name: each for each in ordered}
+            ordered = sorted(found.values(), key=lambda choice: listed.get(choice.module, len(listed)))
+            self._built_in = {entry.name: entry for entry in ordered}
         return self._built_in
 
     def choices(self) -> dict[str, Choice]:
@@ -133,14 +133,16 @@ class Registry(Generic[T]):
             from importlib.metadata import entry_points  # slow, and built-in names can do without
 
             found: dict[str, Choice] = {}
-            for point in sorted(entry_points(group=self.group), key=lambda each: (each.name, each.value)):
+            for point in sorted(
+                entry_points(group=self.group), key=lambda rubric: (rubric.name, rubric.value)
+            ):
                 package = f" of {point.dist.name}" if point.dist else ""
                 place = f"entry point {point.name} = {point.value}{package}"
                 taken = self.built_in.get(point.name) or found.get(point.name)
                 if taken is not None:
                     raise self._twice(point.name, taken.place, place)
                 module = point.value.partition(":")[0].strip()
-                lines = {each.name: each for each in self._declared(module, *_source(module))}
+                lines = {entry.name: entry for entry in self._declared(module, *_source(module))}
                 line = lines[point.name].line if point.name in lines else f"plugged in{package}"
                 settings = lines[point.name].settings if point.name in lines else {}
                 found[point.name] = Choice(point.name, line, module, place, settings)
@@ -155,16 +157,16 @@ class Registry(Generic[T]):
         for use in re.finditer(rf"^@{self.decorator}\(", source, re.M):
             place = f"{path}:{source.count(chr(10), 0, use.start()) + 1}"
             call = _call(source[use.start() + 1 :])
-            arguments = [getattr(each, "value", None) for each in call.args[:2]] if call else []
-            words = [each for each in arguments if isinstance(each, str)]
+            arguments = [getattr(argument, "value", None) for argument in call.args[:2]] if call else []
+            words = [argument for argument in arguments if isinstance(argument, str)]
             if call is None or not words or len(words) < len(arguments):
                 raise RegistrationError(
                     f"{place}: @{self.decorator} wants a name and the line that explains it as plain strings"
                 )
             settings = {}
-            for each in call.keywords:
+            for keyword in call.keywords:
                 try:
-                    settings[str(each.arg)] = ast.literal_eval(each.value)
+                    settings[str(keyword.arg)] = ast.literal_eval(keyword.value)
                 except ValueError:
                     continue  # known once the module is imported
             yield Choice(words[0], words[1] if len(words) > 1 else "", module, place, settings)
@@ -189,8 +191,8 @@ def _call(source: str) -> ast.Call | None:
 def _sources(room: str) -> Iterator[tuple[str, str, bytes]]:
     """(module, path, source) of a package's modules, by name; nothing is imported."""
     spec = _spec(room)
-    for each in iter_modules((spec.submodule_search_locations if spec else None) or ()):
-        module = f"{room}.{each.name}"
+    for item in iter_modules((spec.submodule_search_locations if spec else None) or ()):
+        module = f"{room}.{item.name}"
         path, source = _source(module)
         yield module, path, source
 

@@ -34,8 +34,10 @@ def is_secret_parameter(name: str) -> bool:
     """Whether a URL's query parameter of this name is likely to hold a key."""
     lowered = name.lower()
     return any(
-        lowered == each or lowered.endswith(("-" + each, "_" + each)) or lowered == "api" + each
-        for each in SECRET_PARAMETERS
+        lowered == parameter
+        or lowered.endswith(("-" + parameter, "_" + parameter))
+        or lowered == "api" + parameter
+        for parameter in SECRET_PARAMETERS
     )
 
 
@@ -43,7 +45,7 @@ def url_secrets(url: str) -> tuple[Secret, ...]:
     """User name, password and key parameters of a URL."""
     parts = urlsplit(url)
     parameters = [value for name, value in parse_qsl(parts.query) if is_secret_parameter(name)]
-    return tuple(Secret(each) for each in (parts.username, parts.password, *parameters) if each)
+    return tuple(Secret(item) for item in (parts.username, parts.password, *parameters) if item)
 
 
 def is_loopback(url: str) -> bool:
@@ -70,7 +72,7 @@ def safe_url(url: str) -> str:
 
 def scrubbed(text: str, secrets: Iterable[Secret]) -> str:
     """`text` with every secret in it replaced; for messages that a service or a library wrote."""
-    for each in sorted(secrets, key=lambda secret: -len(secret.value)):
-        if len(each.value) >= SHORTEST_HIDDEN:
-            text = text.replace(each.value, HIDDEN)
+    for hidden in sorted(secrets, key=lambda secret: -len(secret.value)):
+        if len(hidden.value) >= SHORTEST_HIDDEN:
+            text = text.replace(hidden.value, HIDDEN)
     return text

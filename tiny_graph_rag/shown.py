@@ -12,7 +12,7 @@ LISTED = 3  # items of a list that is shown whole
 def short_repr(record: Any) -> str:
     """`Run(offsets=int64[58], …)`, for `__repr__ = short_repr` in a dataclass: an array by its type and
     shape, a long list by its length, a record inside by its name."""
-    parts = ", ".join(f"{each.name}={_short(getattr(record, each.name))}" for each in fields(record))
+    parts = ", ".join(f"{field.name}={_short(getattr(record, field.name))}" for field in fields(record))
     return f"{type(record).__name__}({parts})"
 
 

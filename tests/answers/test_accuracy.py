@@ -87,14 +87,14 @@ def test_accuracy_by_question_with_its_tokens_and_cost_in_judging(ask) -> None:
     with ChatServer(script) as server:
         _, found = ask(server)
         _, second = ask(server)
-        paths = [each.path.rpartition("/")[2] for each in server.requests]
-    values = [each["answer"]["scores"]["accuracy"] for each in found["results"]]
+        paths = [request.path.rpartition("/")[2] for request in server.requests]
+    values = [result["answer"]["scores"]["accuracy"] for result in found["results"]]
     assert values == [pytest.approx(0.65), pytest.approx(0.25), 0.0, None]
     assert found["results"][0]["answer"]["verdicts"]["accuracy"] == {"similarity": pytest.approx(0.6)}
     mean = found["summary"]["answers"]["scores"]["accuracy"]
     assert (mean["mean"], mean["n"]) == (pytest.approx(0.3), 3)
     assert paths.count("embeddings") == 2
-    sent = {tuple(each.body["input"]) for each in server.requests if "input" in each.body}
+    sent = {tuple(request.body["input"]) for request in server.requests if "input" in request.body}
     assert sent == {("Anna", "Benjamin", "Anna B."), ("Ben", "Anna")}
     judging = found["summary"]["answers"]["usage"]["judging"]
     verdicts = found["results"][1]["answer"]["usage"]["judging"]
@@ -142,5 +142,5 @@ def test_embeddings_are_in_the_dry_run_and_need_a_price_under_a_cap(ask) -> None
 def test_nothing_is_embedded_without_the_judge_of_facts(ask) -> None:
     with ChatServer(script) as server:
         _, found = ask(server, "--judge", "correctness")
-    assert not [each for each in server.requests if each.path.endswith("/embeddings")]
+    assert not [request for request in server.requests if request.path.endswith("/embeddings")]
     assert "accuracy" not in found["summary"]["answers"]["scores"]

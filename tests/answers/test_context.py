@@ -70,7 +70,7 @@ def test_a_fact_cannot_leave_the_fence_or_pass_for_a_place(graph) -> None:
     messages = Template.read("").fill("[1] {question} </graph", "Question: Who?")
     assert messages[-1].content.count("</graph>") == 1
     assert "[1] {question}" in messages[-1].content
-    assert [each.role for each in messages] == ["system", "user"]
+    assert [message.role for message in messages] == ["system", "user"]
 
 
 def test_a_prompt_of_ones_own_needs_both_places(own_folder: Path) -> None:

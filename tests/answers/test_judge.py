@@ -148,7 +148,7 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
         done = run_cli("eval", "--dataset", "story-eval.jsonl", "--judge", judges)
     assert done.exit_code == 0, done.output
     found = json.loads((own_folder / "data/results/story-eval-results.json").read_text("utf-8"))
-    first, second, third = (each["answer"] for each in found["results"])
+    first, second, third = (result["answer"] for result in found["results"])
     assert first["verdicts"]["correctness"] == REPLIES["correctness"]
     assert (first["scores"]["correctness"], first["scores"]["coverage"], first["scores"]["fluency"]) == (
         1.0,
@@ -164,7 +164,7 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
     # answered: a 5 judges, b only retrieval, c all but the two that need a truth
     assert usage["judging"]["calls"] == 5 + 1 + 3
     assert usage["answering"]["calls"] == 3
-    assert {each.body["model"] for each in server.requests} == {"test-model", "judge"}
+    assert {request.body["model"] for request in server.requests} == {"test-model", "judge"}
     assert found["summary"]["estimated_cost_usd"] == pytest.approx(
         usage["judging"]["cost_usd"] + usage["answering"]["cost_usd"]
     )

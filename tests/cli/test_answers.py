@@ -154,7 +154,9 @@ def test_the_second_run_is_answered_from_the_cache_and_costs_the_same_on_paper(a
         ask(server, "--no-answer-cache")
         assert len(server.requests) == 24
     assert "0 calls made, 12 known from journal or cache, $0.0000 paid" in done.stdout
-    assert [each["answer"] for each in first["results"]] == [each["answer"] for each in second["results"]]
+    assert [result["answer"] for result in first["results"]] == [
+        result["answer"] for result in second["results"]
+    ]
     assert first["summary"]["estimated_cost_usd"] == second["summary"]["estimated_cost_usd"]
 
 
@@ -248,7 +250,7 @@ def test_a_refused_key_ends_the_run_with_3_and_is_shown_nowhere(ask, story: Path
         )
     assert "Traceback" in process.stderr
     everything = process.stdout + process.stderr + done.output
-    everything += "".join(each.read_text("utf-8", "replace") for each in story.rglob("*") if each.is_file())
+    everything += "".join(path.read_text("utf-8", "replace") for path in story.rglob("*") if path.is_file())
     assert KEY not in everything
 
 
@@ -271,14 +273,14 @@ def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
     billed = []
 
     def script(request: Request) -> Action:
-        texts = [each["content"] for each in request.body["messages"]]
+        texts = [message["content"] for message in request.body["messages"]]
         billed.append(sum(len(encoding.encode(text)) + 4 for text in texts) + 3)
         return answer("점순", usage={"prompt_tokens": billed[-1], "completion_tokens": 1, "total_tokens": 0})
 
     with ChatServer(script) as server:
         done, _ = ask(server, "--dry-run", "--model", "gpt-4.1-mini")
         assert server.requests == []
-        (line,) = [each for each in done.stdout.splitlines() if "prompt tokens: " in each]
+        (line,) = [line for line in done.stdout.splitlines() if "prompt tokens: " in line]
         counted = int(line.partition("prompt tokens: ")[2].replace(",", ""))
         ask(server, "--model", "gpt-4.1-mini")
     assert counted == pytest.approx(sum(billed), rel=0.02)

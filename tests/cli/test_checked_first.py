@@ -22,8 +22,8 @@ RETRIEVING = [
     ("--vocabulary nope.yaml", "nope.yaml"),
 ]
 CASES = [
-    *(("eval --dataset t-eval.jsonl --skip-generation", *each) for each in RETRIEVING),
-    *(("query Who?", *each) for each in RETRIEVING),
+    *(("eval --dataset t-eval.jsonl --skip-generation", *option) for option in RETRIEVING),
+    *(("query Who?", *option) for option in RETRIEVING),
     ("eval --dataset t-eval.jsonl", "--results nope", "--results must be full or compact"),
     ("eval --dataset t-eval.jsonl", "--perturb nope", "'nope'"),
     ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "'xyz'"),

@@ -114,7 +114,7 @@ def test_quiet_prints_nothing_and_a_dash_prints_json_alone(files: Path, run_cli)
 
 def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
     found = json.loads(run_cli("eval", "--dataset", "story-eval.jsonl", "--tags", "easy", "-o", "-").stdout)
-    assert [each["id"] for each in found["results"]] == ["q1"]
+    assert [result["id"] for result in found["results"]] == ["q1"]
     assert found["dataset"]["selection"] == {"limit": None, "tags": ["easy"], "ids": []}
 
 
@@ -158,7 +158,9 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(
 def test_a_depth_beyond_the_graph_returns_what_there_is(files: Path, run_cli) -> None:
     common = ("eval", "--dataset", "story-eval.jsonl", "-o", "-", "--depth")
     deep, enough = (json.loads(run_cli(*common, depth).stdout) for depth in ("2147483647", "100"))
-    assert [each["ranked"] for each in deep["results"]] == [each["ranked"] for each in enough["results"]]
+    assert [result["ranked"] for result in deep["results"]] == [
+        result["ranked"] for result in enough["results"]
+    ]
 
 
 def test_several_graphs_and_no_name_that_fits_lists_the_candidates(files: Path, run_cli) -> None:

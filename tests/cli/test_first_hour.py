@@ -76,7 +76,11 @@ def test_the_worst_questions_say_what_stood_in_the_way_and_how_to_look(tale: Pat
 def test_advice_names_the_flag_and_what_trying_it_changed(tale: Path, run_cli) -> None:
     run_cli("eval", "--dataset", "tale-eval.jsonl", "--skip-generation", "-o", "./r.json")
     advice = json.loads((tale / "r.json").read_text("utf-8"))["summary"]["recommendations"]
-    tried = {each["evidence"]["flag"]: each["evidence"] for each in advice if each["rule"] == "tried"}
+    tried = {
+        advice_line["evidence"]["flag"]: advice_line["evidence"]
+        for advice_line in advice
+        if advice_line["rule"] == "tried"
+    }
     assert {"--fuzzy 0.85", "--hops 3"} <= set(tried)
     for flag, evidence in tried.items():
         name, value = flag.split()
@@ -111,7 +115,7 @@ def test_a_search_by_words_is_tried_where_questions_link_to_nothing(
         *("-o", "./r.json", "--retriever", "bfs-plain"),
     )
     advice = json.loads((own_folder / "r.json").read_text("utf-8"))["summary"]["recommendations"]
-    assert "--retriever bm25" in {each["evidence"].get("flag") for each in advice}
+    assert "--retriever bm25" in {advice_line["evidence"].get("flag") for advice_line in advice}
     said = run_cli("query", "What is owned?", "-g", "t-KG.json", "--retriever", "bm25").stdout
     assert "0.263     –" in said  # no hop is claimed for what was not walked to
 
@@ -167,7 +171,7 @@ def test_sweep_takes_any_setting_and_names_the_best_mean_of_few_questions(tale: 
     assert done.exit_code == 0, done.stderr
     settings = json.loads((tale / "s.json").read_text("utf-8"))["settings"]
     assert len(settings) == 3 * 2 * 2
-    assert {(each["settings"]["fuzzy"], each["settings"]["step"]) for each in settings} == {
+    assert {(setting["settings"]["fuzzy"], setting["settings"]["step"]) for setting in settings} == {
         *((None, 0.1), (None, 0.3), (0.85, 0.1), (0.85, 0.3))
     }
     assert "best mean: " in done.stdout

@@ -254,7 +254,7 @@ def test_history_passes_over_a_results_file_that_was_changed(own_folder: Path, r
         (own_folder / f"past/b{number}.json").write_text(whole.replace(old, new), "utf-8")
     done = run_cli("history", "./past")
     assert done.exit_code == 0, done.output
-    assert [each for each in ("b0", "b1", "b2", "b3") if f" {each} " in done.stdout] == [
+    assert [text for text in ("b0", "b1", "b2", "b3") if f" {text} " in done.stdout] == [
         "b3"
     ]  # a time without a zone
 
@@ -286,12 +286,12 @@ def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest
     """2,000 questions times 50,000 ranks are 10⁸ cells, of 30 bytes in all: 3 GB; the files have 0.7 MB."""
     many = [f"e{number}" for number in range(50_000)]
     questions = [f"q{number}" for number in range(2000)]
-    gold = {each: ["e1"] for each in questions}
+    gold = {question: ["e1"] for question in questions}
     run = dict(gold)
     (run if long_one == "ranking" else gold)["q0"] = many
     (own_folder / "g.json").write_text(json.dumps(gold))
     (own_folder / "run.json").write_text(json.dumps(run))
-    size = sum(each.stat().st_size for each in own_folder.glob("*.json")) >> 20
+    size = sum(path.stat().st_size for path in own_folder.glob("*.json")) >> 20
     assert peak_mib("score", "--gold", "./g.json", "--run", "./run.json", "-o", "./o.json") < 20 * size + 200
 
 
@@ -302,8 +302,8 @@ def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(own_folder
     whole = json.loads((own_folder / "x.json").read_text())
     for part in ("mean", "low", "high", "n"):
         changed = json.loads(json.dumps(whole))
-        for each in changed["summary"]["measures"].values():
-            each[part] = ["x"]
+        for measure in changed["summary"]["measures"].values():
+            measure[part] = ["x"]
         (own_folder / "x.json").write_text(json.dumps(changed))
         done = run_cli("report", "./x.json", "--report", "md,csv,html")
         assert done.exit_code == 2, done.output
@@ -360,7 +360,7 @@ def test_sigterm_leaves_no_temporary_file(own_folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=own_folder, capture_output=True, text=True)
     assert done.returncode == 143, done.stderr
     assert list(own_folder.glob("*")) == [], done.stderr
-    assert [each.name for each in own_folder.glob(".*.tmp")] == []
+    assert [path.name for path in own_folder.glob(".*.tmp")] == []
 
 
 HOSTILE_NAMES = (

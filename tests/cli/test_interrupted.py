@@ -55,7 +55,7 @@ def test_an_interruption_is_one_line_at_any_moment(tmp_path: Path) -> None:
         codes.append(code)
         assert code in (0, 130), errors
         assert errors.splitlines() == ([SAID] if code == 130 else []), (step, errors)
-        assert [each.name for each in out.iterdir() if each.name.endswith(".tmp")] == []
+        assert [path.name for path in out.iterdir() if path.name.endswith(".tmp")] == []
         if code == 130 and (out / "r.json").exists():
             assert (out / "r.json").read_text("utf-8").endswith("}\n")
     assert codes[0] == 130

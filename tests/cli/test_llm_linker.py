@@ -71,7 +71,7 @@ def test_mentions_are_matched_with_particles_aliases_and_folding(ask) -> None:
     with ChatServer(clever) as server:
         _, found = ask(server, "--skip-generation")
     linked = [
-        [(each["name"], each["mention"], each["rule"]) for each in row["linked"]] for row in found["results"]
+        [(seed["name"], seed["mention"], seed["rule"]) for seed in row["linked"]] for row in found["results"]
     ]
     assert linked == [
         [("점순", "점순", "particle")],

@@ -58,7 +58,7 @@ def tale(own_folder: Path) -> Path:
 
 def test_an_assistant_can_tune_a_graph(tale: Path) -> None:
     async def work(client: Any) -> None:
-        tools = {each.name: each for each in (await client.list_tools()).tools}
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == {
             "files", "stats", "query", "eval", "sweep", "explain", "compare", "validate", "generate"
         }  # fmt: skip
@@ -70,12 +70,12 @@ def test_an_assistant_can_tune_a_graph(tale: Path) -> None:
         both = {"graph": graph, "dataset": gold}
         found = (await client.call_tool("eval", {**both, "hops": 1})).structured_content
         assert found["summary"]["measures"]["recall@5"]["mean"] == 0.5
-        assert [each["id"] for each in found["worst"]] == ["q2"]
+        assert [question["id"] for question in found["worst"]] == ["q2"]
         assert found["worst"][0]["references"][0]["verdict"] == "beyond_hops"
         why = (await client.call_tool("explain", {**both, "id": "q2", "hops": 1})).structured_content
         assert why["question"]["references"][0]["hop"] == 2
         swept = (await client.call_tool("sweep", {**both, "hops": "1-2"})).structured_content
-        assert [each["hops"] for each in swept["settings"]] == [1, 2]
+        assert [setting["hops"] for setting in swept["settings"]] == [1, 2]
         asked = (
             await client.call_tool("query", {"graph": graph, "question": "--help Anna?"})
         ).structured_content

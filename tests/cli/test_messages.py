@@ -109,7 +109,7 @@ def test_history_says_no_hops_of_what_does_not_walk(tale: Path, run_cli) -> None
     run_cli(*EVAL, "--retriever", "bm25", "-o", "./h/c.json")
     run_cli("score", "--run", "h/a.trec", "--gold", "tale-eval.jsonl", "-o", "./h/d.json")
     rows = [line for line in run_cli("history", "h").stdout.splitlines() if line.startswith(" 2")]
-    assert ["hops" in each for each in rows] == [True, True, False, False]
+    assert ["hops" in row for row in rows] == [True, True, False, False]
 
 
 def test_a_foreign_run_differs_in_no_setting_that_is_the_default(tale: Path, run_cli) -> None:

@@ -90,5 +90,5 @@ def test_a_question_in_words_is_ranked_like_the_same_one_of_a_gold_set(own_folde
 
 def test_measures_lists_every_measure_on_a_line_of_its_own(run_cli) -> None:
     lines = run_cli("measures").stdout.splitlines()
-    named = [re.match(r"\w+", each)[0] for each in lines]
+    named = [re.match(r"\w+", line)[0] for line in lines]
     assert named == list(KINDS)

@@ -92,7 +92,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: results.json: can't be written (File too large)")
     assert target.read_text() == "older"
-    assert [each.name for each in files.iterdir() if each.name.endswith(".tmp")] == []
+    assert [path.name for path in files.iterdir() if path.name.endswith(".tmp")] == []
 
 
 def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
@@ -165,7 +165,7 @@ def test_a_part_never_replaces_the_whole(files, run_cli) -> None:
     whole = (folder / "story-eval-results.json").read_bytes()
     scored = ("score", "--run", "run.jsonl", "--gold", "story-eval.jsonl")
     assert run_cli(*scored, "--limit", "1").exit_code == 0
-    assert {each.name for each in folder.glob("*-results.json")} == {
+    assert {path.name for path in folder.glob("*-results.json")} == {
         "story-eval-results.json",
         "story-eval-limit-1-results.json",
         "story-eval-ids-q2-results.json",

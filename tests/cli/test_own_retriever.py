@@ -26,7 +26,7 @@ GOLD = [
 def folder(tmp_path: Path) -> Path:
     lives = [("Ann", "LIVES_IN", "Dover"), ("Ben", "LIVES_IN", "Dover")]
     write_kg(tmp_path / "town-KG.json", ("Ann", "Ben", "Dover", "Calais"), lives)
-    lines = "".join(json.dumps(each) + "\n" for each in GOLD)
+    lines = "".join(json.dumps(path) + "\n" for path in GOLD)
     (tmp_path / "town-eval.jsonl").write_text(lines, encoding="utf-8")
     return tmp_path
 
@@ -69,8 +69,8 @@ def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: st
     write(folder, code)
     found = run(folder, "my_rag.py:retrieve")
     assert found.returncode == 0, found.stderr
-    rows = {each["id"]: each for each in results(folder)["results"]}
-    assert [each["name"] for each in rows["a"]["ranked"]] == ["Dover", "Ann"]
+    rows = {result["id"]: result for result in results(folder)["results"]}
+    assert [entity["name"] for entity in rows["a"]["ranked"]] == ["Dover", "Ann"]
     assert rows["a"]["metrics"] == {"recall@2": 1.0, "mrr": 1.0}
     assert rows["b"]["metrics"] == {"recall@2": 0.5, "mrr": 0.5}  # Ann stands second, Ben nowhere
 
@@ -100,7 +100,7 @@ def test_a_function_of_an_importable_module(folder: Path) -> None:
 def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return ['Nobody', 'Zoe', 'Dover']")
     found = run(folder, "my_rag.py:retrieve")
-    rows = {each["id"]: each["metrics"] for each in results(folder)["results"]}
+    rows = {result["id"]: result["metrics"] for result in results(folder)["results"]}
     assert rows["a"] == {"recall@2": 0.0, "mrr": pytest.approx(1 / 3)}
     assert rows["c"] == {"recall@2": 0.0, "mrr": 0.0}  # Zoe is not in the graph, whoever says her name
     assert "2 names are not in the graph (such as 'Nobody', 'Zoe')" in found.stdout
@@ -142,7 +142,7 @@ def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
     )
     # A function that is waited for would hold the run for a quarter of an hour.
     found = run(folder, "my_rag.py:retrieve", "--timeout", "5")
-    rows = {each["id"]: each["metrics"] for each in results(folder)["results"]}
+    rows = {result["id"]: result["metrics"] for result in results(folder)["results"]}
     assert rows == {
         "a": {"recall@2": 0.0, "mrr": 0.0},
         "b": {"recall@2": 1.0, "mrr": 1.0},
@@ -212,7 +212,7 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
     found = run(folder, "my_rag.py:retrieve", "--resume")
     assert found.returncode == 0, found.stderr
     calls = (folder / "calls.txt").read_text(encoding="utf-8").split("\n")
-    assert [calls.count(each["query"]) for each in GOLD] == [1, 1, 2]  # the third was cut off by the kill
+    assert [calls.count(path["query"]) for path in GOLD] == [1, 1, 2]  # the third was cut off by the kill
     assert "2 replies were taken from the journal" in found.stdout
     other = run(folder, "my_rag.py:retrieve2", "--resume")
     assert other.returncode == 2
@@ -227,7 +227,7 @@ def test_latency_is_that_of_the_function(folder: Path) -> None:
 
 
 def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
-    lines = [json.dumps({**each, "ground_truth": "In Dover"}) for each in GOLD]
+    lines = [json.dumps({**path, "ground_truth": "In Dover"}) for path in GOLD]
     (folder / "town-eval.jsonl").write_text("\n".join(lines), encoding="utf-8")
     write(
         folder,
@@ -242,7 +242,7 @@ def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
     own = found["summary"]["own_retriever"]
     assert (own["failed"], own["answered"], own["usage"]) == (1, 2, {"total_tokens": 14})
     assert own["answer_scores"]["exact_match"] == {"mean": pytest.approx(1 / 3), "n": 3}
-    rows = {each["id"]: each["own_retriever"] for each in found["results"]}
+    rows = {result["id"]: result["own_retriever"] for result in found["results"]}
     assert (rows["a"]["answer"], rows["a"]["context"]) == ("in Dover", "a\nb")
     assert rows["c"]["error"] == "ValueError"
 
@@ -252,7 +252,7 @@ def test_what_it_did_not_return_is_told_so_and_no_depth_is_advised(folder: Path)
     write(folder, "def retrieve(q):\n    return ['Calais']")
     found = run(folder, "my_rag.py:retrieve")
     assert found.returncode == 0, found.stderr
-    verdicts = [ref["verdict"] for each in results(folder)["results"] for ref in each["references"]]
+    verdicts = [ref["verdict"] for result in results(folder)["results"] for ref in result["references"]]
     assert verdicts == ["not_in_run", "not_in_run", "not_in_run", "not_in_graph"]
     assert "Dover: not returned by the retriever" in found.stdout
     assert "ask it for longer lists" in found.stdout
@@ -263,7 +263,7 @@ def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: 
     write(folder, "def retrieve(q):\n    return ['Calais', 'Zoe', 'Moon', 'Dover', 'Ann', 'Ben']")
     found = run(folder, "my_rag.py:retrieve")
     assert found.returncode == 0, found.stderr
-    verdicts = [ref["verdict"] for each in results(folder)["results"] for ref in each["references"]]
+    verdicts = [ref["verdict"] for result in results(folder)["results"] for ref in result["references"]]
     assert verdicts == ["ranked_below_k"] * 3 + ["not_in_graph"]
     assert "the retriever ranks others first" in found.stdout
     assert "vocabulary file" not in found.stdout

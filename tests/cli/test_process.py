@@ -61,8 +61,8 @@ def test_results_are_the_same_bytes_for_any_hash_seed(tmp_path: Path) -> None:
         done = python("main.py", *MAIN_JOB, "-o", str(tmp_path / f"{seed}.json"), PYTHONHASHSEED=seed)
         assert done.returncode == 0, done.stderr
         document = json.loads((tmp_path / f"{seed}.json").read_text(encoding="utf-8"))
-        for each in document["results"]:
-            del each["latency_seconds"]
+        for result in document["results"]:
+            del result["latency_seconds"]
         written.append(json.dumps(document["results"], ensure_ascii=False))
     assert written[0] == written[1] == written[2]
 
@@ -77,7 +77,7 @@ def test_an_older_results_file_survives_a_kill_in_the_middle_of_writing(tmp_path
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     try:
-        while not any(each.stat().st_size > 1_000_000 for each in tmp_path.glob(".results.json.*.tmp")):
+        while not any(path.stat().st_size > 1_000_000 for path in tmp_path.glob(".results.json.*.tmp")):
             assert process.poll() is None, "the writer ended"
             time.sleep(0.01)
     finally:

@@ -97,7 +97,7 @@ def scored(run_cli, *arguments: object) -> dict:
 
 
 def means(document: dict) -> dict[str, float]:
-    return {name: each["mean"] for name, each in document["summary"]["measures"].items()}
+    return {name: measure["mean"] for name, measure in document["summary"]["measures"].items()}
 
 
 @pytest.mark.parametrize("form", ["trec", "jsonl", "contest", "json", "csv", "tsv", "parquet"])
@@ -134,7 +134,7 @@ def test_the_contest_gold_with_its_own_rule(own_folder: Path, run_cli) -> None:
         {"eval_id": 2, "topk": []},
         {"eval_id": 3, "topk": ["a"]},
     ]
-    (own_folder / "run.jsonl").write_text("".join(json.dumps(each) + "\n" for each in answers))
+    (own_folder / "run.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
     document = scored(
         run_cli, "--run", "run.jsonl", "--gold", "gold.json", "--measures", "contest_map@3,no_answer_accuracy"
     )
@@ -161,7 +161,7 @@ def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cl
     )
     document = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl", "-g", "./g-KG.json")
     assert document["results"][0]["metrics"]["mrr"] == 0.5
-    assert [each["name"] for each in document["results"][0]["ranked"]] == ["Nobody", "Anna"]
+    assert [entity["name"] for entity in document["results"][0]["ranked"]] == ["Nobody", "Anna"]
     assert document["summary"]["latency"]["p50"] == 0.02
     assert document["entities"]["Anna"]["name"] == "Anna"
 
@@ -192,7 +192,7 @@ def test_matching_by_text_fills_each_reference_once(
     # The Korean texts share 8 of 9 syllables (7 of 8 pairs); the third repeats the second.
     assert means(document)["recall@3"] == recall
     assert means(document)["ndcg@3"] <= 1
-    assert [each["name"] for each in document["results"][0]["ranked"]] == ["c0", "c1", "c2"]
+    assert [entity["name"] for entity in document["results"][0]["ranked"]] == ["c0", "c1", "c2"]
 
 
 def test_texts_without_names_are_listed_by_their_text(own_folder: Path, run_cli) -> None:
@@ -202,7 +202,10 @@ def test_texts_without_names_are_listed_by_their_text(own_folder: Path, run_cli)
     (own_folder / "run.jsonl").write_text(json.dumps({"id": "q", "entities": entities}) + "\n")
     document = scored(run_cli, "--run", "run.jsonl", "--gold", "gold.jsonl", "--match", "text")
     (found,) = document["results"]
-    assert [(each["id"], each["name"]) for each in found["ranked"]] == [("a blue door",) * 2, ("0", "0")]
+    assert [(entity["id"], entity["name"]) for entity in found["ranked"]] == [
+        ("a blue door",) * 2,
+        ("0", "0"),
+    ]
     assert (found["tp"], found["fp"]) == (["0"], ["a blue door"])
 
 
@@ -243,7 +246,7 @@ def test_where_trec_eval_differs_here(own_folder: Path, run_cli) -> None:
     (own_folder / "run").write_text("zero Q0 a 1 1 t\n")
     (own_folder / "gold").write_text("zero 0 a 0\nabsent 0 a 1\n")
     document = scored(run_cli, "--run", "run", "--gold", "gold", "--measures", "mrr")
-    assert [each["metrics"]["mrr"] for each in document["results"]] == [None, 0.0]
+    assert [result["metrics"]["mrr"] for result in document["results"]] == [None, 0.0]
     assert document["summary"]["measures"]["mrr"]["n"] == 1
 
 
@@ -252,7 +255,7 @@ def test_a_saved_run_scores_as_eval_did(own_folder: Path, run_cli, form: str) ->
     write_kg(
         own_folder / "data/kg/s-KG.json",
         ["Anna Lee", "Ben", "C%20D", "Dora"],
-        [("Anna Lee", "KNOWS", each) for each in ("Ben", "C%20D", "Dora")],
+        [("Anna Lee", "KNOWS", text) for text in ("Ben", "C%20D", "Dora")],
     )
     write_gold(
         own_folder / "data/eval/s-eval.jsonl",
@@ -267,7 +270,7 @@ def test_a_saved_run_scores_as_eval_did(own_folder: Path, run_cli, form: str) ->
 
 def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) -> None:
     names = [f"n{row:02d}" for row in range(30)]
-    write_kg(own_folder / "data/kg/s-KG.json", ["hub", *names], [("hub", "HAS", each) for each in names])
+    write_kg(own_folder / "data/kg/s-KG.json", ["hub", *names], [("hub", "HAS", name) for name in names])
     write_gold(
         own_folder / "data/eval/s-eval.jsonl", {"id": "q", "query": "hub?", "reference_entities": ["n03"]}
     )
@@ -401,7 +404,7 @@ def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: P
         "not_in_run": 2,
         "ranked_below_k": 1,
     }
-    lost = {each["step"]: each["loss"] for each in found["summary"]["waterfall"]}
+    lost = {step["step"]: step["loss"] for step in found["summary"]["waterfall"]}
     assert lost == {
         "in graph": pytest.approx(1 / 6),
         "in run": pytest.approx(2 / 6),
@@ -409,7 +412,7 @@ def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: P
         "recall@k": 0.25,
     }
     assert found["summary"]["waterfall_by_tag"]["easy"][-1]["recall"] == 0.5
-    assert [each["verdict"] for each in found["results"][1]["references"]] == [
+    assert [reference["verdict"] for reference in found["results"][1]["references"]] == [
         "not_in_run",
         "not_in_run",
         "not_in_graph",

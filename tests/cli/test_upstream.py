@@ -145,7 +145,7 @@ def test_query_answers_from_what_it_retrieved(town: Path, run_cli, at, asked: li
     with ChatServer(told) as server:
         at(server)
         done = run_cli("query", *asked, "-o", "./asked.json")
-        prompts = [each.prompt for each in server.requests]
+        prompts = [request.prompt for request in server.requests]
     assert done.exit_code == 0, done.output
     assert "Ben [1]." in done.stdout
     assert "answered by test-model" in done.stdout

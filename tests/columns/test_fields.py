@@ -18,7 +18,7 @@ WORD = st.text(
 
 
 def column(texts: list[str], before: str = "x"):
-    block = split("".join(f"{before} {each}\n" for each in texts).encode(), 2)
+    block = split("".join(f"{before} {text}\n" for text in texts).encode(), 2)
     assert block is not None
     return block.column(1)
 
@@ -55,7 +55,7 @@ def test_texts_come_back_and_hashes_agree_with_equality(texts: list[str]) -> Non
     st.sampled_from(["x", "far from the beginning".replace(" ", "-")]),
 )
 def test_numbers_are_read_as_python_reads_them(texts: list[str], before: str) -> None:
-    assert column(texts, before).numbers().tolist() == [float(each) for each in texts]
+    assert column(texts, before).numbers().tolist() == [float(text) for text in texts]
 
 
 @pytest.mark.parametrize("first", ["12.25", "12", "12.", "-.5", "1234567.1234567"])

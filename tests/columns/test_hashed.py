@@ -25,9 +25,9 @@ def test_known_ids_have_their_row_and_others_none(kind: str) -> None:
     ids = list(dict.fromkeys(KINDS[kind](draw) for _ in range(2000)))
     known, unknown = ids[: len(ids) // 2], [*ids[len(ids) // 2 :], "", "?", "é", "z" * 200, "\0"]
     asked = draw.choices([*known, *unknown], k=3000)
-    row_of = {each: row for row, each in enumerate(known)}
+    row_of = {name: row for row, name in enumerate(known)}
     table = IdTable(Strings.of(known))
-    assert table.rows(asked).tolist() == [row_of.get(each, -1) for each in asked]
+    assert table.rows(asked).tolist() == [row_of.get(item, -1) for item in asked]
     assert table.rows([]).tolist() == []
 
 

@@ -37,7 +37,7 @@ def test_a_sum_that_is_interrupted_leaves_nothing_behind() -> None:
 
 def fitting(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> list[bool]:
     """Equal values together, from the greatest on, while their weights are at most so much."""
-    return [int(weights[values >= each].sum()) <= most for each in values]
+    return [int(weights[values >= value].sum()) <= most for value in values]
 
 
 @pytest.mark.parametrize("greatest", [3, 50, 100_000])

@@ -37,15 +37,15 @@ from tiny_graph_rag.study.evaluate import evaluate
 
 QUESTIONS = 12
 EVERY = [measure for measure in ALL if not measure.kind.times]  # a time is of what was answered alone
-IDS_ONLY = [each for each in EVERY if not each.kind.needs]
+IDS_ONLY = [name for name in EVERY if not name.kind.needs]
 
 Means = Mapping[Measure, float]
 
 
 def means_of(judged: Judged, measures: Sequence[Measure] = EVERY) -> Means:
-    columns = {each: each.compute(judged) for each in measures}
+    columns = {measure: measure.compute(judged) for measure in measures}
     found = means(columns, weights=weights(judged, measures))
-    return {each: mean.mean for each, mean in found.items()}
+    return {key: mean.mean for key, mean in found.items()}
 
 
 def assert_no_better(before: Means, after: Means, what: str) -> None:
@@ -146,7 +146,7 @@ def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, 
                 collected.add(stretch)
             break
         overall = collected.found().overall
-        return {each: mean.mean for each, mean in overall.measures.items()}, overall.failed
+        return {measure: mean.mean for measure, mean in overall.measures.items()}, overall.failed
 
     for run, gold in list(runs())[:2]:
         rows = [f"{key} 0 {name} {grade}\n" for key, row in gold.items() for name, grade in row.items()]
@@ -207,7 +207,7 @@ def test_a_retriever_that_raises_never_improves_a_mean(failing: str) -> None:
         overall = evaluate(
             people(), load_questions(GOLD), Config(), EVERY, retriever_for=made
         ).summary.overall
-        values = {each: mean.mean for each, mean in overall.measures.items()}
+        values = {measure: mean.mean for measure, mean in overall.measures.items()}
         return values, overall.failed, overall.rightly_empty
 
     (before, none, empty), (after, one, still) = found(sound), found(raising)

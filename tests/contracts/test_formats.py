@@ -36,8 +36,8 @@ def test_an_example_is_known_by_its_content_and_surely_by_one_format_at_most(
 ) -> None:
     path = tmp_path / "file-without-a-telling-name"
     path.write_text(registry[name].example, encoding="utf-8")
-    fits = {each: format.fit(Head.of(path)) for each, format in registry.items()}
-    assert [each for each, fit in fits.items() if fit == max(fits.values())] == [name]
+    fits = {key: format.fit(Head.of(path)) for key, format in registry.items()}
+    assert [key for key, fit in fits.items() if fit == max(fits.values())] == [name]
     assert fits[name] > Fit.NO
     found = read(path)
     assert found.format == name
@@ -92,11 +92,13 @@ def test_a_run_that_is_written_is_read_as_it_was(form: str, tmp_path: Path) -> N
         question: [ids[entity] for entity in run.entities[run.rows(row)].tolist()]
         for row, question in enumerate(["Q1", "Q2", "Q 3"])
     }
-    assert {key: [each.id for each in places] for key, places in found.items() if places} == {
-        key: each for key, each in wanted.items() if each
+    assert {key: [position.id for position in places] for key, places in found.items() if places} == {
+        key: part for key, part in wanted.items() if part
     }
-    scores = [[each.score for each in places if each.score is not None] for places in found.values()]
-    assert all((np.diff(each) < 0).all() for each in scores)
+    scores = [
+        [position.score for position in places if position.score is not None] for places in found.values()
+    ]
+    assert all((np.diff(score) < 0).all() for score in scores)
 
 
 @pytest.mark.parametrize("form", ["kg-json", "graphml", "node-link"])

@@ -12,7 +12,7 @@ import pytest
 
 from tiny_graph_rag.answers.rubrics import JUDGES, Rubric, parse_judges
 
-VALUES = {each: f"<{each} of the test>" for each in ("question", "truth", "answer", "graph", "entities")}
+VALUES = {text: f"<{text} of the test>" for text in ("question", "truth", "answer", "graph", "entities")}
 
 
 def allowed(schema: dict[str, Any], take: int) -> Any:
@@ -21,7 +21,7 @@ def allowed(schema: dict[str, Any], take: int) -> Any:
         return schema["enum"][take % len(schema["enum"])]
     kind = schema["type"]
     if kind == "object":
-        return {name: allowed(each, take) for name, each in schema["properties"].items()}
+        return {name: allowed(part, take) for name, part in schema["properties"].items()}
     if kind == "array":
         return [allowed(schema["items"], take + place) for place in range(take)]
     return {"string": "words", "boolean": take % 2 == 0, "integer": take + 1}[kind]
@@ -54,7 +54,7 @@ def test_a_reply_that_the_schema_allows_is_worth_all_its_scores(judge: Rubric, t
     jsonschema.validate(reply, judge.schema)
     scores = judge.value(judge.read(json.dumps(reply)))
     assert tuple(scores) == judge.scores
-    assert all(math.isnan(each) or each >= judge.worst for each in scores.values())
+    assert all(math.isnan(score) or score >= judge.worst for score in scores.values())
 
 
 @pytest.mark.parametrize("text", ["", "no JSON", "[]", "{}", '{"grade": "2"}', "null", '{"grades": [1]}'])
@@ -64,5 +64,5 @@ def test_a_reply_of_another_form_is_refused(judge: Rubric, text: str) -> None:
 
 
 def test_no_score_has_two_judges_and_all_can_be_asked_together() -> None:
-    names = [name for each in parse_judges(",".join(JUDGES)) for name in each.scores]
+    names = [name for judge in parse_judges(",".join(JUDGES)) for name in judge.scores]
     assert len(set(names)) == len(names)

@@ -47,25 +47,27 @@ def test_each_question_has_its_answer_in_order(name: str, graph: KnowledgeGraph)
     linker.check(EXAMPLES)
     linker.prepare(EXAMPLES)
     linked = linker.link(EXAMPLES)
-    assert [(each.id, each.text) for each in linked] == [(each.id, each.query) for each in EXAMPLES]
+    assert [(seed.id, seed.text) for seed in linked] == [
+        (question.id, question.query) for question in EXAMPLES
+    ]
     assert linker.link([]) == []
 
 
 @pytest.mark.parametrize("name", ALONE)
 def test_seeds_are_entities_with_a_place_a_rule_and_a_share(name: str, graph: KnowledgeGraph) -> None:
-    for each in made(name, graph).link(EXAMPLES):
-        assert len({seed.entity for seed in each.seeds}) == len(each.seeds)
+    for linked_question in made(name, graph).link(EXAMPLES):
+        assert len({seed.entity for seed in linked_question.seeds}) == len(linked_question.seeds)
         shares: dict[tuple[int | None, int | None], float] = {}
-        for seed in each.seeds:
+        for seed in linked_question.seeds:
             assert 0 <= seed.entity < len(graph)
             assert 0 < seed.weight <= 1
             assert seed.rule
             assert (seed.start is None) == (seed.end is None)
             if seed.start is not None:
-                assert each.text[seed.start : seed.end] == seed.mention
+                assert linked_question.text[seed.start : seed.end] == seed.mention
             shares[seed.start, seed.end] = shares.get((seed.start, seed.end), 0) + seed.weight
         assert all(share <= 1 + 1e-12 for (start, _), share in shares.items() if start is not None)
-        starts = [-1 if seed.start is None else seed.start for seed in each.seeds]
+        starts = [-1 if seed.start is None else seed.start for seed in linked_question.seeds]
         assert starts == sorted(starts)
 
 
@@ -74,7 +76,7 @@ def test_a_question_alone_is_linked_as_among_others_and_again(name: str, graph: 
     linker = made(name, graph)
     together = linker.link(EXAMPLES)
     assert linker.link(EXAMPLES) == together
-    assert [linker.link([each])[0] for each in EXAMPLES] == together
+    assert [linker.link([question])[0] for question in EXAMPLES] == together
     assert linker.link(EXAMPLES[::-1]) == together[::-1]
 
 

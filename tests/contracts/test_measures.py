@@ -120,9 +120,9 @@ def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
 @pytest.mark.parametrize(
     "measure",
     [
-        each
-        for each in EVERY
-        if math.isfinite(each.kind.best) and not each.kind.scores_no_gold and each.name not in STOPS
+        name
+        for name in EVERY
+        if math.isfinite(name.kind.best) and not name.kind.scores_no_gold and name.name not in STOPS
     ],
     ids=str,
 )
@@ -184,13 +184,13 @@ def test_a_measure_parses_prints_and_compares() -> None:
         assert measure.kind.source
 
 
-@pytest.mark.parametrize("measure", [each for each in EVERY if each.cutoff is not None], ids=str)
+@pytest.mark.parametrize("measure", [name for name in EVERY if name.cutoff is not None], ids=str)
 def test_what_stands_below_the_cutoff_does_not_matter(graph, measure: Measure) -> None:
     for seed in range(10):
         rankings, golds, bad = material(graph, random.Random(seed))
         whole = measure.compute(judged_of(graph, rankings, golds, bad))
         for cut in (3, 4, 12):  # the cutoff is 3
-            first = measure.compute(judged_of(graph, [each[:cut] for each in rankings], golds, bad))
+            first = measure.compute(judged_of(graph, [ranking[:cut] for ranking in rankings], golds, bad))
             np.testing.assert_array_equal(first, whole)
 
 
@@ -240,7 +240,7 @@ def test_a_parameter_has_a_default_and_bounds_that_are_held(graph, name: str, pa
 def test_context_measures_by_hand(graph) -> None:
     # Seed n00, list n00 n01 n02 n05; gold n01 n02 n03 with the relationships 0→1, 1→2, 2→3.
     judged = judged_of(graph, [[0, 1, 2, 5]], [{1: 1, 2: 1, 3: 1}])
-    values = {str(each): float(each.compute(judged)[0]) for each in EVERY if each.kind.needs}
+    values = {str(name): float(name.compute(judged)[0]) for name in EVERY if name.kind.needs}
     assert values == pytest.approx(
         {
             "type_coverage@3": 1.0,  # n00 and n02 are A, n01 is B
@@ -283,9 +283,9 @@ def test_no_value_depends_on_the_hash_seed() -> None:
 
 
 def digest(judged: Judged) -> str:
-    columns = {each: each.compute(judged) for each in EVERY}
+    columns = {name: name.compute(judged) for name in EVERY}
     summary = means(columns, weights=weights(judged, EVERY))
-    return hashlib.sha256(repr([(str(each), mean) for each, mean in summary.items()]).encode()).hexdigest()
+    return hashlib.sha256(repr([(str(key), mean) for key, mean in summary.items()]).encode()).hexdigest()
 
 
 def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:

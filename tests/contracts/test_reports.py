@@ -80,9 +80,9 @@ def test_names_and_texts_from_outside_stay_text(report: str, tmp_path: Path) -> 
     hostile = "</script><img src=x onerror=alert(1)>"
     content = results(3, 6)
     content["dataset"]["name"] = hostile
-    for each in content["results"]:
-        each["query"] = hostile
-        each["tags"] = [f"=cmd|{hostile}"]
+    for result in content["results"]:
+        result["query"] = hostile
+        result["tags"] = [f"=cmd|{hostile}"]
     for name, made in REPORTS[report]([written(tmp_path, "x", content)]):
         text = made.decode("utf-8-sig")
         if report == "csv":

@@ -26,7 +26,7 @@ from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 ARGUMENTS = {"hybrid": ["hybrid:bfs+bm25", "hybrid:bm25+bfs-plain+pagerank"]}
 NEED_A_SERVICE_OR_FILE = {"dense", "run"}
 ALONE = [name for name in RETRIEVERS.built_in if name not in NEED_A_SERVICE_OR_FILE]
-EVERY = [each for name in ALONE for each in ARGUMENTS.get(name, [name])]
+EVERY = [item for name in ALONE for item in ARGUMENTS.get(name, [name])]
 KINDS = ("WRITTEN_BY", "KNOWS", "LIVES_IN")
 QUESTIONS = [(f"Who wrote what knows 이름 {number}?", number) for number in range(0, 40, 5)]
 
@@ -78,7 +78,7 @@ def asked(graph: KnowledgeGraph) -> list[LinkedQuestion]:
     return [
         LinkedQuestion(
             text,
-            tuple(Seed(row[f"e{each:02}"], "", None, None, "test") for each in (number, (number + 7) % 40)),
+            tuple(Seed(row[f"e{item:02}"], "", None, None, "test") for item in (number, (number + 7) % 40)),
             id=f"q{number}",
         )
         for text, number in QUESTIONS
@@ -100,7 +100,7 @@ def in_words(graph: KnowledgeGraph, run: Run, walks: bool = True) -> list[Any]:
     ids, relation_ids = list(graph.entities.ids), list(graph.relations.ids)
     steps: Sequence[Any] = [None] * len(run.entities)
     if walks and run.walks is not None:
-        steps = [[relation_ids[each] for each in walk if each != NO_STEP] for walk in run.walks.tolist()]
+        steps = [[relation_ids[step] for step in walk if step != NO_STEP] for walk in run.walks.tolist()]
     rows = zip(run.entities.tolist(), run.scores.tolist(), run.hops.tolist(), steps, strict=True)
     return [run.offsets.tolist(), [(ids[entity], *rest) for entity, *rest in rows]]
 
@@ -128,9 +128,9 @@ def test_rankings_are_in_house_order_without_repeats_and_no_deeper_than_asked(
         assert keys == sorted(keys)
         assert not np.isnan(run.scores[rows]).any()
     assert run.cut(1).entities.tolist() == [
-        run.entities[run.rows(each)][0]
-        for each in range(len(run))
-        if run.rows(each).stop > run.rows(each).start
+        run.entities[run.rows(number)][0]
+        for number in range(len(run))
+        if run.rows(number).stop > run.rows(number).start
     ]
 
 
@@ -168,7 +168,7 @@ def test_a_walk_leads_from_a_seed_to_its_entity_in_as_many_relations_as_the_hop_
     for question, linked in enumerate(asked(graph)):
         for row in range(run.rows(question).start, run.rows(question).stop):
             at = int(run.entities[row])
-            relations = [each for each in run.walks[row].tolist() if each != NO_STEP]
+            relations = [step for step in run.walks[row].tolist() if step != NO_STEP]
             if run.hops[row] == NO_HOP:
                 assert relations == []
                 continue
@@ -187,7 +187,7 @@ def test_filters_hold_what_they_promise(name: str, graph: KnowledgeGraph, tmp_pa
         assert not set(run.entities[run.rows(question)].tolist()) & {seed.entity for seed in linked.seeds}
 
 
-@pytest.mark.parametrize("name", [each for each in EVERY if "bm25" not in each])
+@pytest.mark.parametrize("name", [name for name in EVERY if "bm25" not in name])
 def test_only_the_relations_that_may_be_walked_are_walked(
     name: str, graph: KnowledgeGraph, tmp_path: Path
 ) -> None:
@@ -200,7 +200,7 @@ def test_only_the_relations_that_may_be_walked_are_walked(
     degrees = graph.adjacency.degrees
     for row in range(len(run.entities)):
         at = int(run.entities[row])
-        walk = [each for each in run.walks[row].tolist() if each != NO_STEP]
+        walk = [step for step in run.walks[row].tolist() if step != NO_STEP]
         for place, relation in reversed(list(enumerate(walk))):
             assert graph.relations.types[relation] != "KNOWS"
             assert graph.relations.weights[relation] >= 1.0
@@ -211,7 +211,9 @@ def test_only_the_relations_that_may_be_walked_are_walked(
         return
     kept = json.loads(json.dumps(document()))
     kept["relationships"] = [
-        each for each in kept["relationships"] if each["relationship_type"] != "KNOWS" and each["weight"] >= 1
+        relation
+        for relation in kept["relationships"]
+        if relation["relationship_type"] != "KNOWS" and relation["weight"] >= 1
     ]
     smaller = load(tmp_path / "c-KG.json", kept)
     settings = config(name, hops=2, not_relations="KNOWS", min_weight=1.0)

@@ -18,13 +18,13 @@ SHOWN = ("generate", "dataset", "curate")  # of other commands a page describes 
 
 
 def test_every_guide_is_there_in_both_languages() -> None:
-    names = {each.name for each in GUIDES}
+    names = {guide.name for guide in GUIDES}
     assert len(names) == 6
     assert {name.replace(".md", ".ko.md") for name in names if ".ko." not in name} <= names
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda each: each.name)
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda item: item.name)
 def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder: Path, guide: Path) -> None:
     shutil.copytree(ROOT / "data", own_folder / "data", ignore=shutil.ignore_patterns("results"))
     printed, name = "", ""
@@ -47,7 +47,7 @@ def test_the_commands_of_a_guide_run_and_print_what_it_shows(run_cli, own_folder
             printed += found.stdout
 
 
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda each: each.name)
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda item: item.name)
 def test_links_of_a_guide_lead_somewhere(guide: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)", guide.read_text(encoding="utf-8"))
-    assert [each for each in links if not (guide.parent / each).exists()] == []
+    assert [link for link in links if not (guide.parent / link).exists()] == []

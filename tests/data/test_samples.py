@@ -33,7 +33,7 @@ def sample(request) -> tuple[KnowledgeGraph, EvalSet, EvalSet]:
 
 
 def tagged(examples: EvalSet, tag: str) -> list[Example]:
-    return [each for each in examples if tag in each.tags]
+    return [question for question in examples if tag in question.tags]
 
 
 def undirected(graph: KnowledgeGraph) -> networkx.Graph:
@@ -71,22 +71,24 @@ def test_enough_questions_of_each_kind(sample) -> None:
     assert {tag: len(tagged(hard, tag)) >= count for tag, count in least.items()} == dict.fromkeys(
         least, True
     )
-    assert all(not each.reference_entities for each in tagged(hard, "no-answer"))
-    assert all(each.context for each in tagged(hard, "coreference"))
+    assert all(not question.reference_entities for question in tagged(hard, "no-answer"))
+    assert all(question.context for question in tagged(hard, "coreference"))
 
 
 def test_every_name_in_the_sets_is_a_name_of_the_graph(sample) -> None:
     graph, ordinary, hard = sample
     names = set(graph.entities.names)
-    for each in (*ordinary, *hard):
-        assert set(each.reference_entities) <= names, each.id
-        assert set(each.seed_entities or ()) <= names, each.id
+    for question in (*ordinary, *hard):
+        assert set(question.reference_entities) <= names, question.id
+        assert set(question.seed_entities or ()) <= names, question.id
 
 
 def test_references_are_mostly_not_named_in_hard_questions(sample) -> None:
     _, _, hard = sample
     hidden = [
-        each for each in hard if any(fold(name) not in fold(each.query) for name in each.reference_entities)
+        question
+        for question in hard
+        if any(fold(name) not in fold(question.query) for name in question.reference_entities)
     ]
     assert len(hidden) >= 30
 
@@ -94,15 +96,18 @@ def test_references_are_mostly_not_named_in_hard_questions(sample) -> None:
 def test_hop_tags_equal_the_measured_distance(sample) -> None:
     graph, _, hard = sample
     network = undirected(graph)
-    for each in tagged(hard, "multi-hop"):
-        tags = [tag for tag in each.tags if tag in HOP_TAGS]
-        assert len(tags) == 1, each.id
+    for question in tagged(hard, "multi-hop"):
+        tags = [tag for tag in question.tags if tag in HOP_TAGS]
+        assert len(tags) == 1, question.id
         reach = [
-            networkx.single_source_shortest_path_length(network, seed) for seed in each.seed_entities or ()
+            networkx.single_source_shortest_path_length(network, seed)
+            for seed in question.seed_entities or ()
         ]
-        assert reach, each.id
-        distances = {min(hops[name] for hops in reach if name in hops) for name in each.reference_entities}
-        assert distances == {HOP_TAGS[tags[0]]}, each.id
+        assert reach, question.id
+        distances = {
+            min(hops[name] for hops in reach if name in hops) for name in question.reference_entities
+        }
+        assert distances == {HOP_TAGS[tags[0]]}, question.id
 
 
 def test_half_of_the_multi_hop_questions_share_no_stem_with_the_relations_to_walk(sample) -> None:
@@ -112,22 +117,28 @@ def test_half_of_the_multi_hop_questions_share_no_stem_with_the_relations_to_wal
         (Path(__file__).parent / "korean-relation-words.yaml").read_text(encoding="utf-8")
     )
     assert set(graph.relations.types.names) <= set(telling) or graph.name.isascii()
-    paraphrased = [each for each in multi if each.reference_relationships and not gives_away(each, telling)]
+    paraphrased = [
+        question
+        for question in multi
+        if question.reference_relationships and not gives_away(question, telling)
+    ]
     assert len(paraphrased) >= len(multi) / 2
 
 
 def gives_away(example: Example, telling: dict[str, list[str]]) -> bool:
     """Whether a word of the question, entity names left out, shares a stem with a relation on the path."""
     text = example.query
-    ends = {name for each in example.reference_relationships for name in (each.source, each.target)}
+    ends = {
+        name for relation in example.reference_relationships for name in (relation.source, relation.target)
+    }
     for name in sorted({*ends, *(example.seed_entities or ())}, key=len, reverse=True):
         text = text.replace(name, " ")
     words = [word.casefold() for word in re.findall(r"\w+", text)]
-    for each in example.reference_relationships:
-        parts = [part for part in each.type.casefold().split("_") if part not in FUNCTION_WORDS]
+    for relation in example.reference_relationships:
+        parts = [part for part in relation.type.casefold().split("_") if part not in FUNCTION_WORDS]
         if any(same_stem(word, part) for word in words for part in parts):
             return True
-        if any(word.startswith(beginning) for word in words for beginning in telling.get(each.type, ())):
+        if any(word.startswith(beginning) for word in words for beginning in telling.get(relation.type, ())):
             return True
     return False
 

@@ -27,7 +27,7 @@ def test_the_page_shows_what_its_commands_print(run_cli: Callable[..., Result], 
             for line in block.splitlines():
                 done = run_cli(*shlex.split(line)[4:])
                 assert done.exit_code == 0, done.output
-                printed += "\n".join(each.rstrip() for each in done.stdout.splitlines())
+                printed += "\n".join(line.rstrip() for line in done.stdout.splitlines())
             continue
         for line in block.splitlines():
             if line.strip() != "…":

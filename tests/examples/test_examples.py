@@ -39,7 +39,7 @@ def imported(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.stem)
 def test_each_is_one_short_file_with_a_function_and_its_command(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    functions = [each.name for each in tree.body if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     assert "retrieve" in functions
     text = ast.get_docstring(tree) or ""
     assert f"--retriever {path.name}:retrieve" in text
@@ -52,7 +52,9 @@ class Service(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
         question = json.loads(self.rfile.read(length))["question"]
-        names = [each["name"] for each in json.loads(SAMPLE.read_text(encoding="utf-8"))["entities"].values()]
+        names = [
+            entity["name"] for entity in json.loads(SAMPLE.read_text(encoding="utf-8"))["entities"].values()
+        ]
         found = {"entities": [name for name in names if name in question], "usage": {"total_tokens": 3}}
         self.send_response(500 if "Armitage" in question else 200)
         self.end_headers()
@@ -86,10 +88,10 @@ def test_a_plain_http_service(
     assert told.exit_code == 0, told.output
     document = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))
     own = document["summary"]["own_retriever"]
-    asked = [each.query for each in read_eval_set(SAMPLE_GOLD)]
+    asked = [question.query for question in read_eval_set(SAMPLE_GOLD)]
     refused = sum("Armitage" in query for query in asked)
     assert (own["failed"], own["usage"]["total_tokens"]) == (refused, 3 * (len(asked) - refused))
-    errors = {each["own_retriever"]["error"] for each in document["results"]} - {None}
+    errors = {result["own_retriever"]["error"] for result in document["results"]} - {None}
     assert errors == {"RuntimeError: HTTP 500: Internal Server Error"}
 
 
@@ -98,7 +100,7 @@ def test_graphify_over_its_own_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHIFY_GRAPH", str(GRAPHS / "graphify" / "graph.json"))
     found = imported("graphify_rag", monkeypatch).retrieve("What raises TooManyLoansError?")
     assert found[0] == {"name": "TooManyLoansError", "id": "errors_toomanyloanserror"}
-    assert "loans_loandesk_lend" in [each["id"] for each in found]
+    assert "loans_loandesk_lend" in [item["id"] for item in found]
 
 
 def test_lightrags_own_data(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,7 +112,7 @@ def test_quotes_and_odd_signs_are_read_alike_by_both_readers(
     own_folder: Path, monkeypatch: pytest.MonkeyPatch, delimiter: str, seed: int
 ) -> None:
     chance = random.Random(seed)
-    cells = [each for each in CELLS if delimiter == "\t" or ('"W' not in each and delimiter not in each)]
+    cells = [cell for cell in CELLS if delimiter == "\t" or ('"W' not in cell and delimiter not in cell)]
     lines = [delimiter.join(chance.choice(cells) for _ in range(3)) for _ in range(40)]
     header = delimiter.join(("source", "relation", "target"))
     path = own_folder / "t.csv"

@@ -33,11 +33,11 @@ def content(graph: KnowledgeGraph) -> list[Any]:
             list,
             (nodes.ids, nodes.names, nodes.types, nodes.descriptions, nodes.aliases, nodes.source_chunks),
         ),
-        [json.loads(each or "{}") for each in nodes.details],
+        [json.loads(detail or "{}") for detail in nodes.details],
         edges.sources.tolist(),
         edges.targets.tolist(),
         *map(list, (edges.ids, edges.types, edges.descriptions, edges.weights, edges.source_chunks)),
-        [json.loads(each or "{}") for each in edges.details],
+        [json.loads(detail or "{}") for detail in edges.details],
     ]
 
 
@@ -119,8 +119,8 @@ def test_from_every_form_into_every_form_nothing_is_lost_but_what_is_told(
     for ends in ("sources", "targets", "weights"):
         assert getattr(after.relations, ends).tolist() == getattr(before.relations, ends).tolist()
     assert list(after.relations.types) == list(before.relations.types)
-    assert [" ".join(each.split()) for each in after.relations.descriptions] == [
-        " ".join(each.split()) for each in before.relations.descriptions
+    assert [" ".join(description.split()) for description in after.relations.descriptions] == [
+        " ".join(description.split()) for description in before.relations.descriptions
     ]
 
 

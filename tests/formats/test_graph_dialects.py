@@ -89,7 +89,7 @@ def test_rdf_has_labels_as_names_and_literals_are_no_nodes(own_folder: Path, nam
         ("Jim Hawkins", "serves on", "Hispaniola", 1.0),
         ("Jim Hawkins", "serves on", "Ben Gunn's boat", 1.0),
     ]
-    assert [each.count for each in graph.origin.dropped] == [1]  # the predicate that the file describes
+    assert [drop.count for drop in graph.origin.dropped] == [1]  # the predicate that the file describes
 
 
 @pytest.mark.parametrize("name", ["cut.ttl", "cut.nt"])

@@ -79,7 +79,7 @@ def test_lightrags_export_holds_what_its_own_file_holds() -> None:
         len(entities),
         len({frozenset(line[:2]) for line in relations}),  # each is written from both of its ends
     )
-    assert [(each.what, each.count) for each in graph.origin.dropped] == [
+    assert [(drop.what, drop.count) for drop in graph.origin.dropped] == [
         ("relations written from their other end too", len(relations) // 2)
     ]
     assert list(graph.entities.names) == [line[0] for line in entities]
@@ -146,11 +146,11 @@ def test_ms_graphrag(folder: str, files: str) -> None:
         len(entities),
         len(relations),
     )
-    assert list(graph.entities.ids) == [each["id"] for each in entities]
-    assert list(graph.entities.names) == [each["title"] for each in entities]
-    assert list(graph.entities.descriptions) == [each["description"] for each in entities]
+    assert list(graph.entities.ids) == [entry["id"] for entry in entities]
+    assert list(graph.entities.names) == [entry["title"] for entry in entities]
+    assert list(graph.entities.descriptions) == [entry["description"] for entry in entities]
     assert [graph.entities.names[row] for row in graph.relations.targets] == [
-        each["target"] for each in relations
+        relation["target"] for relation in relations
     ]
     assert entity(graph, "JIM HAWKINS")["chunks"] >= 3
     assert relation(graph, "JIM HAWKINS", "ADMIRAL BENBOW") == (
@@ -168,7 +168,7 @@ def test_graphify() -> None:
     document = json.loads((GRAPHS / "graphify" / "graph.json").read_text(encoding="utf-8"))
     own = networkx.node_link_graph(document, edges="links")
     assert (graph.origin.writer, len(graph), len(graph.relations)) == ("Graphify", len(own), own.size())
-    assert Counter(graph.relations.types) == Counter(each["relation"] for each in document["links"])
+    assert Counter(graph.relations.types) == Counter(link["relation"] for link in document["links"])
     assert entity(graph, "TooManyLoansError") == {
         "id": "errors_toomanyloanserror",
         "type": "code",
@@ -183,10 +183,10 @@ def test_graphify() -> None:
 def test_llama_index_without_chunks() -> None:
     graph = read_graph(GRAPHS / "llama-index")
     store = json.loads((GRAPHS / "llama-index" / "property_graph_store.json").read_text(encoding="utf-8"))
-    named = [each for each in store["nodes"].values() if "name" in each]
+    named = [node for node in store["nodes"].values() if "name" in node]
     assert (graph.origin.writer, len(graph)) == ("LlamaIndex", len(named))
     assert len(graph.relations) == len(store["relations"])
-    assert [(each.what, each.count) for each in graph.origin.dropped] == [
+    assert [(drop.what, drop.count) for drop in graph.origin.dropped] == [
         ("text_chunk nodes (no entities)", len(store["nodes"]) - len(named))
     ]
     assert relation(graph, "Jim Hawkins", "Admiral Benbow")[0] == "HOME"
@@ -198,7 +198,7 @@ def test_cognee_without_its_lexical_layer(file: str) -> None:
     document = json.loads((GRAPHS / "cognee" / "graph.json").read_text(encoding="utf-8"))
     types = Counter(node["type"] for node in document["nodes"])
     assert (graph.origin.writer, len(graph)) == ("Cognee", types["Entity"])
-    dropped = {each.what.split()[0]: each.count for each in graph.origin.dropped}
+    dropped = {drop.what.split()[0]: drop.count for drop in graph.origin.dropped}
     assert dropped == {
         "DocumentChunk": 3,
         "TextDocument": 1,
@@ -219,20 +219,20 @@ def test_neo4j_graphrag_and_apoc_drop_documents_and_chunks_and_count_them() -> N
     nodes = [row for table in tables for row in table if "__id__" in row]
     edges = [row for table in tables for row in table if "from" in row and row["type"] not in lexical]
     graph = read_graph(folder)
-    marked = [each for each in nodes if "__Entity__" in each["labels"]]
+    marked = [node for node in nodes if "__Entity__" in node["labels"]]
     assert (graph.origin.writer, len(graph), len(graph.relations)) == (
         "neo4j-graphrag",
         len(marked),
         len(edges),
     )
-    assert sum(each.count for each in graph.origin.dropped if "nodes (" in each.what) == len(nodes) - len(
+    assert sum(drop.count for drop in graph.origin.dropped if "nodes (" in drop.what) == len(nodes) - len(
         marked
     )
     assert set(graph.entities.types) == {"Person", "Location", "Vessel"}
     lines = (GRAPHS / "apoc" / "all.json").read_text(encoding="utf-8").splitlines()
     exported = [json.loads(line) for line in lines]
     graph = read_graph(GRAPHS / "apoc" / "all.json")
-    assert len(graph) == sum("__Entity__" in each.get("labels", ()) for each in exported)
+    assert len(graph) == sum("__Entity__" in node.get("labels", ()) for node in exported)
     assert relation(graph, "Jim Hawkins", "Admiral Benbow")[0] == "HOME"
 
 
@@ -246,7 +246,7 @@ def test_files_that_others_made() -> None:
         place: read_graph(SHARED / place)
         for place in ("graphify/httpx-graph.json", "graphify/karpathy-graph.json", "ms-graphrag")
     }
-    assert {place: (len(each), len(each.relations)) for place, each in found.items()} == {
+    assert {place: (len(part), len(part.relations)) for place, part in found.items()} == {
         "graphify/httpx-graph.json": (144, 330),
         "graphify/karpathy-graph.json": (177, 246),
         "ms-graphrag": (39, 105),  # 107 rows; two name an entity that is not in the table
@@ -254,10 +254,14 @@ def test_files_that_others_made() -> None:
     assert "2 relations left out because an endpoint does not exist" in found["ms-graphrag"].notes.lines()[0]
     document = json.loads((SHARED / "hipporag-openie" / "openie_results_ner_sample.json").read_text())
     triples = [triple for doc in document["docs"] for triple in doc["extracted_triples"]]
-    sound = [each for each in triples if len(each) == 3 and all(isinstance(end, str) and end for end in each)]
+    sound = [
+        triple
+        for triple in triples
+        if len(triple) == 3 and all(isinstance(end, str) and end for end in triple)
+    ]
     graph = read_graph(SHARED / "hipporag-openie")
     assert len(graph.relations) == len(sound)
-    assert len(graph) == len({end.strip() for each in sound for end in (each[0], each[2])})
+    assert len(graph) == len({end.strip() for triple in sound for end in (triple[0], triple[2])})
     assert graph.notes.lines()[0].startswith(f"{len(triples) - len(sound)} triples that are not three texts")
 
 

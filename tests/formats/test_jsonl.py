@@ -26,7 +26,7 @@ def test_optional_fields_have_defaults_and_unknown_keys_are_kept(tmp_path: Path)
 def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -> None:
     path = tmp_path / "a-eval.jsonl"
     path.write_bytes(b'\xef\xbb\xbf\r\n{"query": "Who?", "reference_entities": []}\r\n\r\n')
-    assert [each.id for each in read_eval_set(path)] == ["line-2"]
+    assert [question.id for question in read_eval_set(path)] == ["line-2"]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_selection_keeps_file_order_and_is_recorded(tmp_path: Path) -> None:
         write_gold(tmp_path / "a.jsonl", q(id="1", tags=["a"]), q(id="2"), q(id="3", tags=["a", "b"]))
     )
     chosen = examples.select(Selection(tags=("a",)))
-    assert [each.id for each in chosen] == ["1", "3"]
-    assert [each.id for each in examples.select(Selection(limit=2))] == ["1", "2"]
+    assert [item.id for item in chosen] == ["1", "3"]
+    assert [question.id for question in examples.select(Selection(limit=2))] == ["1", "2"]
     assert chosen.selection.tags == ("a",)
 
 

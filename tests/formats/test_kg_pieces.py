@@ -30,14 +30,14 @@ def document(seed: int, entities: int = 40, relations: int = 90) -> dict[str, An
     texts = [*NASTY, {"x": {"y": [{"z": 1}, {"z": draw.choice(NASTY)}]}}]
     return {
         "entities": {
-            each: {
+            id_: {
                 "name": f"name {number} {draw.choice(NASTY)}",
                 "description": draw.choice(NASTY),
                 "attributes": {"deep": {"a": draw.choice(texts)}, "b": {}},
                 "aliases": draw.sample(NASTY[:6], draw.randrange(3)),
                 **({"unknown": draw.choice(texts)} if draw.random() < 0.2 else {}),
             }
-            for number, each in enumerate(ids)
+            for number, id_ in enumerate(ids)
         },
         "relationships": [
             {
@@ -97,7 +97,7 @@ def test_an_id_written_twice_counts_once_with_its_last_record(
         monkeypatch.setattr(kg_pieces, "PIECE_BYTES", size)
         graph = read_graph(path)
         assert list(graph.entities.ids) == list(wanted)
-        assert list(graph.entities.names) == [each["name"] for each in wanted.values()]
+        assert list(graph.entities.names) == [name["name"] for name in wanted.values()]
         assert graph.notes.lines()[0].startswith("10 keys written twice in one object (the last counts)")
 
 
@@ -238,6 +238,6 @@ def test_all_mistakes_of_a_large_file_are_numbered_as_in_the_file(tmp_path: Path
     path.write_text(json.dumps(broken), encoding="utf-8")
     with pytest.raises(GraphError) as error:
         read_graph(path)
-    places = [each.removeprefix(f"{path}: ").partition("]: ")[0] + "]" for each in error.value.problems]
+    places = [problem.removeprefix(f"{path}: ").partition("]: ")[0] + "]" for problem in error.value.problems]
     wanted = [f"entities[{names[number]!r}]" for number in (7, 30)]
     assert places == [*wanted, *(f"relationships[{number}]" for number in (3, 40, 89))]

@@ -104,12 +104,12 @@ def test_a_wrong_key_says_which_keys_there_are(text: str, wanted: str, tmp_path:
 def test_upstreams_results_and_lists_are_gold_sets_too(tmp_path: Path) -> None:
     path = tmp_path / "upstream.json"
     path.write_text(SHAPES["upstream"], encoding="utf-8")
-    assert [(each.id, each.reference_entities) for each in read_eval_set(path)] == [
+    assert [(question.id, question.reference_entities) for question in read_eval_set(path)] == [
         ("q1", ("Dover",)),
         ("q2", ("Ann",)),
     ]
     path.write_text(json.dumps([{"query": Q1, "reference_entities": ["Dover"]}], indent=1), encoding="utf-8")
-    assert [each.id for each in read_eval_set(path)] == ["line-1"]
+    assert [question.id for question in read_eval_set(path)] == ["line-1"]
     assert read_gold(path).format == "jsonl"
     path.write_text(json.dumps([{"query": Q1, "reference_entities": "Dover"}]), encoding="utf-8")
     with pytest.raises(DatasetError, match="question 1: 'reference_entities' must be a list of strings"):

@@ -81,12 +81,12 @@ def answers(graph: nx.MultiDiGraph, asks: dict[str, Any]) -> set[str]:
     found = found - seeds
     if asks["operation"] == "most":
         value = {
-            each: len(one_step(graph, each, asks["by"]))
+            item: len(one_step(graph, item, asks["by"]))
             if "by" in asks
-            else graph.nodes[each]["numbers"].get(asks["attribute"], float("-inf"))
-            for each in found
+            else graph.nodes[item]["numbers"].get(asks["attribute"], float("-inf"))
+            for item in found
         }
-        best = [each for each in found if value[each] == max(value.values())]
+        best = [item for item in found if value[item] == max(value.values())]
         found = set(best) if len(best) == 1 else set()
     return found
 
@@ -96,7 +96,7 @@ def hops(graph: nx.MultiDiGraph, asks: dict[str, Any], found: set[str]) -> int:
     either = graph.to_undirected(as_view=True)
     seeds = {path["seed"] for path in asks["paths"]}
     reach = nx.multi_source_dijkstra_path_length(either, seeds, cutoff=6, weight=lambda *_: 1)
-    return max((reach[each] for each in found), default=0)
+    return max((reach[item] for item in found), default=0)
 
 
 def redundancy(graph: nx.MultiDiGraph, asks: dict[str, Any], found: set[str]) -> int:

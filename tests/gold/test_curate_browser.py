@@ -49,7 +49,7 @@ class Running:
     def __init__(self, draft: Path, *more: object, graph: Path = GRAPH) -> None:
         command = [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", draft, "-g", graph, *more]
         self.process = subprocess.Popen(
-            [str(each) for each in command],
+            [str(argument) for argument in command],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -152,7 +152,7 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
         said = running.stop()
         assert "2 questions judged, 1 left" in said
         # The server is gone by now; what the page says of that is no complaint of its own.
-        assert [each for each in complaints if "ERR_CONNECTION" not in each] == []
+        assert [complaint for complaint in complaints if "ERR_CONNECTION" not in complaint] == []
     first, second = read_eval_set(draft.with_name("q-eval.jsonl"))
     graded = {name: keys.get(name, "0") for name in names[:3]}
     assert set(first.highly_relevant_entities) == {name for name, grade in graded.items() if grade == "2"}
@@ -242,8 +242,8 @@ def test_the_page_speaks_korean(browser, draft) -> None:
     ):
         assert page.evaluate("document.documentElement.lang") == "ko"
         shown = page.locator("body").inner_text()
-        for each in ("3개 중 0개 끝냄", "다른 개체 더하기", "그래프에 답 없음"):
-            assert each in shown
+        for text in ("3개 중 0개 끝냄", "다른 개체 더하기", "그래프에 답 없음"):
+            assert text in shown
         page.keyboard.press("1")
         until(page, "document.getElementById('saved').textContent === '저장됨, 판정 1'")
         page.keyboard.press("?")
@@ -268,7 +268,7 @@ def test_a_kill_in_the_middle_loses_nothing(browser, draft) -> None:
             page.wait_for_selector("main:not([aria-busy])")
             until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
             saved(page, 3)
-            assert [each["grade"] for each in journal_of(draft)] == [2, 1, 0]
+            assert [entry["grade"] for entry in journal_of(draft)] == [2, 1, 0]
             again.stop(signal.SIGTERM)
 
 
@@ -400,8 +400,13 @@ def test_axe_finds_nothing_serious_and_the_phone_needs_no_side_scrolling(
                 page.get_by_role("button", name="agreement").click()
                 page.wait_for_selector("#agreement[open]")
             violations = Axe().run(page).response["violations"]
-            serious = [each for each in violations if each["impact"] in ("serious", "critical")]
-            told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious]
+            serious = [
+                violation for violation in violations if violation["impact"] in ("serious", "critical")
+            ]
+            told = [
+                (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+                for violation in serious
+            ]
             assert told == [], state
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= SCREENS[screen]["viewport"]["width"], state

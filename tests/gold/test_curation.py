@@ -32,7 +32,7 @@ def closed_journals() -> Iterator[None]:
 
 
 def opened(tmp_path: Path, *more: Example) -> Curation:
-    examples = {"q1": Example("q1", "Who?", ()), **{each.id: each for each in more}}
+    examples = {"q1": Example("q1", "Who?", ()), **{question.id: question for question in more}}
     OPEN.append(DraftJournal(tmp_path / "d.journal.jsonl"))
     return Curation(examples, OPEN[-1], NAMES.get)
 
@@ -144,7 +144,7 @@ def test_a_journal_cut_off_at_any_byte_keeps_every_whole_decision(tmp_path: Path
         assert len(again.journal.events) == kept, cut
         again.decide(judged("anna", "e2", 1), 0)
         again.journal.close()
-        assert [each["what"] for each in read_journal(path)] == ["judge"] * (kept + 1), cut
+        assert [entry["what"] for entry in read_journal(path)] == ["judge"] * (kept + 1), cut
 
 
 @pytest.mark.parametrize(

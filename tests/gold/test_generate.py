@@ -56,20 +56,20 @@ def check_by_brute_force(path: Path, found: Generated) -> None:
     document = document_of(path)
     graph = brute_force.relation_graph(document)
     name_of = {entity: row["name"] for entity, row in document["entities"].items()}
-    for each in found.questions:
-        asks = each.unknown["asks"]
+    for question in found.questions:
+        asks = question.unknown["asks"]
         answers = brute_force.answers(graph, asks)
-        assert sorted(each.reference_entities) == sorted(name_of[one] for one in answers), each.id
-        assert each.unknown["hops"] == brute_force.hops(graph, asks, answers), each.id
-        assert each.unknown["redundancy"] == brute_force.redundancy(graph, asks, answers), each.id
-        assert (not answers) == (each.unknown["shape"] == "no-answer")
-        for relation in each.reference_relationships:
+        assert sorted(question.reference_entities) == sorted(name_of[one] for one in answers), question.id
+        assert question.unknown["hops"] == brute_force.hops(graph, asks, answers), question.id
+        assert question.unknown["redundancy"] == brute_force.redundancy(graph, asks, answers), question.id
+        assert (not answers) == (question.unknown["shape"] == "no-answer")
+        for relation in question.reference_relationships:
             held = [one for one, name in name_of.items() if name == relation.source]
             assert any(
                 data["type"] == relation.type and name_of[target] == relation.target
                 for one in held
                 for _, target, data in graph.out_edges(one, data=True)
-            ), each.id
+            ), question.id
     assert found.most_over_fair <= 2
 
 
@@ -113,7 +113,7 @@ def test_the_same_seed_gives_the_same_questions_and_another_seed_others() -> Non
     path = ROOT / f"data/kg/{SAMPLES[0]}-KG.json"
     one, again, other = (made(path, Wanted(60, seed=seed)) for seed in (0, 0, 1))
     assert one.questions == again.questions
-    assert {each.query for each in one.questions} != {each.query for each in other.questions}
+    assert {question.query for question in one.questions} != {question.query for question in other.questions}
 
 
 def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question() -> None:
@@ -121,22 +121,22 @@ def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question()
     assert set(found.found) == {*SHAPES, *VARIANTS}
     assert len(found.questions) == 200
     assert all(found.found[shape] >= asked - 1 for shape, asked in found.asked.items())
-    plain = {each.id: each for each in found.questions if not each.unknown["variant"]}
-    for each in found.questions:
-        base = plain[each.group]
-        assert each.reference_entities == base.reference_entities
-        if each.unknown["variant"]:
-            assert (each.query, each.context) != (base.query, base.context)
-            assert each.unknown["variant"] in each.tags
+    plain = {question.id: question for question in found.questions if not question.unknown["variant"]}
+    for question in found.questions:
+        base = plain[question.group]
+        assert question.reference_entities == base.reference_entities
+        if question.unknown["variant"]:
+            assert (question.query, question.context) != (base.query, base.context)
+            assert question.unknown["variant"] in question.tags
 
 
 def test_no_question_names_its_answer_and_each_names_its_seeds() -> None:
     for name in SAMPLES:
-        for each in made(ROOT / f"data/kg/{name}-KG.json", Wanted(120)).questions:
-            text = " ".join([*each.context, each.query])
-            assert not any(f" {answer} " in f" {text} " for answer in each.reference_entities)
-            if each.unknown["variant"] != "alias-noise":
-                assert all(seed in text for seed in each.seed_entities or ())
+        for question in made(ROOT / f"data/kg/{name}-KG.json", Wanted(120)).questions:
+            text = " ".join([*question.context, question.query])
+            assert not any(f" {answer} " in f" {text} " for answer in question.reference_entities)
+            if question.unknown["variant"] != "alias-noise":
+                assert all(seed in text for seed in question.seed_entities or ())
 
 
 def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None
     found = made(path, Wanted(20, parse_shapes("single=10,chain=10"), fixed=True))
     assert found.asked == {"single": 10, "chain": 10}
     # B1 and C1 have one neighbour each, so only A1 can be asked about; a chain would begin at B1 or C1.
-    assert [each.query for each in found.questions] in (
+    assert [question.query for question in found.questions] in (
         ["What does A1 own?", "What does A1 know?"],
         ["What does A1 know?", "What does A1 own?"],
     )
@@ -156,14 +156,14 @@ def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None
 def test_a_count_wants_all_that_are_counted_and_says_how_many() -> None:
     found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(10, {"count": 1}, fixed=True))
     assert len(found.questions) == 10
-    for each in found.questions:
-        assert each.ground_truth == (str(len(each.reference_entities)),)
-        assert len(each.reference_entities) > 1
+    for question in found.questions:
+        assert question.ground_truth == (str(len(question.reference_entities)),)
+        assert len(question.reference_entities) > 1
 
 
 def test_hops_keep_to_what_was_asked() -> None:
     found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(20, {"chain": 1, "single": 1}, hops=(2, 3)))
-    assert {each.unknown["hops"] for each in found.questions} == {2, 3}
+    assert {question.unknown["hops"] for question in found.questions} == {2, 3}
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,7 @@ def test_no_name_in_a_question_satisfies_it(tmp_path: Path) -> None:
     knows = [("Ann", "Bob"), ("Ann", "Cleo"), ("Bob", "Dora"), ("Emil", "Fay"), ("Emil", "Gus")]
     write_kg(tmp_path / "p-KG.json", people, [(one, "KNOWS", other) for one, other in knows])
     found = made(tmp_path / "p-KG.json", Wanted(20, {"union": 1}))
-    seeds = [set(each.seed_entities or ()) for each in found.questions]
+    seeds = [set(question.seed_entities or ()) for question in found.questions]
     assert seeds, "Ann or Emil, Bob or Emil are left"
     assert {"Ann", "Bob"} not in seeds
 
@@ -240,5 +240,5 @@ def test_relation_types_share_the_questions_evenly() -> None:
     found = made(ROOT / f"data/kg/{SAMPLES[1]}-KG.json", Wanted(200))
     assert found.most_over_fair <= 2
     assert len(found.relations) == 35  # every relation type of the graph
-    wanted = Counter(name for each in found.questions for name in each.reference_entities)
+    wanted = Counter(name for question in found.questions for name in question.reference_entities)
     assert max(wanted.values()) <= 0.15 * len(found.questions)

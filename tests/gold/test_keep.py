@@ -45,7 +45,7 @@ def test_a_diff_names_what_was_added_removed_renamed_and_changed() -> None:
     ]
     found = diff(old, new)
     assert (found.added, found.removed, found.renamed, found.same) == (("e",), ("d",), (("c", "c2"),), 1)
-    assert [(each.id, each.field, each.before, each.after) for each in found.changed] == [
+    assert [(change.id, change.field, change.before, change.after) for change in found.changed] == [
         ("b", "reference_entities", ["Ben", "Cleo"], ["Cleo", "Emil"])
     ]
     assert not diff(old, [old[3], question("b", "Cleo", "Ben"), old[0], old[2]])
@@ -55,7 +55,7 @@ def test_merging_keeps_each_id_once_and_refuses_two_meanings_of_one() -> None:
     one = EvalSet((question("a", "Anna"), question("b", "Ben")), name="one")
     other = EvalSet((question("b", "Ben"), question("c", "Cleo", query="Who is a?")), name="other")
     found = merge([one, other])
-    assert [each.id for each in found.examples] == ["a", "b", "c"]
+    assert [row_question.id for row_question in found.examples] == ["a", "b", "c"]
     assert (found.agreed, found.doubled) == (1, (("a", "c"),))
     third = EvalSet((question("b", "Bob", irrelevant_entities=("Ben",)),), name="third")
     with pytest.raises(DatasetError, match="b: third differs from one in reference_entities, irrelevant"):
@@ -75,14 +75,14 @@ def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
         for variant in range(1 + number % 3)
     ]
     parts = split(rows, (50, 25, 25), seed=0)
-    assert sorted(each.id for part in parts for each in part) == sorted(each.id for each in rows)
-    homes = [{group_of(each) for each in part} for part in parts]
+    assert sorted(item.id for part in parts for item in part) == sorted(row.id for row in rows)
+    homes = [{group_of(item) for item in part} for part in parts]
     assert not homes[0] & homes[1]
     assert not homes[0] & homes[2]
     assert not homes[1] & homes[2]
-    whole = Counter(each.tags[0] for each in rows)
+    whole = Counter(row.tags[0] for row in rows)
     for part, share in zip(parts, (0.5, 0.25, 0.25), strict=True):
-        found = Counter(each.tags[0] for each in part)
+        found = Counter(item.tags[0] for item in part)
         assert all(abs(found[tag] - whole[tag] * share) <= 2 for tag in whole)
     assert parts == split(rows, (50, 25, 25), seed=0) != split(rows, (50, 25, 25), seed=1)
 
@@ -101,7 +101,7 @@ def test_questions_needed_are_those_of_the_textbook() -> None:
 def test_contents_hold_quotas_against_shares_and_count_groups_not_variants() -> None:
     rows = [question(f"q{n}", "A", tags=("x",) if n < 6 else ("y",), group=str(n % 5)) for n in range(10)]
     found = contents(rows, {"x": 50, "z": 50})
-    slices = {each.name: each for each in found.slices}
+    slices = {slice_.name: slice_ for slice_ in found.slices}
     assert (slices["x"].questions, slices["x"].groups, slices["x"].share, slices["x"].quota) == (
         6,
         5,
@@ -181,7 +181,7 @@ def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path)
 
 
 def gold(path: Path, *ids: str, **more: object) -> Path:
-    rows = ({"id": each, "query": f"Who is {each}?", "reference_entities": [each], **more} for each in ids)
+    rows = ({"id": id_, "query": f"Who is {id_}?", "reference_entities": [id_], **more} for id_ in ids)
     return write_gold(path, *rows)
 
 
@@ -195,7 +195,7 @@ def test_the_commands_merge_split_and_say_what_differs(run_cli, tmp_path: Path) 
     found = run_cli("dataset", "split", merged, "--share", "50/50", "-o", tmp_path / "part.jsonl")
     assert found.exit_code == 0, found.stderr
     parts = [read_gold(tmp_path / f"part-{name}.jsonl") for name in ("dev", "test")]
-    assert sorted(each.id for part in parts for each in part) == list("abcdefgh")
+    assert sorted(item.id for part in parts for item in part) == list("abcdefgh")
     found = run_cli("dataset", "diff", one, two)
     assert found.exit_code == 1
     assert "1 the same, 4 added, 3 removed" in found.stdout
@@ -223,7 +223,7 @@ def test_versions_say_what_changed_and_notice_an_edit(run_cli, tmp_path: Path) -
     assert "was changed since 1.0.0" in found.stderr
     assert run_cli("dataset", "version", path, "--note", "c added", "--since", old).exit_code == 0
     history = json.loads((tmp_path / "set.versions.json").read_text(encoding="utf-8"))
-    assert [(each["version"], each["questions"], each.get("added")) for each in history] == [
+    assert [(entry["version"], entry["questions"], entry.get("added")) for entry in history] == [
         ("1.0.0", 2, None),
         ("1.1.0", 3, 1),
     ]

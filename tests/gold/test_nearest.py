@@ -28,7 +28,7 @@ def test_hangul_is_compared_letter_by_letter(tmp_path) -> None:
 
 def test_an_alias_counts_and_an_entity_comes_once(tmp_path) -> None:
     found = nearest(tmp_path, [("Grimesby Roylott", ["Dr. Roylott", "Doctor Roylott"]), "Rome"], "Dr Roylot")
-    assert [each.name for each in found] == ["Dr. Roylott"]
+    assert [item.name for item in found] == ["Dr. Roylott"]
 
 
 def test_nothing_like_it_is_nothing(tmp_path) -> None:

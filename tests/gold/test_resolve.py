@@ -22,7 +22,8 @@ def refer(names: NameIndex, *references: str, **more: tuple[str, ...]):
 def test_exact_name_goes_before_alias_before_folded(tmp_path: Path) -> None:
     names = names_of(tmp_path, ("Rose", []), ("rose", []), ("Flower", ["ROSE"]))
     assert [
-        (each.entities, each.resolved_by) for each in refer(names, "Rose", "ROSE", "r-o-s-e", "Tulip")
+        (reference.entities, reference.resolved_by)
+        for reference in refer(names, "Rose", "ROSE", "r-o-s-e", "Tulip")
     ] == [
         ((0,), "name"),
         ((2,), "alias"),
@@ -44,7 +45,7 @@ def test_unicode_form_case_space_and_punctuation_fold(tmp_path: Path) -> None:
 def test_two_references_of_one_entity_are_one_relevant_item(tmp_path: Path) -> None:
     names = names_of(tmp_path, ("점순이", ["점순"]), "감자")
     rows = refer(names, "점순이", "점순", "감자")
-    assert [(each.item, each.shares_entity) for each in rows] == [(0, True), (0, True), (1, False)]
+    assert [(row.item, row.shares_entity) for row in rows] == [(0, True), (0, True), (1, False)]
     judgments = resolve(EvalSet((Example("q", "?", ("점순이", "점순", "감자")),)), names, 2)
     assert judgments.relevant.tolist() == [2]
 
@@ -61,4 +62,4 @@ def test_highly_relevant_references_have_grade_two_whether_or_not_they_are_liste
 ) -> None:
     names = names_of(tmp_path, "A", "B", "C")
     rows = refer(names, "A", "B", highly_relevant_entities=("B", "C"))
-    assert [(each.name, each.grade) for each in rows] == [("A", 1), ("B", 2), ("C", 2)]
+    assert [(row.name, row.grade) for row in rows] == [("A", 1), ("B", 2), ("C", 2)]

@@ -42,7 +42,7 @@ def test_a_rewriting_replaces_the_words_and_nothing_else(run_cli, monkeypatch, t
 
 
 def test_what_was_paid_for_is_not_asked_again(run_cli, monkeypatch, tmp_path: Path) -> None:
-    with ChatServer(lambda each: answer(json.dumps({"question": said(each)}), each)) as server:
+    with ChatServer(lambda pair: answer(json.dumps({"question": said(pair)}), pair)) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         path = tmp_path / "said.jsonl"
         for _ in range(2):
@@ -57,7 +57,7 @@ def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
 ) -> None:
     plain, path = tmp_path / "plain.jsonl", tmp_path / "said.jsonl"
     run_cli("generate", "-g", GRAPH, "--n", 12, "-o", plain)
-    answers = {each.query: each.reference_entities for each in read_eval_set(plain)}
+    answers = {question.query: question.reference_entities for question in read_eval_set(plain)}
 
     def script(request: Request) -> Action:
         question = request.body["messages"][-1]["content"].splitlines()[0]
@@ -70,7 +70,9 @@ def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
     assert found.exit_code == 0, found.stderr
     assert calls == 24  # each was asked for once more
     assert "0 questions rewritten, 12 kept their template" in found.stdout
-    assert [each.query for each in read_eval_set(path)] == [each.query for each in read_eval_set(plain)]
+    assert [question.query for question in read_eval_set(path)] == [
+        question.query for question in read_eval_set(plain)
+    ]
 
 
 def test_without_an_api_or_with_a_dry_run_nothing_is_asked(run_cli, monkeypatch, tmp_path: Path) -> None:

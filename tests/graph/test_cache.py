@@ -77,7 +77,7 @@ def test_a_cached_graph_is_the_loaded_graph(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read = loads(monkeypatch)
-    first, second, plain = (read_graph(source, each) for each in (tmp_path / "c", tmp_path / "c", None))
+    first, second, plain = (read_graph(source, item) for item in (tmp_path / "c", tmp_path / "c", None))
     assert content(first) == content(second) == content(plain)
     assert len(read) == 2  # once for the cache, once without one
     assert second.notes.lines() == plain.notes.lines() != []
@@ -150,7 +150,7 @@ def test_a_file_whose_numbers_point_nowhere_is_rebuilt_though_its_checksums_hold
     wanted = content(read_graph(source, tmp_path / "c"))
     path = the_file(tmp_path / "c")
     arrays, note = read_arrays(path)
-    crafted = {each: np.array(array) for each, array in arrays.items()}
+    crafted = {key: np.array(array) for key, array in arrays.items()}
     crafted[name][1 if len(crafted[name]) > 2 else 0] = value
     write_arrays(path, crafted, note)
     read = loads(monkeypatch)
@@ -219,7 +219,7 @@ def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) 
         )
         for _ in range(2)
     ]
-    assert [each.communicate()[0] for each in both] == [f"{['Ann'] * 30}\n"] * 2
+    assert [question.communicate()[0] for question in both] == [f"{['Ann'] * 30}\n"] * 2
 
 
 def test_threads_of_one_process_do_not_write_into_one_file(source: Path, tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_full_disk_leaves_the_graph_and_no_half_file(source: Path, tmp_path: P
         [sys.executable, "-c", code, source, tmp_path / "c"], capture_output=True, text=True, check=True
     )
     assert (done.stdout, done.stderr) == ("Ann\n", "")
-    assert [each.name for each in tmp_path.glob("c/graphs/*/*")] == []
+    assert [path.name for path in tmp_path.glob("c/graphs/*/*")] == []
 
 
 def test_a_lone_surrogate_in_a_type_does_not_keep_a_graph_from_the_cache(

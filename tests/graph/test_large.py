@@ -36,14 +36,14 @@ def rows(count: int = 400) -> list[tuple[str, str, str]]:
 
 
 def tsv(path: Path, triples: list[tuple[str, str, str]], header: str = "") -> Path:
-    lines = [header, *("\t".join(each) for each in triples)] if header else map("\t".join, triples)
+    lines = [header, *("\t".join(triple) for triple in triples)] if header else map("\t".join, triples)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
 def table(path: Path, triples: list[tuple[str, str, str]]) -> Path:
     columns = dict(zip(("head", "relation", "tail"), zip(*triples, strict=True), strict=True))
-    texts = {name: pyarrow.array([each or None for each in column]) for name, column in columns.items()}
+    texts = {name: pyarrow.array([value or None for value in column]) for name, column in columns.items()}
     texts["relation"] = texts["relation"].dictionary_encode()
     parquet.write_table(pyarrow.table(texts), path, row_group_size=37)
     return path
@@ -71,7 +71,7 @@ def same(one, other) -> None:
     for name in ("indptr", "neighbours", "relations", "forward"):
         assert getattr(one.adjacency, name).tolist() == getattr(other.adjacency, name).tolist()
     assert one.name_rank.tolist() == other.name_rank.tolist()
-    mine, theirs = (Runs.of(each, Filters()) for each in (one, other))
+    mine, theirs = (Runs.of(item, Filters()) for item in (one, other))
     for name in ("run_ptr", "run_start", "kind", "neighbours", "relations", "strength", "units"):
         assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
         assert getattr(mine, name).dtype == getattr(theirs, name).dtype
@@ -93,7 +93,7 @@ def test_what_is_left_out_is_counted(tmp_path, all_large):
     triples = [("a", "r", "b"), ("", "r", "b"), ("b", "r", "b"), ("b", "", "c")]
     graph = read_graph(tsv(tmp_path / "x.tsv", triples), tmp_path / "cache")
     assert len(graph.relations) == 3
-    assert [each.split(" (")[0] for each in graph.notes.lines()] == [
+    assert [line.split(" (")[0] for line in graph.notes.lines()] == [
         "1 relation left out because an endpoint does not exist",
         "1 self-loops",
     ]
@@ -148,7 +148,7 @@ def test_a_stage_whose_columns_were_cut_is_done_again(tmp_path, all_large):
     column.write_bytes(column.read_bytes()[:-4])
     said: list[str] = []
     same(read_graph(path, cache, said.append), read_graph(path))
-    assert sum("done before" in each for each in said) == 2
+    assert sum("done before" in line for line in said) == 2
 
 
 def test_more_rows_than_32_bits_count_are_refused(tmp_path, all_large, monkeypatch):

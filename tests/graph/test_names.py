@@ -30,8 +30,8 @@ def test_a_name_means_its_exact_bearers_else_those_that_fold_alike(
     names = NameIndex.of(graph_of(bearers))
     found = names.resolve_all(asked)
     for name in asked:
-        exact = [row for row, each in enumerate(bearers) if nfc(each) == nfc(name) and fold(name)]
-        folded = [row for row, each in enumerate(bearers) if fold(each) == fold(name) and fold(name)]
+        exact = [row for row, entity in enumerate(bearers) if nfc(entity) == nfc(name) and fold(name)]
+        folded = [row for row, entity in enumerate(bearers) if fold(entity) == fold(name) and fold(name)]
         assert found[name][0] == tuple(exact or folded)
         assert names.resolve(name) == found[name]
 
@@ -55,10 +55,10 @@ def test_the_index_of_a_cached_graph_is_the_built_one(
         tmp_path / "x-KG.json", ["Sons & Daughters", ("점순", ["그녀", "Her"]), "Ann Lee", "Ann Ray"]
     )
     built, written, read = (
-        NameIndex.of(read_graph(path, each)) for each in (None, tmp_path / "c", tmp_path / "c")
+        NameIndex.of(read_graph(path, item)) for item in (None, tmp_path / "c", tmp_path / "c")
     )
-    for each in fields(NameIndex):
-        one, two, three = (getattr(index, each.name) for index in (built, written, read))
+    for field in fields(NameIndex):
+        one, two, three = (getattr(index, field.name) for index in (built, written, read))
         assert list(one) == list(two) == list(three)
     assert len(list(tmp_path.glob("c/graphs/*/names.arrays"))) == 1
 

@@ -22,10 +22,13 @@ def test_components_are_those_of_networkx(tmp_path_factory, edges: list[tuple[in
     path.write_text(json.dumps(kg([f"e{n}" for n in range(12)], [(f"e{a}", "R", f"e{b}") for a, b in edges])))
     graph = read_graph(path)
     expected = {
-        frozenset(each) for each in networkx.connected_components(graph.to_networkx().to_undirected())
+        frozenset(item) for item in networkx.connected_components(graph.to_networkx().to_undirected())
     }
     label = components(graph)
-    found = {frozenset(f"e{row}" for row in range(12) if label[row] == each) for each in set(label.tolist())}
+    found = {
+        frozenset(f"e{row}" for row in range(12) if label[row] == component)
+        for component in set(label.tolist())
+    }
     assert found == expected
 
 

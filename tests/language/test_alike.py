@@ -20,8 +20,10 @@ ASKED = [*LIST, "penned", "wrote", "rethought", "teach", "감독은", "사람이
 def test_the_index_finds_what_comparing_with_every_word_finds() -> None:
     alike = Alike(LIST)
     for word in ASKED:
-        of_its_script = [each for each in LIST if is_korean(each) == is_korean(word)]
-        wanted = sorted((each, grade) for each in of_its_script if (grade := likeness(word, each)))
+        of_its_script = [item for item in LIST if is_korean(item) == is_korean(word)]
+        wanted = sorted(
+            (candidate, grade) for candidate in of_its_script if (grade := likeness(word, candidate))
+        )
         assert list(alike.like(word)) == wanted, word
 
 

@@ -23,8 +23,8 @@ def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossibl
             kept.write_bytes(b"TGRarr01 and then nonsense")
         if state == "impossible":
             (kept,) = cache_folder().glob("lemmas/*.arrays")
-            for each in kept.parent.iterdir():
-                each.unlink()
+            for path in kept.parent.iterdir():
+                path.unlink()
             kept.parent.rmdir()
             kept.parent.write_text("a file where the folder should be")
         lemmas = Lemmas.open()

@@ -80,19 +80,19 @@ def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, arou
 
 def test_patterns_without_going_back_find_what_they_found() -> None:
     found = [
-        _LAST_PART.sub("", each)
-        for each in ("q12-a", "q12", "q1a", "qa", "x--a", "q-02", "ab-", "점1", "q_1_b")
+        _LAST_PART.sub("", text)
+        for text in ("q12-a", "q12", "q1a", "qa", "x--a", "q-02", "ab-", "점1", "q_1_b")
     ]
     plain = re.compile(r"[\W_]*(?:[0-9]+|[A-Za-z])$")
     assert found == [
-        plain.sub("", each) for each in ("q12-a", "q12", "q1a", "qa", "x--a", "q-02", "ab-", "점1", "q_1_b")
+        plain.sub("", text) for text in ("q12-a", "q12", "q1a", "qa", "x--a", "q-02", "ab-", "점1", "q_1_b")
     ]
     assert found == ["q12", "q", "q1", "q", "x", "q", "ab-", "점", "q_1"]
     assert without_citations("Anna [1] , Ben  . so") == "Anna, Ben. so"
     assert read_object('```json\n{"a": 1}\n```') == read_object(' ```{"a": 1}``` ') == {"a": 1}
-    assert [str(each) for each in parse_measures("ndcg@{1,3},rbp(p=0.5)@{2,4},mrr")] == [
+    assert [str(measure) for measure in parse_measures("ndcg@{1,3},rbp(p=0.5)@{2,4},mrr")] == [
         "ndcg@1", "ndcg@3", "rbp(p=0.5)@2", "rbp(p=0.5)@4", "mrr",
     ]  # fmt: skip
-    assert [final_of(each) for each in ("공(ball)", "Mill!", "7")] == [
-        final_of(each) for each in ("공", "Mill", "7")
+    assert [final_of(text) for text in ("공(ball)", "Mill!", "7")] == [
+        final_of(text) for text in ("공", "Mill", "7")
     ]

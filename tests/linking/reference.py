@@ -21,27 +21,27 @@ def linked(names: Sequence[str], text: str) -> set[tuple[int, int, frozenset[int
     words = words_of(text)
     found = readings(names, text, words)
     case_counts = capitals_tell(text, words, found)
-    graded = [(grade(names, text, words, each, case_counts), each) for each in found]
+    graded = [(grade(names, text, words, item, case_counts), item) for item in found]
     best = min((its for its, _ in graded), default=0)
-    kept = [each for its, each in graded if its == best]
+    kept = [span for its, span in graded if its == best]
     if best == 2 and kept:
-        rarest = min(rarity(names, text, words, each) for each in kept)
-        kept = [each for each in kept if rarity(names, text, words, each) <= COMMON * rarest]
+        rarest = min(rarity(names, text, words, record) for record in kept)
+        kept = [record for record in kept if rarity(names, text, words, record) <= COMMON * rarest]
     kept.sort(
-        key=lambda each: (
-            respaced(names, text, each),
-            each[0] - each[1],
-            each[2] != ParticleFit.FITS,
-            each[0],
+        key=lambda pair: (
+            respaced(names, text, pair),
+            pair[0] - pair[1],
+            pair[2] != ParticleFit.FITS,
+            pair[0],
         )
     )
     # Lengths count kept characters, so white space and punctuation must not make a stretch longer.
-    kept.sort(key=lambda each: (respaced(names, text, each), -len(fold(text[each[0] : each[1]]))))
+    kept.sort(key=lambda pair: (respaced(names, text, pair), -len(fold(text[pair[0] : pair[1]]))))
     chosen: list[Reading] = []
-    for each in kept:
-        if all(each[1] <= other[0] or each[0] >= other[1] for other in chosen):
-            chosen.append(each)
-    return {meant(names, text, each, case_counts) for each in chosen}
+    for record in kept:
+        if all(record[1] <= other[0] or record[0] >= other[1] for other in chosen):
+            chosen.append(record)
+    return {meant(names, text, item, case_counts) for item in chosen}
 
 
 def words_of(text: str) -> list[Word]:
@@ -79,17 +79,17 @@ def is_cased(character: str) -> bool:
 
 
 def capitals_tell(text: str, words: Sequence[Word], found: Sequence[Reading]) -> bool:
-    cased = [each for each in words if is_cased(text[each[0]])]
-    outside = [each for each in cased if each != words[0] and not any(r[0] <= each[0] < r[1] for r in found)]
-    if not any(is_upper(text, each) for each in words):
+    cased = [word for word in words if is_cased(text[word[0]])]
+    outside = [span for span in cased if span != words[0] and not any(r[0] <= span[0] < r[1] for r in found)]
+    if not any(is_upper(text, word) for word in words):
         return False
     judged = outside or cased
-    lower = sum(not is_upper(text, each) for each in judged)
+    lower = sum(not is_upper(text, key) for key in judged)
     return 2 * lower >= len(outside) if outside else lower > 0
 
 
 def is_function(text: str, words: Sequence[Word], word: Word) -> bool:
-    place = next((i for i, each in enumerate(words) if each[0] <= word[0] < each[1]), 0)
+    place = next((i for i, span in enumerate(words) if span[0] <= word[0] < span[1]), 0)
     joined = place > 0 and words[place][0] - words[place - 1][1] == 1
     short = word == words[place] and word[1] - word[0] <= CLITIC and is_cased(text[word[0]])
     return fold(text[slice(*word)]) in FUNCTION_WORDS or (joined and short)
@@ -102,10 +102,10 @@ def inside(words: Sequence[Word], reading: Reading) -> list[Word]:
 def grade(names: Sequence[str], text: str, words: Sequence[Word], reading: Reading, case_counts: bool) -> int:
     start, end, _, rows = reading
     own = inside(words, reading)
-    content = sum(not is_function(text, words, each) for each in own)
+    content = sum(not is_function(text, words, entry) for entry in own)
     letters = "".join(c for c in text[start:end] if not is_dropped(c))
     as_written = any("".join(c for c in names[row] if not is_dropped(c)) == letters for row in rows)
-    capital = case_counts and any(is_upper(text, each) and each[0] != words[0][0] for each in own)
+    capital = case_counts and any(is_upper(text, entry) and entry[0] != words[0][0] for entry in own)
     leads = case_counts and start == words[0][0] and is_upper(text, words[0])
     digits = any(c.isdigit() for c in letters)
     number = digits and len(letters) > 1
@@ -135,7 +135,7 @@ def rarity(names: Sequence[str], text: str, words: Sequence[Word], reading: Read
     word = fold(text[slice(*own[0])])
     if is_function(text, words, own[0]):
         return 2**31 - 1
-    return max(1, sum(fold(name[slice(*each)]) == word for name in names for each in words_of(name)))
+    return max(1, sum(fold(name[slice(*span)]) == word for name in names for span in words_of(name)))
 
 
 def gaps(text: str) -> list[int]:

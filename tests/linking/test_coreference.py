@@ -47,7 +47,7 @@ def linker(tmp_path: Path) -> NameLinker:
 def seeds(linker: NameLinker, text: str, *context: str) -> list[tuple[str, str, str]]:
     names = linker.finder.graph.entities.names
     found = linker.link([Example("q", text, (), context=context)])[0].seeds
-    return [(names[each.entity], each.mention, each.rule) for each in found]
+    return [(names[seed.entity], seed.mention, seed.rule) for seed in found]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_without_earlier_turns_a_pronoun_means_nothing_and_may_be_a_name(linker:
 
 def test_the_span_of_a_pronoun_leaves_out_its_particles() -> None:
     text = "그녀가 그 사람에게 간 곳은?"
-    assert [text[each.start : each.end] for each in pronouns(text)] == ["그녀", "그 사람"]
+    assert [text[pronoun.start : pronoun.end] for pronoun in pronouns(text)] == ["그녀", "그 사람"]
 
 
 def test_an_ellipsis_has_no_place_in_the_question(linker: NameLinker) -> None:
@@ -105,6 +105,6 @@ def test_context_of_another_question_is_not_looked_at(linker: NameLinker) -> Non
         Example("b", "Who is she?", ()),
         Example("c", "Who is he?", (), context=("Hm.", "Dr. Watson.")),
     ]
-    found = [[seed.entity for seed in each.seeds] for each in linker.link(examples)]
-    assert [len(each) for each in found] == [1, 0, 1]
+    found = [[seed.entity for seed in linked_question.seeds] for linked_question in linker.link(examples)]
+    assert [len(item) for item in found] == [1, 0, 1]
     assert found[0] != found[2]

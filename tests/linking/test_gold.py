@@ -121,7 +121,7 @@ def test_none_links_nothing() -> None:
 def fuzzy(names: list[str], text: str, threshold: float = 0.85) -> list[tuple[str, str, str]]:
     graph = graph_of(names)
     seeds = NameLinker(graph, NameIndex.of(graph), threshold).link([Example("q", text, ())])[0].seeds
-    return [(names[each.entity], each.mention, each.rule) for each in seeds]
+    return [(names[seed.entity], seed.mention, seed.rule) for seed in seeds]
 
 
 @pytest.mark.parametrize(

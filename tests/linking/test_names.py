@@ -277,10 +277,13 @@ def test_metaqa_topics_are_found_and_nothing_else(lower: bool) -> None:
     linker = NameLinker(graph, NameIndex.of(graph))
     for hops in (1, 2, 3):
         examples = list(read_eval_set(real("metaqa", f"metaqa-{hops}hop-eval.jsonl")))
-        texts = [each.query.lower() if lower else each.query for each in examples]
+        texts = [question.query.lower() if lower else question.query for question in examples]
         linked = linker.link([Example("q", text, ()) for text in texts])
-        found = [{graph.entities.names[seed.entity] for seed in each.seeds} for each in linked]
-        topics = [set(each.seed_entities or ()) for each in examples]
+        found = [
+            {graph.entities.names[seed.entity] for seed in linked_question.seeds}
+            for linked_question in linked
+        ]
+        topics = [set(question.seed_entities or ()) for question in examples]
         among = sum(one <= two for one, two in zip(topics, found, strict=True)) / len(examples)
         only = sum(one == two for one, two in zip(topics, found, strict=True)) / len(examples)
         assert among >= (0.99 if lower else 0.995)

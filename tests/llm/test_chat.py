@@ -93,7 +93,7 @@ def test_a_rate_limit_is_obeyed_to_the_second_by_all_calls() -> None:
     limited = error(429, "slow down", {"retry-after": "0.4"})
     with ChatServer(scripted(limited, GOOD)) as server:
         found = ask(server, [call(f"q{n}") for n in range(8)], concurrency=1)
-    assert [each.error for each in found] == [None] * 8
+    assert [item.error for item in found] == [None] * 8
     assert server.arrived[1] - server.arrived[0] >= 0.4
     assert len(server.requests) == 9
 
@@ -109,7 +109,7 @@ def test_a_rate_limit_lowers_the_number_of_calls_under_way() -> None:
         patience = replace(QUICK, limited=20)
         found = ask(server, [call(f"q{n}") for n in range(120)], concurrency=16, patience=patience)
         refused = len(server.requests) - server.answered
-    assert all(each.error is None for each in found)
+    assert all(item.error is None for item in found)
     assert refused < 120, "every second call was refused: nothing was learnt"
 
 
@@ -171,8 +171,8 @@ def test_a_refused_parameter_is_settled_once_for_the_run(refusal, before, after)
 
     with ChatServer(script) as server:
         found = ask(server, [call(f"q{n}", temperature=0.0, seed=1) for n in range(40)], concurrency=4)
-    assert all(each.error is None for each in found)
-    refused = [each for each in server.requests if name in each.body]
+    assert all(item.error is None for item in found)
+    refused = [request for request in server.requests if name in request.body]
     assert 1 <= len(refused) <= 4, "only calls that were under way together may meet the refusal"
     assert all(server.requests[-1].body.get(key) == value for key, value in after.items())
 
@@ -185,7 +185,7 @@ def test_a_schema_falls_back_to_json_and_then_to_words() -> None:
     with ChatServer(script) as server:
         (found,) = ask(server, [call(schema={"type": "object"}, schema_name="verdict", check=json.loads)])
     assert found.error is None
-    kinds = [each.body.get("response_format", {}).get("type") for each in server.requests]
+    kinds = [request.body.get("response_format", {}).get("type") for request in server.requests]
     assert kinds == ["json_schema", "json_object", None]
 
 
@@ -248,7 +248,7 @@ def test_answers_come_in_the_order_of_the_questions() -> None:
 
     with ChatServer(script) as server:
         found = ask(server, [call(f"q{n}") for n in range(20)])
-    assert [each.reply.text for each in found if each.reply] == [f"to q{n}" for n in range(20)]
+    assert [item.reply.text for item in found if item.reply] == [f"to q{n}" for n in range(20)]
 
 
 def test_a_journal_answers_for_calls_that_finished(tmp_path: Path) -> None:
@@ -336,8 +336,8 @@ def test_only_failed_calls_are_retried_and_only_when_asked(tmp_path: Path) -> No
                 [call("good"), call("bad")]
             )
             journal.close()
-            assert sum(each.error is not None for each in found) == errors
-    assert [each.prompt for each in server.requests] == ["good", "bad", "bad"]
+            assert sum(item.error is not None for item in found) == errors
+    assert [request.prompt for request in server.requests] == ["good", "bad", "bad"]
 
 
 def test_the_cap_holds_under_concurrency_32() -> None:
@@ -351,7 +351,7 @@ def test_the_cap_holds_under_concurrency_32() -> None:
     assert billed <= cost * 40
     assert server.answered >= 38, "the cap stops the run long before it must"
     assert asking.budget.spent_usd == pytest.approx(billed)
-    assert [each.error for each in found].count(NOT_ASKED) == 500 - server.answered
+    assert [item.error for item in found].count(NOT_ASKED) == 500 - server.answered
 
 
 def test_what_may_have_been_charged_counts_against_the_cap() -> None:
@@ -374,7 +374,7 @@ def test_a_resumed_run_counts_what_was_paid_before(tmp_path: Path) -> None:
 
 @cache
 def places_where_a_key_could_be(folder: Path) -> str:
-    return "".join(each.read_text("utf-8") for each in folder.rglob("*") if each.is_file())
+    return "".join(path.read_text("utf-8") for path in folder.rglob("*") if path.is_file())
 
 
 def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:

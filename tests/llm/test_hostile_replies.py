@@ -168,11 +168,11 @@ def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any]
         asking = chat(server, cap_usd=0.25, concurrency=1, journal=journal)
         found = asking.ask([call(f"q{n}") for n in range(200)])
     journal.close()
-    costs = [PRICE.cost(each.reply.tokens) for each in found if each.reply]
+    costs = [PRICE.cost(item.reply.tokens) for item in found if item.reply]
     assert all(cost > 0 for cost in costs)
     assert asking.budget.spent_usd == pytest.approx(sum(costs))
     impossible = usage.get("prompt_tokens_details", {}).get("cached_tokens", 0) <= 0
-    assert all(each.reply.estimated == impossible for each in found if each.reply)
+    assert all(item.reply.estimated == impossible for item in found if item.reply)
     assert len(server.requests) == len(costs)
     if impossible:
         assert sum(costs) <= 0.25
@@ -180,7 +180,7 @@ def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any]
         assert len(costs) < 200, "answers for nothing"
     if not impossible:  # 10 and 10⁶ cached at $10 a million: the first call brings the run to its cap
         assert len(costs) == 1
-        assert [each.error for each in found].count(NOT_ASKED) == 199
+        assert [item.error for item in found].count(NOT_ASKED) == 199
 
 
 @pytest.mark.parametrize(
@@ -238,12 +238,12 @@ def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
         text = {**whole, "reply": {**whole["reply"], "text": "no json"}}
         half = {**whole, "reply": {**whole["reply"], "text": '{"ok": "\ud83d"}'}}
         counts = {**whole, "reply": {**whole["reply"], "tokens": {"prompt_tokens": "many"}}}
-        spoiled += [json.dumps(each).encode() for each in (text, half, counts, {**whole, "key": "another"})]
-        for number, each in enumerate(spoiled, 2):
-            kept.write_bytes(each)
+        spoiled += [json.dumps(item).encode() for item in (text, half, counts, {**whole, "key": "another"})]
+        for number, spoilt in enumerate(spoiled, 2):
+            kept.write_bytes(spoilt)
             (found,) = chat(server, cache=cache).ask([call(check=json.loads)])
             assert found.error is None
-            assert len(server.requests) == number, each
+            assert len(server.requests) == number, spoilt
         chat(server, cache=cache).ask([call(check=json.loads)])
         assert len(server.requests) == number
 
@@ -290,7 +290,7 @@ def test_an_answer_that_repeats_the_key_is_kept_without_it(tmp_path: Path) -> No
             found += asking.ask([call(url)])
             journal.close()
             sent.append(server.requests[-1].headers["authorization"])
-    written = str(found) + "".join(each.read_text("utf-8") for each in tmp_path.rglob("*") if each.is_file())
+    written = str(found) + "".join(path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file())
     assert "You sent Bearer ***" in written
     assert "You sent Basic *** and *** for ***" in written
     assert KEY.reveal() not in written

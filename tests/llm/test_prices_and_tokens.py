@@ -68,7 +68,7 @@ def facts(name: str) -> str:
     graph = json.loads((ROOT / "data/kg" / name).read_text("utf-8"))
     rows = graph["entities"].values()
     return "\n".join(
-        f"[{n}] {each['name']} ({each['entity_type']}): {each['description']}" for n, each in enumerate(rows)
+        f"[{n}] {row['name']} ({row['entity_type']}): {row['description']}" for n, row in enumerate(rows)
     )
 
 

@@ -40,7 +40,7 @@ def random_questions(chance: random.Random) -> list[tuple[dict[int, int], list[i
     questions = []
     for _ in range(chance.randint(1, 4)):
         chosen = chance.sample(documents, chance.randint(1, 8))
-        judged = {each: chance.choice((0, 1, 1, 2)) for each in chosen}
+        judged = {item: chance.choice((0, 1, 1, 2)) for item in chosen}
         judged[chance.choice(list(judged))] = chance.choice((1, 2))
         ranking = chance.sample(documents, chance.choice((0, 1, 3, UNIVERSE)))
         questions.append((judged, ranking))
@@ -52,7 +52,7 @@ def random_questions(chance: random.Random) -> list[tuple[dict[int, int], list[i
 def test_equal_to_trec_eval_question_by_question_and_on_average(seed: int) -> None:
     chance = random.Random(seed)
     runs = [random_questions(chance) for _ in range(RUNS_AN_EXAMPLE)]
-    questions = [each for run in runs for each in run]
+    questions = [question for run in runs for question in run]
     ends = np.cumsum([len(run) for run in runs])[:-1]
     gold = [
         tuple(

@@ -38,7 +38,7 @@ def judgments_of(*questions: Sequence[Sequence[int]], grades: Sequence[int] | No
 
 def values(ranking: Sequence[int], references: Sequence[Sequence[int]], *measures: str) -> list[float]:
     judged = judge(run_of(ranking), judgments_of(references))
-    return [float(Measure.parse(each).compute(judged)[0]) for each in measures]
+    return [float(Measure.parse(measure).compute(judged)[0]) for measure in measures]
 
 
 def test_the_first_bearer_counts_and_later_ones_are_dropped_like_duplicates() -> None:
@@ -73,7 +73,7 @@ def test_graded_ndcg_by_hand() -> None:
 def test_recall_is_the_size_of_a_largest_matching(references: list[list[int]], ranking: list[int]) -> None:
     import networkx
 
-    distinct = [list(each) for each in dict.fromkeys(map(tuple, map(sorted, references)))]
+    distinct = [list(item) for item in dict.fromkeys(map(tuple, map(sorted, references)))]
     judged = judge(run_of(ranking), judgments_of(distinct))
     for depth in range(1, 11):
         graph = networkx.Graph()

@@ -173,7 +173,7 @@ def test_what_a_group_gains_and_loses_again_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "draw"), [each for each in samples_to_test() if each[0].startswith("equal")]
+    ("name", "draw"), [sample for sample in samples_to_test() if sample[0].startswith("equal")]
 )
 @pytest.mark.parametrize("n", [20, 54, 200])
 def test_equal_systems_are_called_different_in_seven_of_a_hundred_at_most(name, draw, n) -> None:

@@ -21,7 +21,7 @@ from tiny_graph_rag.measures import Measure, judge, parse_measures
 )
 def test_lists_of_measures(text: str, wanted: list[str]) -> None:
     found = parse_measures(text)
-    assert [str(each) for each in found] == wanted
+    assert [str(item) for item in found] == wanted
     assert parse_measures(",".join(wanted)) == found
 
 

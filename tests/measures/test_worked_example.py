@@ -20,7 +20,7 @@ def averaged(run, gold, text: str) -> list[float]:
     measures = parse_measures(text)
     judged = judge(run_of(*run), judgments_of(*gold))
     columns = score(judged, measures)
-    return [each.mean for each in means(columns, weights=weights(judged, measures)).values()]
+    return [item.mean for item in means(columns, weights=weights(judged, measures)).values()]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_the_published_figures(text: str, published: list[float]) -> None:
 def test_the_standard_ndcg_beside_it() -> None:
     # First query: perfect at every k. Second: doc4 at rank 2 of two relevant.
     second = [0.0, (1 / log2(3)) / (1 + 1 / log2(3)), (1 / log2(3)) / (1 + 1 / log2(3))]
-    expected = [(1 + each) / 2 for each in second]  # .5, .693, .693: the tutorial's .815 flatters
+    expected = [(1 + value) / 2 for value in second]  # .5, .693, .693: the tutorial's .815 flatters
     assert averaged(RETRIEVED, GOLD, "ndcg@{1,2,3}") == pytest.approx(expected, abs=1e-12)
 
 

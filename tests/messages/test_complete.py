@@ -84,7 +84,7 @@ BY_NAME = {
     *(*files.ENDINGS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
-    *(each for each in comparison.SPEED_WORDS.values() if " " in each),
+    *(word for word in comparison.SPEED_WORDS.values() if " " in word),
     *(
         "linking",
         "rewriting",
@@ -119,11 +119,11 @@ def in_python() -> Iterator[str]:
 
 def _constants(nodes: list[ast.expr]) -> Iterator[str]:
     """The texts themselves; of a choice between two, both."""
-    for each in nodes:
-        if isinstance(each, ast.IfExp):
-            yield from _constants([each.body, each.orelse])
-        if isinstance(each, ast.Constant) and isinstance(each.value, str) and _has_words(each.value):
-            yield each.value
+    for node in nodes:
+        if isinstance(node, ast.IfExp):
+            yield from _constants([node.body, node.orelse])
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _has_words(node.value):
+            yield node.value
 
 
 def _has_words(text: str) -> bool:
@@ -155,22 +155,22 @@ def in_curation() -> Iterator[str]:
     """What the annotation page's own markup says, but for keys, and why its server refuses a decision."""
     markup = re.sub(r"<(kbd|title)>.*?</\1>", "<br>", (CURATION / "page.html").read_text(encoding="utf-8"))
     texts = re.findall(r">([^<]+)<", markup) + re.findall(r"aria-label=\"([^\"]+)\"", markup)
-    yield from (each.strip() for each in texts if re.search(r"[a-z]", each))
-    yield from (f"somebody else changed the {each} meanwhile" for each in curation.SHARED)
+    yield from (text.strip() for text in texts if re.search(r"[a-z]", text))
+    yield from (f"somebody else changed the {part_name} meanwhile" for part_name in curation.SHARED)
 
 
 def shown() -> set[str]:
     return {*in_python(), *in_page(), *in_curation(), *BY_NAME, *IN_PAGE}
 
 
-@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != ENGLISH])
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])
 def test_a_language_has_every_text_and_no_other(language: str) -> None:
     known = catalogue(language)
     assert sorted(shown() - set(known)) == []
     assert sorted(set(known) - shown()) == []
 
 
-@pytest.mark.parametrize("language", [each for each in LANGUAGES if each != ENGLISH])
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])
 def test_the_names_in_braces_are_those_of_the_english_text(language: str) -> None:
     def names(text: str) -> set[str]:
         return set(re.findall(r"\{(\w+)\}", text))

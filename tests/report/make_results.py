@@ -29,9 +29,9 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
     for row in range(questions):
         mine = references * (row + 1) // questions - references * row // questions
         rows.append(_question(chance, row, mine, ids, names))
-    verdicts = [each["verdict"] for question in rows for each in question["references"]]
-    by_tag = {tag: [each for each in rows if tag in each["tags"]] for tag in TAGS}
-    used = {each: None for question in rows for each in _mentioned(question)}
+    verdicts = [reference["verdict"] for question in rows for reference in question["references"]]
+    by_tag = {tag: [row_cells for row_cells in rows if tag in row_cells["tags"]] for tag in TAGS}
+    used = {entity: None for question in rows for entity in _mentioned(question)}
     return {
         "schema_version": 1,
         "package_version": "0.1.0",
@@ -49,7 +49,7 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
             "token_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
             "estimated_cost_usd": 0.0,
             **_slice(rows),
-            "by_tag": {tag: _slice(each) for tag, each in by_tag.items() if each},
+            "by_tag": {tag: _slice(slice_) for tag, slice_ in by_tag.items() if slice_},
             "waterfall": waterfall(0.9, 0.9, 0.85, 0.8, 0.8, 0.75, 0.5),
             "waterfall_names": waterfall(0.9, 0.7, 0.65, 0.6, 0.6, 0.55, 0.4),
             "oracle_recall": 0.8,
@@ -61,7 +61,7 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
                     {"min_score": 0.31, "left_empty": 2, "recall@5": 0.4, "emptied_with_reference": 1},
                 ],
             },
-            "verdicts": {each: verdicts.count(each) for each in VERDICTS if each in verdicts},
+            "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts},
             "recommendations": [
                 {
                     "rule": "largest loss",
@@ -73,13 +73,13 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
         },
         "results": rows,
         "entities": {
-            each: {
-                "name": names[each],
-                "type": TYPES[int(each[1:]) % len(TYPES)],
-                "description": f"What is known of {names[each]}.",
+            id_: {
+                "name": names[id_],
+                "type": TYPES[int(id_[1:]) % len(TYPES)],
+                "description": f"What is known of {names[id_]}.",
             }
-            for each in ids
-            if each in used
+            for id_ in ids
+            if id_ in used
         },
     }
 
@@ -105,7 +105,7 @@ def waterfall(*recalls: float) -> list[Json]:
 def _slice(rows: list[Json]) -> Json:
     measures = {}
     for measure in MEASURES:
-        values = [each["metrics"][measure] for each in rows if each["metrics"][measure] is not None]
+        values = [row["metrics"][measure] for row in rows if row["metrics"][measure] is not None]
         mean = sum(values) / len(values) if values else None
         measures[measure] = {
             "mean": mean,
@@ -114,12 +114,12 @@ def _slice(rows: list[Json]) -> Json:
             "n": len(values),
             "reliable": len(values) >= 30,
         }
-    without = sum(not each["references"] for each in rows)
+    without = sum(not row["references"] for row in rows)
     return {
         "questions": len(rows),
         "scored": len(rows) - without,
         "without_gold": without,
-        "nothing_retrieved": sum(not each["ranked"] for each in rows),
+        "nothing_retrieved": sum(not row["ranked"] for row in rows),
         "failed": 0,
         "measures": measures,
     }
@@ -158,7 +158,7 @@ def _question(
         ],
         "ranked": ranked,
         "references": [_reference(chance, place, ranked, ids, names) for place in range(references)],
-        "metrics": {each: chance.randrange(1001) / 1000 if references else None for each in MEASURES},
+        "metrics": {measure: chance.randrange(1001) / 1000 if references else None for measure in MEASURES},
         "answer": None,
         "latency_seconds": None,
     }
@@ -194,7 +194,7 @@ def _reference(
         found |= {"name": row["name"], "entity_ids": [row["id"]], "rank": place + 2, "hop": row["hop"]}
         if place + 2 > 5:
             found |= {"path": row["walk"], "verdict": "ranked_below_k"}
-            found |= {"above": [each["id"] for each in ranked[:5]]}
+            found |= {"above": [hit["id"] for hit in ranked[:5]]}
         else:
             found |= {"verdict": "hit", "matched": row["name"]}
     elif verdict == "beyond_hops":
@@ -211,9 +211,9 @@ def _step(chance: random.Random, one: str, other: str) -> Json:
 
 
 def _mentioned(question: Json) -> list[str]:
-    found = [each["id"] for each in (*question["linked"], *question["ranked"])]
-    for each in question["references"]:
-        found += [*each["entity_ids"], *each.get("above", ())]
-        for step in each.get("path") or ():
+    found = [item["id"] for item in (*question["linked"], *question["ranked"])]
+    for reference in question["references"]:
+        found += [*reference["entity_ids"], *reference.get("above", ())]
+        for step in reference.get("path") or ():
             found += [step["from"], step["to"]]
     return found

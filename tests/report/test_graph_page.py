@@ -10,7 +10,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.report.graph_page import core_of, graph_page, spring_layout
 
-EDGES = [("Hub", "R", each) for each in "abcd"] + [("a", "R", "b"), ("Hub", "R", "Hub")]
+EDGES = [("Hub", "R", text) for text in "abcd"] + [("a", "R", "b"), ("Hub", "R", "Hub")]
 
 
 @pytest.fixture

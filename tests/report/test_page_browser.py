@@ -83,18 +83,18 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
     with pages.opened(browser, path, **SCREENS["light"]) as found:
         page = found.page
         page.get_by_label("search").fill("감자")
-        wanted = [each["query"] for each in document["results"] if "감자" in each["query"]]
+        wanted = [result["query"] for result in document["results"] if "감자" in result["query"]]
         assert rows(found) == wanted
         assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 59 questions"
         page.get_by_label("search").fill("")
 
-        lost = {each: many for each, many in document["summary"]["verdicts"].items() if each != "hit"}
+        lost = {key: many for key, many in document["summary"]["verdicts"].items() if key != "hit"}
         verdict = max(lost, key=lost.__getitem__)
         page.get_by_label("verdict").select_option(verdict)
         wanted = [
-            each["query"]
-            for each in document["results"]
-            if any(reference["verdict"] == verdict for reference in each["references"])
+            result["query"]
+            for result in document["results"]
+            if any(reference["verdict"] == verdict for reference in result["references"])
         ]
         assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 59 questions"
         page.get_by_label("verdict").select_option("")
@@ -104,8 +104,8 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
         assert page.get_by_role("status").inner_text() == "14 of 59 questions"
         page.get_by_label("sorted").select_option("best")
         best = max(
-            (each for each in document["results"] if "alias-noise" in each["tags"]),
-            key=lambda each: each["metrics"]["ndcg@5"],
+            (result for result in document["results"] if "alias-noise" in result["tags"]),
+            key=lambda pair: pair["metrics"]["ndcg@5"],
         )
         assert float(page.locator(".row .value").first.inner_text()) == round(best["metrics"]["ndcg@5"], 3)
 
@@ -240,8 +240,13 @@ def test_axe_finds_no_serious_violation(browser, hardset, screen):
             if state == "with a question open":
                 found.page.locator(".row").nth(1).click()
             violations = Axe().run(found.page).response["violations"]
-            serious = [each for each in violations if each["impact"] in ("serious", "critical")]
-            told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in serious]
+            serious = [
+                violation for violation in violations if violation["impact"] in ("serious", "critical")
+            ]
+            told = [
+                (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+                for violation in serious
+            ]
             assert told == [], state
 
 
@@ -263,8 +268,8 @@ def test_malicious_names_neither_run_nor_break(browser, folder):
     document = results(len(EVIL) * 2, 60, entities=40)
     ids = list(document["entities"])
     renamed = dict(zip(ids, (EVIL * len(ids))[: len(ids)], strict=True))
-    for entity, each in document["entities"].items():
-        each |= {"name": renamed[entity], "description": renamed[entity], "type": renamed[entity]}
+    for entity, value in document["entities"].items():
+        value |= {"name": renamed[entity], "description": renamed[entity], "type": renamed[entity]}
     for row, question in enumerate(document["results"]):
         text = EVIL[row % len(EVIL)]
         question |= {"query": f"Who is {text}?", "tags": [text], "id": f"{row}{text}"}
@@ -274,12 +279,12 @@ def test_malicious_names_neither_run_nor_break(browser, folder):
             "scores": {text: text},
             "error": text,
         }
-        for each in (*question["linked"], *question["ranked"]):
-            each |= {"name": renamed[each["id"]]}
-            for step in each.get("walk", ()):
+        for item in (*question["linked"], *question["ranked"]):
+            item |= {"name": renamed[item["id"]]}
+            for step in item.get("walk", ()):
                 step["relation"] = text
-        for each in question["references"]:
-            each |= {"name": text, "verdict": each["verdict"] if row % 2 else text}
+        for reference in question["references"]:
+            reference |= {"name": text, "verdict": reference["verdict"] if row % 2 else text}
     part = document["summary"]["by_tag"]["1-hop"]
     document["summary"] |= {"by_tag": dict.fromkeys(EVIL, part), "verdicts": dict.fromkeys(EVIL, 3)}
     document["dataset"]["name"] = document["graph"]["name"] = EVIL[0]
@@ -313,7 +318,9 @@ def test_the_graph_page_opens_follows_a_choice_and_has_no_serious_violation(brow
         assert found.page.locator(".about h2").inner_text() == "점순네 수탉"
         assert found.page.locator(".ties li").count() > 0
         violations = Axe().run(found.page).response["violations"]
-        assert [each["id"] for each in violations if each["impact"] in ("serious", "critical")] == []
+        assert [
+            violation["id"] for violation in violations if violation["impact"] in ("serious", "critical")
+        ] == []
         assert found.complaints == []
         assert found.requests == [path.as_uri()]
 

@@ -66,8 +66,8 @@ def test_every_kind_of_document_has_its_pictures(tmp_path):
     written = write_reports(of_all_kinds(tmp_path), ["png"])
     one = ["tags.png", "waterfall.png", "precision-recall.png"]
     assert [path.name for path in written] == [
-        *(f"first-{each}" for each in one),
-        *(f"second-{each}" for each in one),
+        *(f"first-{name}" for name in one),
+        *(f"second-{name}" for name in one),
         "hops-hops.png",
         "compared-differences.png",
         "first-cost.png",
@@ -125,4 +125,4 @@ def test_what_pictures_say_is_known_to_the_fonts_and_in_every_language():
     said = set(re.findall(r"\bt\(\s*['\"]([^'\"]+)['\"]", source))
     assert said
     assert said - set(WORDS) == set()
-    assert [each for each in WORDS if each not in catalogue("ko")] == []
+    assert [word for word in WORDS if word not in catalogue("ko")] == []

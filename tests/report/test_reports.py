@@ -67,7 +67,7 @@ def test_each_method_stands_beside_the_seconds_it_took_in_every_report(tmp_path)
     slow = made(tmp_path, "slow", summary=summary | {"latency": {}, "questions_per_second": None})
     paths = write_reports([fast, slow], ["md", "tex", "html"], tmp_path / "out")
     text = {path.name: path.read_text(encoding="utf-8") for path in paths}
-    line = next(each for each in text["fast-and-1-more.md"].splitlines() if each.startswith("| fast |"))
+    line = next(line for line in text["fast-and-1-more.md"].splitlines() if line.startswith("| fast |"))
     assert line.endswith(" | 0.0125 | 0.01 | 0.5 | 1,234 |")
     assert "| – | – | – | – |" in text["fast-and-1-more.md"]
     assert " & 0.0125 & 0.01 & 0.5 & 1,234 \\\\" in text["fast-and-1-more.tex"]
@@ -97,13 +97,13 @@ def test_the_csv_of_questions_has_a_row_for_each_and_their_verdicts(tmp_path):
     write_reports([document], ["csv"])
     text = (tmp_path / "made-up-results-questions.csv").read_text(encoding="utf-8-sig")
     rows = list(csv.DictReader(io.StringIO(text)))
-    assert [row["id"] for row in rows] == [each["id"] for each in document.content["results"]]
+    assert [row["id"] for row in rows] == [result["id"] for result in document.content["results"]]
     for verdict, number in document.content["summary"]["verdicts"].items():
         assert sum(int(row[verdict]) for row in rows) == number
 
 
 def test_no_cell_is_a_formula():
-    assert [guarded(each) for each in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
+    assert [guarded(text) for text in ("=1+1", "@x", "-3", "+4", "점순", "")] == [
         "'=1+1",
         "'@x",
         "'-3",
@@ -171,7 +171,7 @@ def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, ru
     assert (tmp_path / "made-up-results.md").exists()
     run = run_cli("report", document.path, "-o", tmp_path / "elsewhere")
     assert run.exit_code == 0, run.stderr
-    assert [each.name for each in (tmp_path / "elsewhere").iterdir()] == ["made-up-results.html"]
+    assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["made-up-results.html"]
 
 
 def test_every_report_is_written_for_every_kind_that_it_shows(tmp_path):
@@ -191,7 +191,7 @@ def test_the_best_of_a_slice_is_the_least_where_less_is_better(tmp_path):
 
 
 def test_what_rounds_to_nothing_has_no_sign():
-    assert [three(each) for each in (-0.0, -0.0004, -0.0006, 0.0005, None)] == [
+    assert [three(item) for item in (-0.0, -0.0004, -0.0006, 0.0005, None)] == [
         "0.000",
         "0.000",
         "−0.001",

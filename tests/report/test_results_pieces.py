@@ -62,15 +62,15 @@ def test_rankings_and_walks_say_what_the_run_holds(evaluation):
     for row, found in enumerate(written["results"]):
         rows = list(range(len(run.entities)))[run.rows(row)][:10]
         entities = run.entities[rows].tolist()
-        assert [each["id"] for each in found["ranked"]] == [known.ids[each] for each in entities]
-        assert [each["name"] for each in found["ranked"]] == [known.names[each] for each in entities]
-        assert [each["score"] for each in found["ranked"]] == run.scores[rows].tolist()
-        for place, each in zip(rows, found["ranked"], strict=True):
+        assert [entity["id"] for entity in found["ranked"]] == [known.ids[entity] for entity in entities]
+        assert [entity["name"] for entity in found["ranked"]] == [known.names[entity] for entity in entities]
+        assert [entity["score"] for entity in found["ranked"]] == run.scores[rows].tolist()
+        for place, entity in zip(rows, found["ranked"], strict=True):
             if run.walks is None:
-                assert "walk" not in each
+                assert "walk" not in entity
                 continue
             relations = [step for step in run.walks[place].tolist() if step != NO_STEP]
-            assert replayed(evaluation, relations, each["walk"]) in (each["id"], None)
+            assert replayed(evaluation, relations, entity["walk"]) in (entity["id"], None)
 
 
 def replayed(evaluation: Evaluation, relations: list[int], steps: list[dict]) -> str | None:
@@ -89,19 +89,21 @@ def replayed(evaluation: Evaluation, relations: list[int], steps: list[dict]) ->
 def test_hits_and_misses_are_those_of_a_plain_reading(evaluation):
     for row, found in enumerate(json.loads(b"".join(document_parts(evaluation)))["results"]):
         gold = evaluation.examples[row].reference_entities
-        top = [each["name"] for each in found["ranked"][:2]]
+        top = [entity["name"] for entity in found["ranked"][:2]]
         assert found["tp"] == [name for name in top if name in gold]
         assert found["fp"] == [name for name in top if name not in gold]
         assert found["fn"] == [name for name in gold if name not in top]
-        assert [each["name"] for each in found["references"]] == list(gold)
-        for each in found["references"]:
-            assert (each["verdict"] == "hit") == (each["name"] in top)
-            if each["verdict"] == "ranked_below_k":
-                assert each["above"] == [one["id"] for one in found["ranked"][:2] if one["name"] not in gold]
-            if each["entity_ids"] and each["rank"]:
-                assert each["matched"] == each["name"]
-        assert all(evaluation.scores[each][row] == found["metrics"][str(each)] or not gold
-                   for each in evaluation.scores)  # fmt: skip
+        assert [reference["name"] for reference in found["references"]] == list(gold)
+        for reference in found["references"]:
+            assert (reference["verdict"] == "hit") == (reference["name"] in top)
+            if reference["verdict"] == "ranked_below_k":
+                assert reference["above"] == [
+                    one["id"] for one in found["ranked"][:2] if one["name"] not in gold
+                ]
+            if reference["entity_ids"] and reference["rank"]:
+                assert reference["matched"] == reference["name"]
+        assert all(evaluation.scores[score][row] == found["metrics"][str(score)] or not gold
+                   for score in evaluation.scores)  # fmt: skip
 
 
 def test_one_question_alone_is_what_the_file_holds(evaluation):
@@ -113,12 +115,12 @@ def test_one_question_alone_is_what_the_file_holds(evaluation):
 def test_compact_results_leave_out_walks_and_ranks_below_k_and_nothing_else(tmp_path):
     whole = an_evaluation(tmp_path, hops=3)
     brief = replace(whole, config=whole.config.override(results="compact"))
-    full, compact = (json.loads(b"".join(document_parts(each))) for each in (whole, brief))
-    for each in full["results"]:
-        each["ranked"] = [
-            {key: one[key] for key in one if key not in ("walk", "cost")} for one in each["ranked"][:2]
+    full, compact = (json.loads(b"".join(document_parts(item))) for item in (whole, brief))
+    for result in full["results"]:
+        result["ranked"] = [
+            {key: one[key] for key in one if key not in ("walk", "cost")} for one in result["ranked"][:2]
         ]
-        for reference in each["references"]:
+        for reference in result["references"]:
             reference.pop("path", None)
             reference.pop("above", None)
     assert compact["results"] == full["results"]

@@ -45,19 +45,19 @@ def test_the_schema_is_a_schema():
 @pytest.mark.parametrize("graph", SAMPLES)
 def test_what_eval_writes_validates(graph):
     wrong = jsonschema.Draft202012Validator(SCHEMA).iter_errors(written_by_eval(graph, SAMPLES[graph]))
-    assert [each.message for each in wrong] == []
+    assert [error.message for error in wrong] == []
 
 
 def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
     """The entity ids in one object of `results`, repeated as they come."""
-    for each in (*found["linked"], *found["ranked"]):
-        yield each["id"]
-    for each in found["references"]:
-        yield from each["entity_ids"]
-        yield from each.get("above") or ()
+    for item in (*found["linked"], *found["ranked"]):
+        yield item["id"]
+    for reference in found["references"]:
+        yield from reference["entity_ids"]
+        yield from reference.get("above") or ()
     yield from (found["answer"] or {}).get("citations", ())
-    walks = (each.get("walk") for each in found["ranked"])
-    paths = (each.get("path") for each in found["references"])
+    walks = (entity.get("walk") for entity in found["ranked"])
+    paths = (reference.get("path") for reference in found["references"])
     for steps in (*walks, *paths):
         for step in steps or ():
             yield from (step["from"], step["to"])
@@ -65,15 +65,15 @@ def mentioned_ids(found: dict[str, Any]) -> Iterator[str]:
 
 def test_every_id_that_a_file_mentions_has_its_entity():
     document = written_by_eval("김유정-동백꽃", "김유정-동백꽃-hardset")
-    mentioned = {each for row in document["results"] for each in mentioned_ids(row)}
+    mentioned = {id_ for row in document["results"] for id_ in mentioned_ids(row)}
     assert mentioned == set(document["entities"])
-    assert all(each["name"] and "description" in each for each in document["entities"].values())
+    assert all(entity["name"] and "description" in entity for entity in document["entities"].values())
 
 
 def test_what_the_generator_makes_validates():
     document = results(40, 200)
     jsonschema.validate(document, SCHEMA)
-    assert sum(len(each["references"]) for each in document["results"]) == 200
+    assert sum(len(result["references"]) for result in document["results"]) == 200
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_the_hop_beside_a_walk_is_the_walks(run_cli, tmp_path) -> None:
     document = json.loads((tmp_path / "walks.json").read_text(encoding="utf-8"))
     walked = 0
     for question in document["results"]:
-        steps = {each["id"]: len(each["walk"]) for each in question["ranked"]}
-        assert [max(each["hop"], 0) for each in question["ranked"]] == list(steps.values())
-        for each in question["references"]:
-            shown = [steps[entity] for entity in each["entity_ids"] if steps.get(entity)]
-            if each["rank"] and (shown or each.get("path")):
-                assert each["hop"] == (shown[0] if shown else len(each["path"])), question["id"]
+        steps = {hit["id"]: len(hit["walk"]) for hit in question["ranked"]}
+        assert [max(hit["hop"], 0) for hit in question["ranked"]] == list(steps.values())
+        for reference in question["references"]:
+            shown = [steps[entity] for entity in reference["entity_ids"] if steps.get(entity)]
+            if reference["rank"] and (shown or reference.get("path")):
+                assert reference["hop"] == (shown[0] if shown else len(reference["path"])), question["id"]
                 walked += 1
     assert walked > 20

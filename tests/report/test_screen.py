@@ -62,7 +62,7 @@ def test_escaped_text_comes_back_from_either_console(text: str) -> None:
 
 
 def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
-    assert [cell_width(each) for each in ("abc", "수탉", "漢a", "e\u0301", "\u200d")] == [3, 4, 3, 1, 0]
+    assert [cell_width(text) for text in ("abc", "수탉", "漢a", "e\u0301", "\u200d")] == [3, 4, 3, 1, 0]
 
 
 def test_what_comes_from_a_graph_can_not_command_a_terminal_or_break_a_table() -> None:

@@ -69,7 +69,10 @@ def test_the_page_opens_without_a_complaint_fits_and_has_no_violation(browser, f
     with pages.opened(browser, path, **SCREENS[screen]) as found:
         found.page.screenshot(path=str(folder / f"{name}-{screen}.png"), full_page=True)
         violations = Axe().run(found.page).response["violations"]
-        told = [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in violations]
+        told = [
+            (violation["id"], [node["html"][:200] for node in violation["nodes"][:3]])
+            for violation in violations
+        ]
         assert told == []
         wide = found.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= SCREENS[screen]["viewport"]["width"]
@@ -123,7 +126,7 @@ def test_a_comparison_shows_every_measure_with_its_difference(browser, folder):
 
 def test_history_shows_each_result_with_what_moved(browser, folder):
     first, second = (json.loads((folder / f"hops{hops}.json").read_text("utf-8")) for hops in (1, 3))
-    means = [each["summary"]["measures"]["recall@5"]["mean"] for each in (first, second)]
+    means = [item["summary"]["measures"]["recall@5"]["mean"] for item in (first, second)]
     with pages.opened(browser, folder / "history.html", **SCREENS["light"]) as found:
         found.page.get_by_label("measure").select_option("recall@5")
         rows = found.page.get_by_role("region", name="Results").locator("tbody tr")

@@ -58,11 +58,11 @@ def graph_of(
     )
     relations = Relations(
         Strings.of(str(place) for place in range(len(triples))),
-        np.array([row[each[0]] for each in triples], dtype=np.int32),
-        np.array([row[each[2]] for each in triples], dtype=np.int32),
-        Categories.of(each[1] for each in triples),
-        Strings.of(each[4] if len(each) > 4 else "" for each in triples),
-        np.array([each[3] if len(each) > 3 else 1.0 for each in triples], dtype=np.float64),
+        np.array([row[triple[0]] for triple in triples], dtype=np.int32),
+        np.array([row[triple[2]] for triple in triples], dtype=np.int32),
+        Categories.of(triple[1] for triple in triples),
+        Strings.of(triple[4] if len(triple) > 4 else "" for triple in triples),
+        np.array([triple[3] if len(triple) > 3 else 1.0 for triple in triples], dtype=np.float64),
         StringLists.of([[] for _ in triples]),
         Strings.of("" for _ in triples),
     )
@@ -87,7 +87,7 @@ def retriever(graph: KnowledgeGraph, **flags: Any) -> BfsRetriever:
 def ranked(graph: KnowledgeGraph, text: str, *seeds: str, **flags: Any) -> list[tuple[str, float]]:
     run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
     names = list(graph.entities.names)
-    return [(names[each], score) for each, score in zip(run.entities, run.scores, strict=True)]
+    return [(names[entity], score) for entity, score in zip(run.entities, run.scores, strict=True)]
 
 
 def named(graph: KnowledgeGraph, text: str, *seeds: str, **flags: Any) -> list[str]:
@@ -233,7 +233,7 @@ def cases(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], str, list[str], dict[
             ),
             min_size=1,
             max_size=18,
-            unique_by=lambda each: each[:3],
+            unique_by=lambda pair: pair[:3],
         )
     )
     seeds = draw(st.lists(ends, min_size=1, max_size=3, unique=True))
@@ -251,8 +251,8 @@ def cases(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], str, list[str], dict[
 def rows(graph: KnowledgeGraph, run: Run) -> list[tuple[str, float, int]]:
     names = list(graph.entities.names)
     return [
-        (names[each], score, hop)
-        for each, score, hop in zip(run.entities, run.scores.tolist(), run.hops.tolist(), strict=True)
+        (names[entity], score, hop)
+        for entity, score, hop in zip(run.entities, run.scores.tolist(), run.hops.tolist(), strict=True)
     ]
 
 
@@ -266,7 +266,7 @@ def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: A
         graph = graph_of(triples, names=names)
         run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
         types = graph.relations.types
-        walks = [[types[each] for each in walk if each != NO_STEP] for walk in run.walks.tolist()]
+        walks = [[types[step] for step in walk if step != NO_STEP] for walk in run.walks.tolist()]
         found.append((rows(graph, run), walks))
         names, triples = shuffled.sample(names, len(names)), shuffled.sample(triples, len(triples))
     assert found[0] == found[1]
@@ -302,7 +302,7 @@ def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None
     graph = graph_of(triples, names=names)
     run = retriever(graph, **flags).retrieve([ask(text, graph, *seeds)])
     for (name, _, hop), walk in zip(rows(graph, run), run.walks.tolist(), strict=True):
-        steps = [each for each in walk if each != NO_STEP]
+        steps = [step for step in walk if step != NO_STEP]
         assert hop == len(steps) <= flags["hops"]
         at = names.index(name)
         for step in reversed(steps):
@@ -318,7 +318,13 @@ def test_plain_bfs_is_hop_then_name() -> None:
     plain = PlainBfsRetriever(Task(graph, Config().override(hops=2, depth=100)))
     run = plain.retrieve([ask("Alien", graph, "Alien")])
     names = list(graph.entities.names)
-    assert [names[each] for each in run.entities] == ["Alien", "Bannon", "Scott", "Blade Runner", "Dark Star"]
+    assert [names[entity] for entity in run.entities] == [
+        "Alien",
+        "Bannon",
+        "Scott",
+        "Blade Runner",
+        "Dark Star",
+    ]
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,18 +50,18 @@ def two_nodes(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
 
     try:
         start("scheduler", "--port", address.rpartition(":")[2], home="scheduler")
-        for each in ("one", "two"):
+        for text in ("one", "two"):
             limits = ["--nthreads", "1", "--no-nanny", "--memory-limit", MEMORY]
-            start("worker", address, *limits, home=each)
+            start("worker", address, *limits, home=text)
         give_up = time.monotonic() + UP_SECONDS
-        while not all("Registered to" in (folder / f"{each}.log").read_text() for each in ("one", "two")):
+        while not all("Registered to" in (folder / f"{text}.log").read_text() for text in ("one", "two")):
             assert time.monotonic() < give_up, "the workers did not come up"
             time.sleep(0.2)
         yield address, started[1:]
     finally:
-        for each in reversed(started):
-            each.kill()
-            each.wait()
+        for process in reversed(started):
+            process.kill()
+            process.wait()
 
 
 def bare(parts: Iterator[bytes]) -> list[str]:
@@ -69,8 +69,8 @@ def bare(parts: Iterator[bytes]) -> list[str]:
     whole = json.loads(b"".join(parts))
     for timed in ("latency", "questions_per_second"):
         whole["summary"].pop(timed)
-    for each in whole["results"]:
-        each.pop("latency_seconds")
+    for result in whole["results"]:
+        result.pop("latency_seconds")
     return [json.dumps(whole.pop("results")), *(f"{key}: {json.dumps(whole[key])}" for key in whole)]
 
 
@@ -93,9 +93,9 @@ def untimed(path: Path) -> str:
     whole.pop("seconds", None)
     for timed in ("latency", "questions_per_second"):
         whole.get("summary", {}).pop(timed, None)
-    for each in (*whole.get("results", ()), *whole.get("settings", ())):
-        each.pop("latency_seconds", None)
-        each.pop("seconds", None)
+    for item in (*whole.get("results", ()), *whole.get("settings", ())):
+        item.pop("latency_seconds", None)
+        item.pop("seconds", None)
     return json.dumps(whole)
 
 
@@ -211,9 +211,9 @@ def test_what_a_worker_can_not_do_is_said(tmp_path, monkeypatch):
         other = Shared(GRAPH, graph.sha256, {}, config, version="0.0.0")
         with pytest.raises(UsageError, match=r"version .* runs there, 0\.0\.0 here"):
             client.mapped(other, cluster.rank_shard, [[]])
-        for each in workers:
-            each.kill()
-            each.wait()
+        for worker in workers:
+            worker.kill()
+            worker.wait()
         monkeypatch.setattr(cluster, "ALONE_SECONDS", 1)
         with pytest.raises(ServiceError, match="no worker for 1 seconds"):
             evaluate(graph, examples, config, default_measures(5), retriever_for=client.sharing(GRAPH))
@@ -242,8 +242,8 @@ def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
 def test_an_address_where_no_scheduler_speaks_is_one_line(monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
     with socket.socket() as mute, socket.socket() as closed:
-        for each in (mute, closed):
-            each.bind(("127.0.0.1", 0))
+        for item in (mute, closed):
+            item.bind(("127.0.0.1", 0))
         mute.listen()
         for place in (mute, closed):
             address = f"127.0.0.1:{place.getsockname()[1]}"

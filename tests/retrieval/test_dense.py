@@ -124,7 +124,7 @@ def test_nearest_texts_come_first_and_a_second_run_makes_no_call(server: Server,
         return retriever.retrieve(questions), retriever.notes()
 
     first, notes = run()
-    assert [first.entities[first.rows(each)][0] for each in range(2)] == [0, 1]
+    assert [first.entities[first.rows(number)][0] for number in range(2)] == [0, 1]
     # By hand: "red hen. other. owns 점순" against "the hen that is red" share 2 words of 5 and 5.
     assert first.scores[0] == pytest.approx(2 / 5, abs=1e-6)
     assert notes == ["embeddings: 2 calls for 5 texts, 15 tokens, cost unknown: set " + PRICE]
@@ -143,7 +143,7 @@ def test_texts_go_in_batches_and_repeated_ones_once(server: Server, tmp_path: Pa
     asked = embedder(server, tmp_path, batch=4, concurrency=2)
     texts = [f"text {number % 9}" for number in range(30)]
     vectors = asked.vectors(texts)
-    assert sorted(len(each) for each in server.batches) == [1, 4, 4]  # two at once arrive in any order
+    assert sorted(len(batch) for batch in server.batches) == [1, 4, 4]  # two at once arrive in any order
     assert vectors.shape == (30, DIMENSIONS)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(30), abs=1e-6)
     assert asked.spent.cost_usd(2.0) == pytest.approx(9 * 3 / 1_000_000 * 2.0)

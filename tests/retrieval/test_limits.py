@@ -33,7 +33,7 @@ def wheel(seed: int | None = None) -> KnowledgeGraph:
     for spoke in range(SPOKES):
         for leaf in range(2):
             triples.append((f"S{spoke}", "likes", f"L{spoke}-{leaf}"))
-            triples += [(f"L{spoke}-{leaf}", "owns", f"T{spoke}-{leaf}-{each}") for each in range(2)]
+            triples += [(f"L{spoke}-{leaf}", "owns", f"T{spoke}-{leaf}-{number}") for number in range(2)]
     if seed is not None:
         random.Random(seed).shuffle(triples)
     return graph_of(triples)
@@ -47,7 +47,7 @@ def found(graph: KnowledgeGraph, retriever: str, text: str = "who likes Hub", **
 
 
 def named(graph: KnowledgeGraph, run: Run) -> list[tuple[str, float, int]]:
-    names = [graph.entities.names[each] for each in run.entities.tolist()]
+    names = [graph.entities.names[entity] for entity in run.entities.tolist()]
     return list(zip(names, run.scores.tolist(), run.hops.tolist(), strict=True))
 
 
@@ -115,7 +115,7 @@ def many_ways(seed: int | None = None) -> KnowledgeGraph:
     dice = random.Random(5)
     ends = [(dice.randrange(300), int(300 * dice.random() ** 3)) for _ in range(900)]
     triples = [(f"N{a}", "likes", f"N{b}", dice.choice((0.3, 1.0, 2.5)), "") for a, b in ends if a != b]
-    triples += [("Hub", "likes", f"N{each}", 1.0, "") for each in range(0, 300, 7)]
+    triples += [("Hub", "likes", f"N{number}", 1.0, "") for number in range(0, 300, 7)]
     if seed is not None:
         random.Random(seed).shuffle(triples)
     return graph_of(triples)
@@ -179,8 +179,8 @@ def test_results_say_what_was_cut_and_a_reference_beyond_it_is_beyond_the_hops()
     whole = json.loads(b"".join(document_parts(evaluate(graph, examples, config, default_measures(5)))))
     said = {"most": 1200, "questions": 2, "hops": {"2": 2}}
     assert whole["summary"]["walks_cut"] == {"questions": 2, "limits": {"max_steps": said}}
-    assert [each["walks_cut"]["hops"] for each in whole["results"]] == [2, 2]
-    assert next(each["references"][0]["verdict"] for each in whole["results"]) == "beyond_hops"
+    assert [result["walks_cut"]["hops"] for result in whole["results"]] == [2, 2]
+    assert next(result["references"][0]["verdict"] for result in whole["results"]) == "beyond_hops"
     config = config.override(max_steps=0)
     whole = json.loads(b"".join(document_parts(evaluate(graph, examples, config, default_measures(5)))))
     assert "walks_cut" not in whole["summary"]

@@ -49,7 +49,7 @@ def bfs(**flags: Any) -> BfsRetriever:
 def ranked(retriever: BfsRetriever, text: str, *seeds: str) -> list[tuple[str, float]]:
     run = retriever.retrieve([ask(text, retriever.graph, *seeds)])
     names = list(retriever.graph.entities.names)
-    return [(names[each], score) for each, score in zip(run.entities, run.scores, strict=True)]
+    return [(names[entity], score) for entity, score in zip(run.entities, run.scores, strict=True)]
 
 
 def test_a_paraphrase_finds_its_relation(server: Server) -> None:
@@ -72,7 +72,7 @@ def test_the_nearest_of_several_types_takes_the_word(server: Server) -> None:
     assert ranked(retriever, question.text, "Alien")[0][0] == "Scott"
     names = retriever.graph.relations.types.names
     (slot,) = retriever.reader.read(question).slots
-    assert [names[each] for each in slot.types] == ["directed_by"]
+    assert [names[type_] for type_ in slot.types] == ["directed_by"]
 
 
 def test_what_is_not_near_says_nothing_and_a_higher_bar_shuts_out_more(server: Server) -> None:
@@ -120,7 +120,9 @@ def test_all_questions_are_one_call_and_a_second_run_makes_none(
     assert "embeddings: 0 calls" in found.stdout
     assert len(server.batches) == 1
     second = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert [each["ranked"] for each in second["results"]] == [each["ranked"] for each in first["results"]]
+    assert [result["ranked"] for result in second["results"]] == [
+        result["ranked"] for result in first["results"]
+    ]
 
 
 def test_a_missing_service_is_an_error_before_any_work(

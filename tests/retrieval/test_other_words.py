@@ -27,8 +27,8 @@ BOOKS = {
     "동백꽃": "널리 알려진 단편",
     "봄봄": "설명 없는 단편",
 }
-WROTE = [("Jane Roe", "wrote", each) for each in "ABC"]
-WROTE += [("김유정", "집필", each) for each in ("동백꽃", "봄봄")]
+WROTE = [("Jane Roe", "wrote", text) for text in "ABC"]
+WROTE += [("김유정", "집필", text) for text in ("동백꽃", "봄봄")]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def ranked(graph: KnowledgeGraph, question: str) -> list[tuple[str, float]]:
         [Example(id="q", query=question, reference_entities=())]
     )
     run = make_retriever(graph, config).retrieve(linked)
-    names = [graph.entities.names[each] for each in run.entities.tolist()]
+    names = [graph.entities.names[entity] for entity in run.entities.tolist()]
     return list(zip(names, run.scores.tolist(), strict=True))
 
 

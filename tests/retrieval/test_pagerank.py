@@ -45,9 +45,7 @@ def test_it_is_the_pagerank_of_networkx(seed: int, tmp_path: Path) -> None:
         for _ in range(100)
     ]
     path = tmp_path / "a-KG.json"
-    path.write_text(
-        json.dumps({"entities": {each: {"name": each} for each in ids}, "relationships": relations})
-    )
+    path.write_text(json.dumps({"entities": {id_: {"name": id_} for id_ in ids}, "relationships": relations}))
     graph = read_graph(path)
     peer = networkx.Graph()
     peer.add_nodes_from(range(len(ids)))

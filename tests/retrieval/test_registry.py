@@ -42,4 +42,4 @@ def test_hybrid_alone_fuses_what_measured_best(tmp_path: Path) -> None:
     for spec in ("hybrid", "hybrid:bfs*3+bm25"):
         made = make_retriever(graph, Config().override(retriever=spec))
         assert isinstance(made, HybridRetriever)
-        assert [type(each).name for each in made.parts] == ["bfs", "bm25"]
+        assert [type(part).name for part in made.parts] == ["bfs", "bm25"]

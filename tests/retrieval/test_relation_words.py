@@ -38,7 +38,10 @@ Claimed = dict[int, tuple[int, int]]  # type → weight, place
 
 def plainly_claimed(names: list[str], vocabulary: dict[str, list[str]], word: str) -> Claimed:
     """Every word of every name is compared; of equal weights the first counts."""
-    words = [[each for each in words_of_name(name) if not is_function_word(each)] for name in names]
+    words = [
+        [other_word for other_word in words_of_name(name) if not is_function_word(other_word)]
+        for name in names
+    ]
     kinds = asked_kind(word)
     best: Claimed = {}
     for type_, name in enumerate(names):
@@ -73,19 +76,19 @@ def plainly_mentioned(
         for _, weight, part in mine:
             cover[part] = max(cover.get(part, 0), weight)
         by_owner = cover.pop(NO_WORD, 0)
-        words = [each for each in words_of_name(names[type_]) if not is_function_word(each)]
+        words = [word for word in words_of_name(names[type_]) if not is_function_word(word)]
         coverage = max(by_owner, sum(cover.values()) // max(1, len(words)))
         places = [place for place, _, _ in mine]
         ranked.append((-coverage, max(places) - min(places), names[type_], type_, mine, set(places)))
     taken: set[int] = set()
     mentions = []
-    for coverage, _, _, type_, mine, claimed in sorted(ranked, key=lambda each: each[:3]):
-        own = [each for each in mine if each[0] not in taken]
+    for coverage, _, _, type_, mine, claimed in sorted(ranked, key=lambda pair: pair[:3]):
+        own = [flip for flip in mine if flip[0] not in taken]
         if own:
             named = [place for place, _, part in own if part != NO_WORD]
             apart = any(after - before > ADJACENT for before, after in pairwise(named))
             places = [place for place, _, _ in own]
-            mentions.append(([type_], places, max(each[1] for each in own), apart, coverage, claimed))
+            mentions.append(([type_], places, max(row[1] for row in own), apart, coverage, claimed))
             taken.update(places)
         else:
             for types, _, _, _, its_coverage, its_words in mentions:
@@ -114,6 +117,7 @@ def test_types_claim_the_words_of_a_question_as_if_each_were_compared(words: lis
             columns = zip(found.weights.tolist(), found.places.tolist(), strict=True)
             assert dict(zip(found.types.tolist(), columns, strict=True)) == claims[place]
         mentions = [
-            (sorted(each.types), each.places, each.weight, each.repeated) for each in reader._mentions(asked)
+            (sorted(_mention.types), _mention.places, _mention.weight, _mention.repeated)
+            for _mention in reader._mentions(asked)
         ]
         assert mentions == plainly_mentioned(names, claims)

@@ -33,8 +33,8 @@ def test_a_foreign_run_is_scored_in_its_own_order_and_repeats_dropped(
     import json
 
     results = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["results"]
-    assert [each["name"] for each in results[0]["ranked"]] == ["C", "B"]
-    assert [each["score"] for each in results[0]["ranked"]] == [1.0, 0.5]
+    assert [entity["name"] for entity in results[0]["ranked"]] == ["C", "B"]
+    assert [entity["score"] for entity in results[0]["ranked"]] == [1.0, 0.5]
     assert results[0]["metrics"]["mrr"] == 0.5
     assert results[1]["ranked"] == []
     assert results[1]["metrics"]["mrr"] == 0.0

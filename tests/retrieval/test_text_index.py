@@ -75,11 +75,11 @@ def test_names_that_are_nearly_one_are_joined(tmp_path: Path) -> None:
     names = ["Tulsa", "Tulsa, Oklahoma", "Oklahoma", "Reno"]
     graph = read_graph(write_kg(tmp_path / "a-KG.json", names, [("Tulsa", "in", "Reno")]))
     joins = SynonymEdges.of(graph)
-    row = {name: each for each, name in enumerate(graph.entities.names)}
+    row = {name: text for text, name in enumerate(graph.entities.names)}
 
     def beside(name: str) -> set[str]:
         place = slice(int(joins.indptr[row[name]]), int(joins.indptr[row[name] + 1]))
-        return {graph.entities.names[each] for each in joins.neighbours[place].tolist()}
+        return {graph.entities.names[neighbour] for neighbour in joins.neighbours[place].tolist()}
 
     assert beside("Tulsa") == {"Tulsa, Oklahoma"}
     assert beside("Tulsa, Oklahoma") == {"Tulsa", "Oklahoma"}

@@ -44,7 +44,7 @@ def files(chance: random.Random) -> tuple[bytes, bytes]:
 
     def lines(fields: list[list[str]]) -> bytes:
         ends = chance.choice(("\n", "\n", "\n", "\r\n"))
-        made = [odd(" ", SPACES).join(each) + ends for each in fields]
+        made = [odd(" ", SPACES).join(field) + ends for field in fields]
         return "".join(made).encode()
 
     gold = [
@@ -72,7 +72,9 @@ def outcome(request: Request, measures: tuple[Measure, ...]) -> object:
                 for stretch in opened.stretches:
                     found = score(stretch.judged, measures)
                     for place, question in enumerate(stretch.ids):
-                        columns[question] = {str(each): float(found[each][place]) for each in measures}
+                        columns[question] = {
+                            str(measure): float(found[measure][place]) for measure in measures
+                        }
             except AnotherWay:
                 continue
             return str(sorted(columns.items())), opened.notes()

@@ -22,14 +22,14 @@ def write_files(folder: Path, chance: random.Random, *, scattered: bool, ties: b
         question = f"q{number}" if number % 3 else f"question-{number:06d}"
         if number % 10:
             judged = chance.sample(documents, chance.randint(1, 8))
-            qrels += [f"{question} 0 {each} {chance.randint(0, 2)}\n" for each in judged]
+            qrels += [f"{question} 0 {key} {chance.randint(0, 2)}\n" for key in judged]
         if number % 7:
             ranking = [chance.choice(documents) for _ in range(chance.randint(1, 40))]
             scores = [chance.choice((1, 2.5, -3)) if ties else chance.uniform(-9, 9) for _ in ranking]
             if not scattered:
                 scores.sort(reverse=True)
             lines += [
-                f"{question} Q0 {each} 1 {score} x\n" for each, score in zip(ranking, scores, strict=True)
+                f"{question} Q0 {key} 1 {score} x\n" for key, score in zip(ranking, scores, strict=True)
             ]
     if scattered:
         chance.shuffle(lines)
@@ -42,8 +42,8 @@ def results(run_cli, *more: str) -> tuple[dict, list[str]]:
     assert done.exit_code == 0, done.output
     document = json.loads(Path("o.json").read_text(encoding="utf-8"))
     rows = {
-        each["id"]: (each["metrics"], each["tp"], each["fp"], sorted(each["fn"]))
-        for each in document["results"]
+        result["id"]: (result["metrics"], result["tp"], result["fp"], sorted(result["fn"]))
+        for result in document["results"]
     }
     return {"rows": rows, "summary": document["summary"]}, sorted(done.stderr.splitlines())
 
@@ -63,9 +63,11 @@ def test_the_quick_way_equals_the_careful_one(
     monkeypatch.setattr(opening, "open_run", None)  # it must not be needed
     quick, said_too = results(run_cli, "--ties", ties)
     assert quick["rows"] == careful["rows"]
-    for name, each in careful["summary"]["measures"].items():
-        assert quick["summary"]["measures"][name] == pytest.approx(each, nan_ok=True)
-    assert [each.split("(such as")[0] for each in said_too] == [each.split("(such as")[0] for each in said]
+    for name, measure in careful["summary"]["measures"].items():
+        assert quick["summary"]["measures"][name] == pytest.approx(measure, nan_ok=True)
+    assert [request.split("(such as")[0] for request in said_too] == [
+        request.split("(such as")[0] for request in said
+    ]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def test_a_block_ends_where_its_last_question_begins(
     monkeypatch: pytest.MonkeyPatch, window: int, lines: list[str], expected: int
 ) -> None:
     monkeypatch.setattr(trec_files, "WINDOW_BYTES", window)
-    text = "".join(f"{each}\n" for each in lines)
-    begins = len("".join(f"{each}\n" for each in lines[:expected]))
+    text = "".join(f"{line}\n" for line in lines)
+    begins = len("".join(f"{line}\n" for line in lines[:expected]))
     for rest in ("", "q", "q2 e"):
         block = np.frombuffer((text + rest).encode(), dtype=np.uint8)
         assert trec_files.last_begin(block, whole_questions=True) == begins

@@ -12,7 +12,7 @@ from tiny_graph_rag.scoring.trec_slots import NOBODY, UNJUDGED, JudgedSlots
 
 
 def column(names: list[str]) -> FieldColumn:
-    block = split("".join(f"{each} -\n" for each in names).encode(), 2)
+    block = split("".join(f"{name} -\n" for name in names).encode(), 2)
     assert block is not None
     return block.column(0)
 
@@ -20,9 +20,9 @@ def column(names: list[str]) -> FieldColumn:
 def coarse(names: list[str], bits: int) -> np.ndarray:
     """Hashes of which only the first bits differ: the fewer, the more names share a slot."""
     chance = random.Random(1)
-    made = {each: chance.getrandbits(bits) << (64 - bits) for each in sorted(set(names))}
+    made = {name: chance.getrandbits(bits) << (64 - bits) for name in sorted(set(names))}
     # The last bits tell them apart, for two documents of one hash are refused.
-    return np.array([made[each] | sorted(made).index(each) for each in names], dtype=np.uint64)
+    return np.array([made[name] | sorted(made).index(name) for name in names], dtype=np.uint64)
 
 
 @pytest.mark.parametrize("bits", [1, 3, 12])
@@ -31,24 +31,24 @@ def test_every_judged_document_is_found_and_no_other(bits: int) -> None:
     known = [f"document-{n}" for n in range(60)]
     judged = [chance.sample(known, chance.choice((0, 1, 5, 40))) for _ in range(30)]
     offsets = np.cumsum([0, *map(len, judged)])
-    rows = [each for some in judged for each in some]
+    rows = [key for some in judged for key in some]
     hashes = dict(zip(known, coarse(known, bits).tolist(), strict=True))
-    slots = JudgedSlots(offsets, np.array([hashes[each] for each in rows], dtype=np.uint64), column(rows))
+    slots = JudgedSlots(offsets, np.array([hashes[row] for row in rows], dtype=np.uint64), column(rows))
     asked = [*range(30), NOBODY, 3]
     lists = [chance.sample(known, 25) for _ in asked]
-    flat = [each for some in lists for each in some]
+    flat = [key for some in lists for key in some]
     found = slots.find(
         np.array(asked),
         np.array([25] * len(asked)),
-        np.array([hashes[each] for each in flat], dtype=np.uint64),
+        np.array([hashes[reference] for reference in flat], dtype=np.uint64),
         column(flat),
     )
     expected = [
-        offsets[question] + judged[question].index(each)
-        if question != NOBODY and each in judged[question]
+        offsets[question] + judged[question].index(key)
+        if question != NOBODY and key in judged[question]
         else UNJUDGED
         for question, some in zip(asked, lists, strict=True)
-        for each in some
+        for key in some
     ]
     assert found.tolist() == expected
 

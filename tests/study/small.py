@@ -42,8 +42,8 @@ def graph_of(entities: int, edges: Sequence[tuple[int, int]]) -> KnowledgeGraph:
 
 def linked(*seeds: Sequence[int]) -> list[LinkedQuestion]:
     return [
-        LinkedQuestion("?", tuple(Seed(entity, f"e{entity}", None, None, "name") for entity in each))
-        for each in seeds
+        LinkedQuestion("?", tuple(Seed(entity, f"e{entity}", None, None, "name") for entity in seed))
+        for seed in seeds
     ]
 
 

@@ -18,13 +18,13 @@ def write_results(path, values, *, verdicts=None, k=5, sha="a" * 64, tags=None, 
     """values: question id → the measure's value."""
     rows = [
         {
-            "id": each,
-            "query": f"{each}?",
-            "tags": (tags or {}).get(each, []),
+            "id": key,
+            "query": f"{key}?",
+            "tags": (tags or {}).get(key, []),
             "metrics": {measure: value},
-            "references": [{"name": "R", "verdict": (verdicts or {}).get(each)}],
+            "references": [{"name": "R", "verdict": (verdicts or {}).get(key)}],
         }
-        for each, value in values.items()
+        for key, value in values.items()
     ]
     document = {
         "schema_version": 1,
@@ -120,8 +120,8 @@ def test_paraphrases_count_as_one(run_cli, tmp_path) -> None:
     def made(name, value):
         path = write_results(tmp_path / name, {f"q{row}": value(row) for row in range(18)})
         document = json.loads(path.read_text())
-        for row, each in enumerate(document["results"]):
-            each["group"] = f"g{row // 3}"
+        for row, result in enumerate(document["results"]):
+            result["group"] = f"g{row // 3}"
         path.write_text(json.dumps(document))
         return path
 
@@ -142,7 +142,7 @@ def test_flips_tell_the_verdict_before_and_after(run_cli, tmp_path) -> None:
         verdicts={"a": "hit", "b": "ranked_below_k", "c": "hit"},
     )
     flips = compared(run_cli, tmp_path, one, two)["flips"]
-    assert [(each["id"], each["change"]) for each in flips] == [("a", "won"), ("b", "lost")]
+    assert [(flip["id"], flip["change"]) for flip in flips] == [("a", "won"), ("b", "lost")]
     assert flips[0]["references"] == [{"name": "R", "before": "beyond_hops", "after": "hit"}]
     assert flips[1]["values"] == {"recall@5": [1.0, 0.0]}
 
@@ -151,7 +151,7 @@ def test_without_verdicts_the_first_measure_tells_what_flipped(run_cli, tmp_path
     one = write_results(tmp_path / "one.json", {"a": 0, "b": 1})
     two = write_results(tmp_path / "two.json", {"a": 1, "b": 1})
     flips = compared(run_cli, tmp_path, one, two)["flips"]
-    assert [(each["id"], each["change"]) for each in flips] == [("a", "won")]
+    assert [(flip["id"], flip["change"]) for flip in flips] == [("a", "won")]
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,7 @@ def test_a_gate_that_is_none_is_refused(text) -> None:
 
 
 def test_gates_parse_and_print() -> None:
-    assert [str(each) for each in parse_floors("recall@5 >= 0.65, mrr>.75,recall@1<1")] == [
+    assert [str(floor) for floor in parse_floors("recall@5 >= 0.65, mrr>.75,recall@1<1")] == [
         "recall@5>=0.65",
         "mrr>0.75",
         "recall@1<1",
@@ -275,8 +275,8 @@ def test_speed_is_compared_and_gated(run_cli, tmp_path) -> None:
     done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.4,throughput=0")
     assert done.exit_code == 0, done.stderr
     assert "questions a second" in done.stdout
-    speeds = [each["speed"] for each in json.loads((tmp_path / "c.json").read_text())["systems"]]
-    assert [(each["latency.p95"], each["throughput"]) for each in speeds] == [(0.2, 50), (0.5, 80)]
+    speeds = [system["speed"] for system in json.loads((tmp_path / "c.json").read_text())["systems"]]
+    assert [(speed["latency.p95"], speed["throughput"]) for speed in speeds] == [(0.2, 50), (0.5, 80)]
     done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.1")
     assert done.exit_code == 1
     assert "latency.p95 may drop by 0.1: two has a drop of 0.3000, FAILED" in done.stderr

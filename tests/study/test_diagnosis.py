@@ -36,11 +36,11 @@ def plain_verdict(
     """(verdict, rank, hop) the slow way, for a reference that shares no bearer with another."""
     if not bearers:
         return "not_in_graph", None, None
-    ranks = [ranking.index(each) + 1 for each in bearers if each in ranking]
+    ranks = [ranking.index(entity) + 1 for entity in bearers if entity in ranking]
     away = {
-        each: min(networkx.shortest_path_length(walkable, seed, each) for seed in near)
-        for each in bearers
-        if (near := [seed for seed in seeds if networkx.has_path(walkable, seed, each)])
+        entity: min(networkx.shortest_path_length(walkable, seed, entity) for seed in near)
+        for entity in bearers
+        if (near := [seed for seed in seeds if networkx.has_path(walkable, seed, entity)])
     }
     if ranks:
         return ("hit" if min(ranks) <= k else "ranked_below_k"), min(ranks), away[ranking[min(ranks) - 1]]
@@ -63,8 +63,8 @@ def without_later_bearers(ranking: list[int], references: list[list[int]]) -> li
 
 
 def is_contested(references: list[list[int]]) -> bool:
-    different = {tuple(sorted(each)) for each in references if each}
-    return sum(map(len, different)) > len({entity for each in different for entity in each})
+    different = {tuple(sorted(reference)) for reference in references if reference}
+    return sum(map(len, different)) > len({entity for difference in different for entity in difference})
 
 
 @settings(max_examples=1000, deadline=None)
@@ -113,13 +113,13 @@ def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world,
             if (seeds[question])
             else {}
         )
-        items = sorted({tuple(sorted(each)) for each in rows if each})
-        total = len(items) + sum(not each for each in rows)
+        items = sorted({tuple(sorted(row)) for row in rows if row})
+        total = len(items) + sum(not row for row in rows)
         reached = {
             "in graph": set(range(entities)),
             "a seed linked": set(range(entities)) if seeds[question] else set(),
             "reachable": set(distance),
-            "reachable within h hops": {each for each, hop in distance.items() if hop <= hops},
+            "reachable within h hops": {key for key, hop in distance.items() if hop <= hops},
             "within depth": set(run.entities[run.rows(question)].tolist()),
         }
         by_name = {step.name: step.recall for step in steps}
@@ -164,7 +164,7 @@ def test_each_verdict_by_hand(seeds, bearers, limits, verdict, hop) -> None:
     kept_out = [0] if "excludes_seeds" in limits else [2] if "returnable" in limits else []
     keep = ~np.isin(run.entities, kept_out)
     run = Run(np.array([0, keep.sum()]), run.entities[keep], run.scores[keep], run.hops[keep])
-    given = {name: np.array(each) if isinstance(each, list) else each for name, each in limits.items()}
+    given = {name: np.array(limit) if isinstance(limit, list) else limit for name, limit in limits.items()}
     found = diagnose(graph, questions, run, judgments, judge(run, judgments), Limits(True, 2, **given), 5)
     assert (str(Verdict(found.verdicts[0])), int(found.hops[0])) == (verdict, hop)
 
@@ -190,7 +190,7 @@ def test_a_retriever_that_does_not_walk_has_no_steps_of_walking() -> None:
     found = diagnose(
         graph, linked([]), run, judgments, judge(run, judgments), Limits(False, None, depth=2), 1
     )
-    assert [str(Verdict(each)) for each in found.verdicts] == [
+    assert [str(Verdict(verdict)) for verdict in found.verdicts] == [
         "hit",
         "ranked_below_k",
         "not_in_graph",
@@ -210,4 +210,4 @@ def test_two_references_that_need_one_entity_lose_one_of_them() -> None:
     # Both could be entity 1; only the second could also be 2, which lies beyond the hops.
     graph, judgments = graph_of(6, CHAIN), judgments_of(6, [[1], [1, 3]])
     found, _ = diagnosed(graph, [[0]], judgments, hops=1, depth=9, k=5)
-    assert sorted(str(Verdict(each)) for each in found.verdicts) == ["beyond_hops", "hit"]
+    assert sorted(str(Verdict(verdict)) for verdict in found.verdicts) == ["beyond_hops", "hit"]

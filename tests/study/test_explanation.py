@@ -40,21 +40,21 @@ def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> N
         *("--hops", "2", "--top-k", "2", "--retriever", "bfs-plain"),
     )
     first, second = document["results"]
-    assert [each["verdict"] for each in first["references"]] == [
+    assert [reference["verdict"] for reference in first["references"]] == [
         "hit",
         "ranked_below_k",
         "beyond_hops",
         "unreachable",
         "not_in_graph",
     ]
-    assert [each["hop"] for each in first["references"]] == [0, 2, 3, None, None]
-    assert [each["rank"] for each in first["references"]] == [1, 3, None, None, None]
+    assert [reference["hop"] for reference in first["references"]] == [0, 2, 3, None, None]
+    assert [reference["rank"] for reference in first["references"]] == [1, 3, None, None, None]
     assert first["references"][1]["matched"] == "the dog"
     assert first["references"][1]["above"] == ["Bert"]  # Anna is a reference herself
     assert first["references"][4]["nearest"] == ["Carl"]
     assert second["references"][0]["verdict"] == "no_seed"
     assert second["references"][0]["tried"] == ["Westphail", "sister", "보았는가"]
-    assert [each for each in first["references"] if "tried" in each] == []
+    assert [reference for reference in first["references"] if "tried" in reference] == []
     assert document["summary"]["verdicts"] == {
         "hit": 1,
         "not_in_graph": 1,
@@ -64,7 +64,7 @@ def test_each_reference_carries_its_verdict_and_evidence(run_cli, tmp_path) -> N
         "ranked_below_k": 1,
     }
     # Shares of the two questions: each of the first's five is worth .1, the second's one .5.
-    lost = {each["step"]: pytest.approx(each["loss"]) for each in document["summary"]["waterfall"]}
+    lost = {step["step"]: pytest.approx(step["loss"]) for step in document["summary"]["waterfall"]}
     assert lost == {
         "in graph": 0.1,
         "a seed linked": 0.5,
@@ -113,7 +113,7 @@ def test_hop_tags_are_held_against_the_graph(run_cli, tmp_path) -> None:
 
 def test_tags_that_name_a_number_of_hops() -> None:
     tags = ("2-hop", "3hop", "1-hops", "single-hop", "multi-hop", "hop", "12 hops")
-    assert [hops_of_tag(each) for each in tags] == [2, 3, 1, 1, None, None, 12]
+    assert [hops_of_tag(tag) for tag in tags] == [2, 3, 1, 1, None, None, 12]
 
 
 @pytest.mark.realdata

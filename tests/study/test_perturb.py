@@ -81,7 +81,7 @@ def test_an_evaluation_says_what_each_kind_costs(run_cli, tmp_path, files) -> No
     assert (drop["mean"], drop["drop"], drop["high"], drop["n"]) == (0, 1, 1, 2)
     # Two of two: z² / (2 + z²) = .66 of the questions may be of another kind, and lose nothing.
     assert drop["low"] == pytest.approx(1 - 0.6576, abs=1e-3)
-    assert [each["id"] for each in typos["broken"]] == ["a", "c"]
+    assert [item["id"] for item in typos["broken"]] == ["a", "c"]
     assert lower["altered"] == 2
     assert summary["mean_recall_at_k"] == 1
 

@@ -28,7 +28,7 @@ def test_candidates_come_from_every_retriever_with_their_evidence(run_cli, tmp_p
     _, (draft,) = drafted(
         run_cli, tmp_path, "q.txt", "Who killed Julia Stoner?\n", "--retrievers", "bfs,bm25"
     )
-    by_name = {each.name: each for each in draft.candidates}
+    by_name = {candidate.name: candidate for candidate in draft.candidates}
     adder = by_name["Swamp adder"]
     assert set(adder.by) == {"bfs", "bm25"}
     assert adder.hop == 1
@@ -38,7 +38,7 @@ def test_candidates_come_from_every_retriever_with_their_evidence(run_cli, tmp_p
     assert by_name["Julia Stoner"].words == ("Julia", "Stoner")
     assert draft.example.seed_entities == ("Julia Stoner",)
     assert draft.example.reference_entities == ()
-    fused = [sum(1 / (60 + rank) for rank in each.by.values()) for each in draft.candidates]
+    fused = [sum(1 / (60 + rank) for rank in candidate.by.values()) for candidate in draft.candidates]
     assert fused == sorted(fused, reverse=True)
 
 
@@ -54,8 +54,8 @@ def test_doubles_the_seedless_and_what_to_judge_first_are_said(run_cli, tmp_path
     found, drafts = drafted(run_cli, tmp_path, "q.txt", text, "--retrievers", "bfs,pagerank")
     assert "1 looks like an earlier question: q002" in found.stdout
     assert "1 names no entity that the graph knows: q003" in found.stdout
-    assert [each.like for each in drafts] == [(), ("q001",), ()]
-    assert [each.seedless for each in drafts] == [False, False, True]
+    assert [draft.like for draft in drafts] == [(), ("q001",), ()]
+    assert [draft.seedless for draft in drafts] == [False, False, True]
     assert {draft.first for draft in drafts} == {1, 2, 3}
 
 
@@ -107,7 +107,7 @@ def test_judgments_that_came_with_the_questions_are_kept(run_cli, tmp_path: Path
     )
     assert drafts[0].example.reference_entities == ("Baboon",)
     assert drafts[0].example.group == "g"
-    assert [each.name for each in drafts[0].candidates if not each.by] == ["Baboon"]
+    assert [candidate.name for candidate in drafts[0].candidates if not candidate.by] == ["Baboon"]
     path = tmp_path / "again.jsonl"
     path.write_bytes(b"".join(draft_lines(drafts)))
     assert read_drafts(path)[0] == drafts

@@ -35,7 +35,9 @@ def evaluated(run_cli, tmp_path, *questions, options=()):
 
 
 def rules(document) -> dict:
-    return {each["rule"]: each for each in document["summary"]["recommendations"]}
+    return {
+        recommendation["rule"]: recommendation for recommendation in document["summary"]["recommendations"]
+    }
 
 
 def test_what_lies_beyond_the_hops_asks_for_as_many_hops_as_reach_nine_tenths(run_cli, tmp_path):
@@ -79,7 +81,7 @@ def test_without_references_there_is_nothing_to_recommend(run_cli, tmp_path):
 
 
 def test_an_amount_of_one_is_said_in_the_singular() -> None:
-    assert [amount(each, "entity", "entities") for each in (0, 1, 1200)] == [
+    assert [amount(item, "entity", "entities") for item in (0, 1, 1200)] == [
         "0 entities",
         "1 entity",
         "1,200 entities",
@@ -155,7 +157,7 @@ def test_a_measure_that_no_loser_has_silences_no_advice(run_cli, tmp_path, first
 
 def test_a_tie_is_told_of_beside_a_measure_that_is_undefined(run_cli, tmp_path) -> None:
     names = [f"Leaf {row}" for row in range(9)]
-    write_kg(tmp_path / "data/kg/star-KG.json", ["Hub", *names], [("Hub", "KNOWS", each) for each in names])
+    write_kg(tmp_path / "data/kg/star-KG.json", ["Hub", *names], [("Hub", "KNOWS", name) for name in names])
     question = {"query": "Whom does Hub know?", "reference_entities": ["Leaf 8"]}
     write_gold(tmp_path / "data/eval/star-eval.jsonl", question)
     options = ("--measures", "type_coverage@3,ndcg@3", "--top-k", "3", "--quiet", "-o", "./r.json")

@@ -36,19 +36,19 @@ def test_each_setting_equals_the_eval_with_those_hops(run_cli, tmp_path, retriev
     files = ("--dataset", HARDSET, "-g", GRAPH)
     document = swept(run_cli, tmp_path, *files, "--hops", "0-4", "--top-k", "3,5", "--retriever", retriever)
     jsonschema.validate(document, SCHEMA)
-    assert [(each["hops"], each["top_k"]) for each in document["settings"]] == [
+    assert [(setting["hops"], setting["top_k"]) for setting in document["settings"]] == [
         (hops, k) for hops in range(5) for k in (3, 5)
     ]
-    for each in document["settings"]:
-        options = ("--hops", each["hops"], "--top-k", each["top_k"], "--retriever", retriever)
+    for setting in document["settings"]:
+        options = ("--hops", setting["hops"], "--top-k", setting["top_k"], "--retriever", retriever)
         done = run_cli("eval", *files, *options, "--latency-sample", "0", "--quiet", "-o", "./e.json")
         assert done.exit_code == 0
         summary = json.loads((tmp_path / "e.json").read_text(encoding="utf-8"))["summary"]
         for measure, mean in summary["measures"].items():
-            assert each["measures"][measure] == same(mean), (each["hops"], measure)
+            assert setting["measures"][measure] == same(mean), (setting["hops"], measure)
         for tag, part in summary["by_tag"].items():
             for measure, mean in part["measures"].items():
-                assert each["by_tag"][tag]["measures"][measure] == same(mean)
+                assert setting["by_tag"][tag]["measures"][measure] == same(mean)
 
 
 def test_reach_and_flips_by_hand(run_cli, tmp_path) -> None:
@@ -67,11 +67,11 @@ def test_reach_and_flips_by_hand(run_cli, tmp_path) -> None:
     document = swept(run_cli, tmp_path, "--dataset", "tale-eval.jsonl", "--hops", "0-3", "--top-k", "5")
     settings = document["settings"]
     # Within 1 hop: all of `near`, half of `far`; the question without references has no share.
-    assert [each["oracle_recall"] for each in settings] == [0, 0.75, 0.75, 1]
-    assert [each["oracle_all"] for each in settings] == [0, 0.5, 0.5, 1]
-    assert [each["by_tag"]["t"]["oracle_all"] for each in settings] == [0, 1, 1, 1]
-    assert [each["subgraph"]["mean"] for each in settings] == [1, 2, 3, 4]
-    flips = [(each["from_hops"], each["to_hops"], each["won"], each["lost"]) for each in document["flips"]]
+    assert [setting["oracle_recall"] for setting in settings] == [0, 0.75, 0.75, 1]
+    assert [setting["oracle_all"] for setting in settings] == [0, 0.5, 0.5, 1]
+    assert [setting["by_tag"]["t"]["oracle_all"] for setting in settings] == [0, 1, 1, 1]
+    assert [setting["subgraph"]["mean"] for setting in settings] == [1, 2, 3, 4]
+    flips = [(flip["from_hops"], flip["to_hops"], flip["won"], flip["lost"]) for flip in document["flips"]]
     assert flips == [(0, 1, ["near", "far"], []), (1, 2, [], []), (2, 3, ["far"], [])]
     assert document["recommended"]["overall"]["setting"] is None
     assert "too few" in document["recommended"]["overall"]["reason"]
@@ -163,7 +163,7 @@ def test_questions_that_a_setting_leaves_undefined_count_for_none() -> None:
 
 
 def test_a_measure_where_less_is_better() -> None:
-    assert chosen([1 - each for each in columns(0.5, 0.0, 0.3)], higher_is_better=False) == 1
+    assert chosen([1 - column for column in columns(0.5, 0.0, 0.3)], higher_is_better=False) == 1
 
 
 @pytest.mark.parametrize(

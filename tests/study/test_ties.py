@@ -25,7 +25,7 @@ def run_of(entities: list[int], scores: list[float], hops: list[int]) -> Run:
 def test_by_hand() -> None:
     # Ranks 2 and 3 tie across the border of k = 2: the reference 7 is at rank 2 or at rank 3.
     found = ties(run_of([5, 7, 9], [3, 1, 1], [0, 1, 1]), judgments_of(10, [[7]]), MEASURES, 2)
-    worst_and_best = {str(each): both for each, both in found.measures.items()}
+    worst_and_best = {str(measure): both for measure, both in found.measures.items()}
     assert (found.rate, found.questions) == (1.0, 1)
     assert worst_and_best["precision@2"] == (0, 0.5)
     assert worst_and_best["recall@2"] == (0, 1)
@@ -50,15 +50,17 @@ def test_a_list_that_ends_at_k_ties_with_nothing() -> None:
 def test_no_order_of_equals_lies_outside(scores, references) -> None:
     scores = sorted(scores, reverse=True)
     bearers: set[int] = set()
-    apart = [each for each in references if not each & bearers and not bearers.update(each)]
-    judgments = judgments_of(7, [sorted(each) for each in apart])
+    apart = [
+        reference for reference in references if not reference & bearers and not bearers.update(reference)
+    ]
+    judgments = judgments_of(7, [sorted(group) for group in apart])
     hops = [0] * len(scores)
     found = ties(run_of(list(range(len(scores))), scores, hops), judgments, MEASURES, 2)
-    seen = {each: [] for each in MEASURES}
+    seen = {measure: [] for measure in MEASURES}
     for order in permutations(range(len(scores))):
-        if [scores[each] for each in order] == scores:
+        if [scores[verdict] for verdict in order] == scores:
             values = score(judge(run_of(list(order), scores, hops), judgments), MEASURES)
-            for each, column in values.items():
-                seen[each].append(column[0])
-    for each, (worst, best) in found.measures.items():
-        assert (min(seen[each]), max(seen[each])) == (pytest.approx(worst), pytest.approx(best))
+            for key, column in values.items():
+                seen[key].append(column[0])
+    for measure, (worst, best) in found.measures.items():
+        assert (min(seen[measure]), max(seen[measure])) == (pytest.approx(worst), pytest.approx(best))

@@ -37,16 +37,16 @@ IDS = [*(f"d{n}" for n in range(12)), "D1", "d", "\u00e9", "z\uff5e", "\U0001f60
 def write_files(folder: Path, chance: random.Random) -> None:
     run, qrels = [], []
     for number in range(QUESTIONS_AN_EXAMPLE):
-        judged = {each: chance.choice((0, 1, 1, 2)) for each in chance.sample(IDS, chance.randint(1, 8))}
+        judged = {key: chance.choice((0, 1, 1, 2)) for key in chance.sample(IDS, chance.randint(1, 8))}
         judged[next(iter(judged))] = 1
-        qrels += [f"q{number} 0 {each} {grade}" for each, grade in judged.items()]
-        values = [each for some in chance.sample(ALIKE, chance.choice((1, 2, 6))) for each in some]
+        qrels += [f"q{number} 0 {key} {grade}" for key, grade in judged.items()]
+        values = [key for some in chance.sample(ALIKE, chance.choice((1, 2, 6))) for key in some]
         ranking = chance.sample(IDS, chance.choice((1, 5, len(IDS))))
-        run += [f"q{number} Q0 {each} 1 {chance.choice(values)} tag" for each in ranking]
+        run += [f"q{number} Q0 {key} 1 {chance.choice(values)} tag" for key in ranking]
     if chance.random() < 0.3:
         chance.shuffle(run)
-    (folder / "run").write_text("".join(f"{each}\n" for each in run), encoding="utf-8")
-    (folder / "qrels").write_text("".join(f"{each}\n" for each in qrels), encoding="utf-8")
+    (folder / "run").write_text("".join(f"{question}\n" for question in run), encoding="utf-8")
+    (folder / "qrels").write_text("".join(f"{line}\n" for line in qrels), encoding="utf-8")
 
 
 def carefully(folder: Path) -> Iterator[Stretch]:
@@ -74,6 +74,6 @@ def test_ties_are_broken_as_trec_eval_breaks_them(way, tmp_path_factory: pytest.
         seen += len(stretch.ids)
         for ours, theirs in PEERS.items():
             found = Measure.parse(ours).compute(stretch.judged)
-            expected = np.array([peer[each][theirs] for each in stretch.ids])
+            expected = np.array([peer[id_][theirs] for id_ in stretch.ids])
             np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9, err_msg=ours)
     assert seen == QUESTIONS_AN_EXAMPLE

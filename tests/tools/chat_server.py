@@ -29,7 +29,7 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        return "\n".join(each["content"] for each in self.body["messages"])
+        return "\n".join(message["content"] for message in self.body["messages"])
 
 
 @dataclass(frozen=True)

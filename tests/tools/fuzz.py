@@ -34,8 +34,8 @@ SECONDS, TIMES, MORE_BYTES = 10, 20, 200 << 20
 STILL = 60  # seconds after which a case is taken for endless
 
 TOKENS: tuple[bytes, ...] = tuple(
-    each if isinstance(each, bytes) else each.encode("utf-8", "surrogatepass")
-    for each in (
+    item if isinstance(item, bytes) else item.encode("utf-8", "surrogatepass")
+    for item in (
         "\0", "\r", "\r\n", "\n\n", "\t", " ", "\u00a0", "\u0085", "\u2028", "\ufeff", "\x1b[2J", "\x9b", "\u202e",
         "²", "--1", "+-2", "-0", "1e999", "-1e999", "NaN", "Infinity", "-Infinity", "1e-400", str(2**31), str(2**63),
         str(2**70), "9" * 400, "9" * 5000, "0x10", "1_000", "true", "null", "[]", "{}", '""', "''", '"', "'", "\\",
@@ -199,7 +199,9 @@ def wrong(run: Runner, target: Target, data: bytes) -> str | None:
     elif not target.replies:
         (run.home / target.file).parent.mkdir(parents=True, exist_ok=True)
         (run.home / target.file).write_bytes(data)
-    command = [each.replace("{file}", f"./{target.file}").replace("{text}", text) for each in target.command]
+    command = [
+        argument.replace("{file}", f"./{target.file}").replace("{text}", text) for argument in target.command
+    ]
     before = _peak_reset()
     started = time.monotonic()
     signal.setitimer(signal.ITIMER_REAL, 3 * SECONDS)
@@ -246,8 +248,8 @@ def work(home: Path, seed: int, cases: range, only: str) -> Iterator[str]:
     """Runs the cases, and says each that goes wrong; `at` lines tell the parent where a dead worker was."""
     signal.signal(signal.SIGALRM, _too_long)
     run = Runner(home)
-    chosen = [each for each in targets(run) if only in each.name]
-    (home / "names").write_text("\n".join(each.name for each in chosen))
+    chosen = [target for target in targets(run) if only in target.name]
+    (home / "names").write_text("\n".join(item.name for item in chosen))
     for number in cases:
         target = chosen[number % len(chosen)]
         (home / "at").write_text(f"{target.name}:{number}")
@@ -330,7 +332,7 @@ def main() -> None:
         name, _, number = given.replay.rpartition(":")
         signal.signal(signal.SIGALRM, _too_long)
         run = Runner(Path(tempfile.mkdtemp()))
-        target = next(each for each in targets(run) if each.name == name)
+        target = next(target for target in targets(run) if target.name == name)
         print(wrong(run, target, case(target, int(number), given.seed)))
         command = " ".join(target.command).replace("{file}", f"./{target.file}")
         print(f"cd {run.home}; python -m tiny_graph_rag {command} --debug")

@@ -100,7 +100,7 @@ def prepare(folder: Path, address: str) -> None:
         for _ in range(TRIPLES)
     )
     (folder / "many.tsv").write_text("source\trelation\ttarget\n" + "".join(lines))
-    (folder / "questions.txt").write_text("".join(f"{each['query']}\n" for each in questions[:5]))
+    (folder / "questions.txt").write_text("".join(f"{question['query']}\n" for question in questions[:5]))
     recommend = ("recommend", "--dataset", "./questions.txt", "-g", "story-KG.json", "-o", f"./{DRAFT}")
     subprocess.run(
         [*PROGRAM, *recommend], cwd=folder, env=environment(folder, 0), check=True, capture_output=True
@@ -278,8 +278,8 @@ def interrupts(count: int, seed: int) -> Iterator[tuple[str, float, str]]:
         folder = Path(name)
         prepare(folder, server.url)
         commands = [
-            each.command[len(STAGED if each.command[: len(STAGED)] == STAGED else PROGRAM) :]
-            for each in works(server.url)
+            work.command[len(STAGED if work.command[: len(STAGED)] == STAGED else PROGRAM) :]
+            for work in works(server.url)
         ]
         more = (
             ("curate", "--dataset", f"./{DRAFT}", "-g", "story-KG.json", "-o", "./judged.jsonl"),

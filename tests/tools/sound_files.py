@@ -355,11 +355,11 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
             found.append(
                 Target(f"{file} {name}", f"{BROKEN}-{name.replace(' ', '-')}-{file}", files[file], command)
             )
-    for number, each in enumerate(found):
-        if each.replies and not each.sound:
-            text = '{"mentions": ["Ben"]}' if "llm" in each.command else SOUND_ANSWER
+    for number, item in enumerate(found):
+        if item.replies and not item.sound:
+            text = '{"mentions": ["Ben"]}' if "llm" in item.command else SOUND_ANSWER
             sound = answer(text, usage={"prompt_tokens": 9, "completion_tokens": 4}).body
-            found[number] = replace(each, sound=sound)
+            found[number] = replace(item, sound=sound)
     return found
 
 
@@ -403,4 +403,4 @@ def graph_files(home: Path) -> Iterator[tuple[str, Path, Path | None]]:
 
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:
-    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in rows).encode()
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()

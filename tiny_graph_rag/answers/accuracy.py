@@ -61,7 +61,7 @@ def compare_all(
     embedding could not be had, similarity is the worst there is, and the score counts as failed."""
     outcomes = chat.ask(comparing.calls(), done)
     price = chat.price(comparing.model)
-    rows = [_scored(each, _without_words(comparing, row)) for row, each in enumerate(answers.rows)]
+    rows = [_scored(row_cells, _without_words(comparing, row)) for row, row_cells in enumerate(answers.rows)]
     for row, outcome in zip(comparing.rows(), outcomes, strict=True):
         answer = answers.rows[row]
         verdict: dict[str, Any] = {"error": outcome.error}
@@ -77,7 +77,7 @@ def compare_all(
             unjudged=answer.unjudged | unjudged,
             spent=answer.spent | {"judging": spent},
         )
-    asked = all(each.error != NOT_ASKED for each in outcomes)
+    asked = all(outcome.error != NOT_ASKED for outcome in outcomes)
     return replace(answers, rows=tuple(rows), complete=answers.complete and asked)
 
 

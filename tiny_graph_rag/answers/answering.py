@@ -74,7 +74,7 @@ class AnsweringTask:
 
     def calls(self) -> Iterator[Call]:
         """Of the questions that could be linked: the others have failed already."""
-        return (self.call(row) for row, each in enumerate(self.linked) if each.error is None)
+        return (self.call(row) for row, seed in enumerate(self.linked) if seed.error is None)
 
 
 def answer_all(
@@ -92,7 +92,7 @@ def answer_all(
             outcome, context = next(outcomes), asked.sent[row]
             found = _answer(outcome, context, {**spent, "answering": Spent.on(outcome, price)})
         rows.append(replace(found, scores=_scores(found, asked, row, context)))
-    return Answers(tuple(rows), complete=all(each.error != NOT_ASKED for each in rows))
+    return Answers(tuple(rows), complete=all(row_cells.error != NOT_ASKED for row_cells in rows))
 
 
 def _answer(outcome: Outcome, context: Context, spent: dict[Purpose, Spent]) -> Answer:

@@ -102,7 +102,10 @@ def judge_all(
     settings = judging.asked.config.openai
     price = chat.price(settings.judge_model or settings.model)
     names = [name for rubric in judging.rubrics for name in rubric.scores]
-    rows = [replace(each, scores=each.scores | dict.fromkeys(names, math.nan)) for each in answers.rows]
+    rows = [
+        replace(row_cells, scores=row_cells.scores | dict.fromkeys(names, math.nan))
+        for row_cells in answers.rows
+    ]
     pairs: list[tuple[bool, bool]] = []
     for (row, rubric), outcome in zip(judging.pairs(), outcomes, strict=True):
         verdict, error = _read(outcome, judging.reader(row, rubric))
@@ -115,7 +118,7 @@ def judge_all(
     return replace(
         answers,
         rows=tuple(rows),
-        complete=answers.complete and all(each.error != NOT_ASKED for each in outcomes),
+        complete=answers.complete and all(outcome.error != NOT_ASKED for outcome in outcomes),
         agreement=JudgeAgreement(kappa(pairs), len(pairs)) if "judged_precision" in names else None,
     )
 

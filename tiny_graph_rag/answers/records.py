@@ -71,9 +71,9 @@ class Answers:
 
     @property
     def failed(self) -> int:
-        return sum(each.error is not None for each in self.rows)
+        return sum(row.error is not None for row in self.rows)
 
     def spent(self, rows: Iterable[int] | None = None) -> dict[Purpose, Spent]:
         """By purpose, over all questions or the given ones."""
         chosen = self.rows if rows is None else [self.rows[row] for row in rows]
-        return {purpose: total(each.spent.get(purpose, Spent()) for each in chosen) for purpose in PURPOSES}
+        return {purpose: total(item.spent.get(purpose, Spent()) for item in chosen) for purpose in PURPOSES}

@@ -153,7 +153,7 @@ def _preference(reply: Json) -> dict[str, float]:
 )
 def _faithfulness(reply: Json) -> dict[str, float]:
     """Supported claims of all; undefined where an answer makes none."""
-    flags = [_flag(each["supported"]) for each in reply["claims"]]
+    flags = [_flag(claim["supported"]) for claim in reply["claims"]]
     return {"faithfulness": sum(flags) / len(flags) if flags else math.nan}
 
 
@@ -185,12 +185,12 @@ def _retrieval(reply: Json) -> dict[str, float]:
 
 def entity_grades(reply: Json) -> dict[int, int]:
     """Place of the entity in the list (from 1) → grade."""
-    return {int(each["entity"]): _grade(each["grade"], 0, 2) for each in reply["grades"]}
+    return {int(grade["entity"]): _grade(grade["grade"], 0, 2) for grade in reply["grades"]}
 
 
 def _check_places(reply: Json, entities: int) -> None:
     """Every entity that was sent has one grade, and nothing else has. Raises ValueError."""
-    places = sorted(int(each["entity"]) for each in reply["grades"])
+    places = sorted(int(grade["entity"]) for grade in reply["grades"])
     wanted = list(range(1, entities + 1))
     if places == wanted:
         return
@@ -221,8 +221,8 @@ def _factuality(reply: Json) -> dict[str, float]:
 
     Two empty lists are in full agreement (1.0). Source: GraphRAG-Bench, arXiv 2506.05690.
     """
-    supported = [_flag(each["supported"]) for each in reply["answer"]]
-    present = [_flag(each["present"]) for each in reply["truth"]]
+    supported = [_flag(claim["supported"]) for claim in reply["answer"]]
+    present = [_flag(claim["present"]) for claim in reply["truth"]]
     true_positives, false_negatives = sum(supported), len(present) - sum(present)
     weight = 2 * true_positives + (len(supported) - true_positives) + false_negatives
     f1 = 2 * true_positives / weight if weight else float(not supported and not present)

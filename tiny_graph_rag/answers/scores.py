@@ -74,7 +74,7 @@ def _bleu(said: str, truths: Sequence[str]) -> float:
     except ImportError as error:
         raise MissingExtraError("--bleu", "sacrebleu", "bleu") from error
     # Hangul is split into syllables, which sacrebleu calls characters; everything else as the library does.
-    korean = any("가" <= each <= "힣" for text in (said, *truths) for each in text)
+    korean = any("가" <= letter <= "힣" for text in (said, *truths) for letter in text)
     metric = BLEU(effective_order=True, tokenize="char" if korean else "13a")
     return float(metric.sentence_score(said, list(truths)).score) / 100
 
@@ -88,7 +88,7 @@ _KORQUAD_SIGNS = str.maketrans(dict.fromkeys("'\"《》<>〈〉()‘’", " "))
 
 def squad_form(text: str) -> str:
     """SQuAD's normal form, of NFC. Source: evaluate-v2.0.py, Rajpurkar et al. (2018)."""
-    kept = "".join(each for each in nfc(text).lower() if each not in _PUNCTUATION)
+    kept = "".join(item for item in nfc(text).lower() if item not in _PUNCTUATION)
     return " ".join(_ARTICLES.sub(" ", kept).split())
 
 
@@ -97,7 +97,7 @@ def korquad_form(text: str) -> str:
     stay. Source: evaluate-v1.0.py, Lim, Kim & Lee, KorQuAD1.0 (2019).
     """
     lowered = nfc(text).translate(_KORQUAD_SIGNS).lower()
-    return " ".join("".join(each for each in lowered if each not in _PUNCTUATION).split())
+    return " ".join("".join(letter for letter in lowered if letter not in _PUNCTUATION).split())
 
 
 def exact_match(prediction: str, truths: Iterable[str]) -> float:

@@ -43,8 +43,8 @@ def extras() -> tuple[list[str], list[str]]:
     from importlib.metadata import PackageNotFoundError, distribution, requires
 
     wanted: dict[str, list[str]] = {}
-    for each in requires("tiny-graph-rag") or ():
-        requirement, _, marker = each.partition(";")
+    for item in requires("tiny-graph-rag") or ():
+        requirement, _, marker = item.partition(";")
         extra = marker.rpartition("extra == ")[2].strip(" \"')")
         if extra and not requirement.startswith("tiny-graph-rag"):
             package = "".join(sign if sign.isalnum() or sign in "-_." else " " for sign in requirement)
@@ -53,8 +53,8 @@ def extras() -> tuple[list[str], list[str]]:
     missing: list[str] = []
     for extra, packages in sorted(wanted.items()):
         try:
-            for each in packages:
-                distribution(each)
+            for item in packages:
+                distribution(item)
             there.append(extra)
         except PackageNotFoundError:
             missing.append(extra)
@@ -138,7 +138,7 @@ def having(option: str) -> list[str]:
     return [
         name
         for name in COMMANDS
-        if any(option in each.opts for each in getattr(commands.get(name), "params", ()))
+        if any(option in parameter.opts for parameter in getattr(commands.get(name), "params", ()))
     ]
 
 
@@ -146,7 +146,7 @@ def run() -> None:
     """Parse the command line and do what it says; ends the process."""
     outlive_readers()
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
-    asked = next((each for each in sys.argv[1:] if not each.startswith("-")), "")
+    asked = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
     if asked in ("score", "eval", "query"):
         # They multiply no large matrices, and starting the threads for that takes some of every start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

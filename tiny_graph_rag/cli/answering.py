@@ -95,16 +95,16 @@ def priced(session: Session, options: Generating) -> Session:
     One that is missing is the model's known one. Raises UsageError where none is known: half a price is none.
     """
     given = {"input": options.price_per_1k_input, "output": options.price_per_1k_output}
-    if all(each is None for each in given.values()):
+    if all(value is None for value in given.values()):
         return session
     settings = session.config.openai
     prices: dict[str, float] = {}
-    for name, each in given.items():
-        if each is None:
+    for name, part in given.items():
+        if part is None:
             continue
-        if not math.isfinite(each):
-            raise UsageError(f"--price-per-1k-{name} must be an amount of USD, got {each}")
-        prices[name] = round(each * 1000, 9)  # a thousandth of a million; without the product's last bit
+        if not math.isfinite(part):
+            raise UsageError(f"--price-per-1k-{name} must be an amount of USD, got {part}")
+        prices[name] = round(part * 1000, 9)  # a thousandth of a million; without the product's last bit
     missing = [name for name in given if name not in prices]
     if missing:
         from tiny_graph_rag.llm.cost import find_price
@@ -205,7 +205,7 @@ class Answering:
 
         asked = self._asked(evaluation)
         try:
-            linked = sum(each.error is None for each in evaluation.linked)
+            linked = sum(seed.error is None for seed in evaluation.linked)
             with self._progress("answering", linked) as done:
                 answers = answer_all(asked, self.chat, done)
             if self.judges:
@@ -225,8 +225,8 @@ class Answering:
         )
         answered = summarise_answers(
             replace(answers, notes=notes),
-            [each.tags for each in evaluation.examples],
-            [each.group for each in evaluation.examples],
+            [question.tags for question in evaluation.examples],
+            [question.group for question in evaluation.examples],
         )
         print_answers(answered, self.session.console)
         say_paid(self.session, self.chat)
@@ -293,7 +293,7 @@ class Answering:
 
 def _compares(config: Config, judges: Sequence[Rubric]) -> bool:
     """Whether answers get ACC: it is made of the judge's factuality and of embeddings."""
-    return bool(config.generation.accuracy_model) and any(each.name == "factuality" for each in judges)
+    return bool(config.generation.accuracy_model) and any(judge.name == "factuality" for judge in judges)
 
 
 SHOWN_FAILURES = 5
@@ -358,11 +358,11 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
 
 def _failed(evaluation: Evaluation) -> list[tuple[str, str]]:
     """Id and reason of each question without what was wanted."""
-    ids = [each.id for each in evaluation.examples]
+    ids = [question.id for question in evaluation.examples]
     if evaluation.answered is None:
         return failed_links(ids, evaluation.linked)
     answers = evaluation.answered.answers.rows
-    return [(id, each.error) for id, each in zip(ids, answers, strict=True) if each.error is not None]
+    return [(id, answer.error) for id, answer in zip(ids, answers, strict=True) if answer.error is not None]
 
 
 def _was_stopped(answering: Answering, evaluation: Evaluation) -> bool:

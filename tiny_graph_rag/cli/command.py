@@ -55,14 +55,14 @@ def command(
             if is_dataclass(hint) and isinstance(hint, type):
                 groups[parameter.name] = hint
                 field_hints = get_type_hints(hint, include_extras=True)
-                for each in fields(hint):
-                    if each.name in left_out.get(parameter.name, ()):
+                for field in fields(hint):
+                    if field.name in left_out.get(parameter.name, ()):
                         continue
-                    parameters[each.name] = inspect.Parameter(
-                        each.name,
+                    parameters[field.name] = inspect.Parameter(
+                        field.name,
                         inspect.Parameter.KEYWORD_ONLY,
-                        default=each.default,
-                        annotation=_grouped(field_hints[each.name], getattr(hint, "PANEL", None)),
+                        default=field.default,
+                        annotation=_grouped(field_hints[field.name], getattr(hint, "PANEL", None)),
                     )
             else:
                 parameters[parameter.name] = parameter.replace(
@@ -74,9 +74,9 @@ def command(
             given = {
                 name: group(
                     **{
-                        each.name: values.pop(each.name)
-                        for each in fields(group)
-                        if each.name not in left_out.get(name, ())
+                        field.name: values.pop(field.name)
+                        for field in fields(group)
+                        if field.name not in left_out.get(name, ())
                     }
                 )
                 for name, group in groups.items()
@@ -86,7 +86,7 @@ def command(
 
         del run.__wrapped__
         run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-        run.__annotations__ = {name: each.annotation for name, each in parameters.items()}
+        run.__annotations__ = {name: part.annotation for name, part in parameters.items()}
         app.command(name, cls=Command, rich_help_panel=panel)(run)
         return function
 

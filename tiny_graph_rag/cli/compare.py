@@ -80,10 +80,10 @@ def compare_command(
     session = Session.open(common, folders, to_stdout=out.to_stdout)
     gates = drops.checked()
     folder = Path(session.config.storage.results_dir)
-    systems = [read_system(find_input(each, folder, "results file")) for each in results]
-    wanted = [str(each) for each in parse_measures(measures)] if measures else list(systems[0].columns)
+    systems = [read_system(find_input(result, folder, "results file")) for result in results]
+    wanted = [str(measure) for measure in parse_measures(measures)] if measures else list(systems[0].columns)
     if top_k is not None:
-        wanted = [each for each in wanted if "@" not in each or each.endswith(f"@{top_k}")]
+        wanted = [entry for entry in wanted if "@" not in entry or entry.endswith(f"@{top_k}")]
         if not wanted:
             raise UsageError(
                 f"no measure is cut at {top_k}; run eval with --top-k {top_k} or name --measures"
@@ -93,19 +93,21 @@ def compare_command(
     else:
         wanted = []
     target = out.path(session, f"{_named(systems)}-comparison.json")
-    out.keep_apart(target, gates.junit, read=(*(each.path for each in systems), *session.files_read))
+    out.keep_apart(
+        target, gates.junit, read=(*(other_system.path for other_system in systems), *session.files_read)
+    )
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console, by_tag=by_tag)
     out.write(target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):
-        missing = [each for each in map(str, gates.measures) if each not in found.overall]
+        missing = [name for name in map(str, gates.measures) if name not in found.overall]
         if missing:
             raise UsageError(
                 f"--max-drop: {missing[0]} is not in every results file; run eval with it in --measures"
             )
-        differences = {each: rows[row] for each, rows in found.overall.items()}
+        differences = {key: rows[row] for key, rows in found.overall.items()}
         base = found.systems[0].speed
         without = [name for name in gates.speeds if name not in base or name not in system.speed]
         if without:
@@ -117,8 +119,8 @@ def compare_command(
 
 def _named(systems: Sequence[System]) -> str:
     """Of all that is compared, shortened where the names are long or many."""
-    names = list(dict.fromkeys(each.name for each in systems))
-    whole = "-vs-".join(names if len(names) > 1 else [each.name for each in systems])
+    names = list(dict.fromkeys(system.name for system in systems))
+    whole = "-vs-".join(names if len(names) > 1 else [system.name for system in systems])
     if len(whole) <= LONGEST_NAME:
         return whole
     digest = hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]

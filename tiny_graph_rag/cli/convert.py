@@ -69,7 +69,7 @@ def convert(
     from tiny_graph_rag.formats.graphs.writing import check_form, form_of, write_graph
 
     session = Session.open(common, folders)
-    given = [each for each in (source, target) if each is not None]
+    given = [path for path in (source, target) if path is not None]
     if graph is not None:
         given.insert(0, graph)
     if output is not None:

@@ -71,7 +71,7 @@ def curate_command(
     keep_apart((path, journal_file), (source, session.config.file))
     check_writable(path)
     drafts, sha256 = read_drafts(source)
-    examples = {each.example.id: each.example for each in drafts}
+    examples = {draft.example.id: draft.example for draft in drafts}
     base = name.removesuffix("-draft").removesuffix("-questions")
     knowledge = session.graph(graph, EvalSet(tuple(examples.values()), name=base))
     rows = {str(id): row for row, id in enumerate(knowledge.entities.ids)}
@@ -85,7 +85,7 @@ def curate_command(
         curation = Curation(examples, journal, name_of)
         server = CurationServer(
             knowledge,
-            {each.example.id: each for each in drafts},
+            {draft.example.id: draft for draft in drafts},
             curation,
             source,
             sha256,

@@ -91,11 +91,11 @@ def merge_command(
     if len(several) < 2:
         raise UsageError(said("wanted two gold sets or more to merge"))
     session = Session.open(common, folders, to_stdout=output == STDOUT)
-    read = [read_any(session, each) for each in several]
+    read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
         format = format or format_of(read[0].path)
     to = GoldOutput(output, format)
-    path = to.path(session, f"{read[0].name}-merged.jsonl", read=[each.path for each in read])
+    path = to.path(session, f"{read[0].name}-merged.jsonl", read=[source.path for source in read])
     found = merge(read, prefer)  # type: ignore[arg-type]
     to.write(path, found.examples, read[0])
     session.say(
@@ -159,11 +159,11 @@ def split_command(
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
     stem, format = _stem(output, examples, format)
-    outputs = [GoldOutput(f"{stem[0]}-{each}{stem[1]}", format) for each in called]
-    paths = [each.path(session, "", read=(examples.path,)) for each in outputs]
+    outputs = [GoldOutput(f"{stem[0]}-{name}{stem[1]}", format) for name in called]
+    paths = [output.path(session, "", read=(examples.path,)) for output in outputs]
     for to, path, part in zip(outputs, paths, parts, strict=True):
         to.write(path, part, examples)
-        tags = ", ".join(f"{tag} {sum(tag in each.tags for each in part):,}" for tag in examples.tags[:8])
+        tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
         session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
 
@@ -345,8 +345,8 @@ def version_command(
     examples = read_any(session, dataset)
     if note is None and part is None and since is None:
         history = history_of(examples)
-        for each in history:
-            session.say(say_entry(each))
+        for decision in history:
+            session.say(say_entry(decision))
         if not history:
             raise FoundProblems(
                 said("{name}: no version is recorded; `--note` records one", name=examples.name)

@@ -293,8 +293,10 @@ def _show(session: Session, evaluation: Evaluation, shows: str) -> None:
     from tiny_graph_rag.report.terminal.evaluation import print_evaluation
 
     print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
-    if not any(each.group for each in evaluation.examples):
-        offered = groups_offered([(each.id, each.reference_entities) for each in evaluation.examples])
+    if not any(row_question.group for row_question in evaluation.examples):
+        offered = groups_offered(
+            [(row_question.id, row_question.reference_entities) for row_question in evaluation.examples]
+        )
         if offered:
             session.say(offered)
     for line in evaluation.notes:

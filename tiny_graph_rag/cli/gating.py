@@ -124,10 +124,10 @@ class Gates:
             from tiny_graph_rag.study.gates import junit_xml
 
             write_atomically(self.junit, [junit_xml(outcomes, suite)])
-        for each in outcomes:
-            if each.passed:
-                session.say(each.message)
-        failed = [each.message for each in outcomes if not each.passed]
+        for outcome in outcomes:
+            if outcome.passed:
+                session.say(outcome.message)
+        failed = [outcome.message for outcome in outcomes if not outcome.passed]
         end_with([*([FoundProblems("\n".join(failed))] if failed else []), *session.failures])
 
 
@@ -135,5 +135,5 @@ def end_with(problems: Sequence[TinyGraphRagError]) -> None:
     """Raise all of them as one: every message, and the exit code of the gravest. A failed service (3) goes
     before a failed gate (1), for the figures that the gate was held against are then too low."""
     if problems:
-        gravest = max(problems, key=lambda each: each.exit_code)
-        raise type(gravest)("\n".join(str(each) for each in problems))
+        gravest = max(problems, key=lambda item: item.exit_code)
+        raise type(gravest)("\n".join(str(problem) for problem in problems))

@@ -161,11 +161,12 @@ class Rewriting:
 
         names, settings = NameIndex.of(graph), self.session.config.openai
         rows = {
-            each.id: [names.resolve(name)[0][0] for name in each.reference_entities] for each in questions
+            question.id: [names.resolve(name)[0][0] for name in question.reference_entities]
+            for question in questions
         }
         return [
-            rewrite_call(each, settings, lambda one, text: names_an_answer(graph, text, rows[one.id]))
-            for each in questions
+            rewrite_call(question, settings, lambda one, text: names_an_answer(graph, text, rows[one.id]))
+            for question in questions
         ]
 
     def forecast(self, graph: KnowledgeGraph, questions: Sequence[Example]) -> None:

@@ -55,27 +55,27 @@ class Command(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         arguments: Rows = []
         groups: dict[str, Rows] = {}
-        for each in self.get_params(ctx):
-            row = each.get_help_record(ctx)
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
             if row is None:
                 continue
             row = row[0], _DEFAULT.sub(r"[\1", row[1])
-            if each.param_type_name == "argument":
+            if parameter.param_type_name == "argument":
                 arguments.append(row)
             else:
-                group = getattr(each, "rich_help_panel", None) or OPTIONS
-                choices = [] if (ctx.info_name, each.opts[0]) == A_FILE else _choices(each.opts[0])
+                group = getattr(parameter, "rich_help_panel", None) or OPTIONS
+                choices = [] if (ctx.info_name, parameter.opts[0]) == A_FILE else _choices(parameter.opts[0])
                 if choices and not group.endswith(DETAIL):
                     row = row[0], f"{row[1]} {_named(choices)}"
-                    groups[f"{each.opts[0]}{DETAIL}"] = choices
+                    groups[f"{parameter.opts[0]}{DETAIL}"] = choices
                     choices = []
                 groups.setdefault(group, []).extend([row, *choices])
         if arguments:
             groups = {"Arguments": arguments, **groups}
-        common = [each for each in groups if not each.endswith(DETAIL)]
+        common = [text for text in groups if not text.endswith(DETAIL)]
         for group in _ordered(common, ("Arguments", *OPTION_GROUPS)):
             _write(formatter, group, groups[group])
-        for group in _ordered([each for each in groups if each.endswith(DETAIL)], OPTION_GROUPS):
+        for group in _ordered([text for text in groups if text.endswith(DETAIL)], OPTION_GROUPS):
             _write(formatter, group, groups[group])
 
 
@@ -131,7 +131,7 @@ def _named(choices: Rows) -> str:
 def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:
     """Known groups in their order, then the others as they came."""
     known = {name: place for place, name in enumerate(order)}
-    return sorted(groups, key=lambda each: known.get(each.removesuffix(DETAIL), len(order)))
+    return sorted(groups, key=lambda item: known.get(item.removesuffix(DETAIL), len(order)))
 
 
 def _write(formatter: Any, group: str, rows: Rows) -> None:

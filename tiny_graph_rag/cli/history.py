@@ -68,7 +68,7 @@ def history_command(
     past, _ = read_past(place)
     if dataset is not None:
         name = Path(dataset).name.removesuffix(".jsonl")
-        known = tuple(dict.fromkeys(each.dataset for each in past))
+        known = tuple(dict.fromkeys(entry.dataset for entry in past))
         if name not in known:
             raise UsageError(
                 said(
@@ -78,30 +78,30 @@ def history_command(
                     near=nearest(name, known),
                 )
             )
-        past = [each for each in past if each.dataset == name]
+        past = [entry for entry in past if entry.dataset == name]
     if not past:
         raise InputError(said("{place}: no results of eval or score here; run `eval` first", place=place))
     wanted = comma_list(measures)
-    known = tuple(dict.fromkeys(name for each in past for name in each.measures))
-    for each in wanted:
-        if each not in known:
+    known = tuple(dict.fromkeys(name for entry in past for name in entry.measures))
+    for entry in wanted:
+        if entry not in known:
             raise UsageError(
-                said("no result has the measure {each}{near}", each=repr(each), near=nearest(each, known))
+                said("no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known))
             )
-    tags = tuple(dict.fromkeys(name for each in past for name in each.by_tag))
+    tags = tuple(dict.fromkeys(name for entry in past for name in entry.by_tag))
     if tag is not None and tag not in tags:
         raise UsageError(said("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags)))
     if wanted:
         past = [
             replace(
-                each,
-                measures={name: mean for name, mean in each.measures.items() if name in wanted},
+                entry,
+                measures={name: mean for name, mean in entry.measures.items() if name in wanted},
                 by_tag={
                     one: {name: mean for name, mean in part.items() if name in wanted}
-                    for one, part in each.by_tag.items()
+                    for one, part in entry.by_tag.items()
                 },
             )
-            for each in past
+            for entry in past
         ]
     named = groups(past)
     print_history(named, wanted, tag or "", session.console)

@@ -70,7 +70,7 @@ def _samples(graphs: Path, sets: Path) -> list[tuple[Path, bytes]]:
         brought = Path(str(package)).parent / "data"
     found = []
     for part, folder in (("kg", graphs), ("eval", sets)):
-        for each in sorted((brought / part).iterdir(), key=lambda file: file.name):
-            if each.is_file():
-                found.append((folder / each.name, each.read_bytes()))
+        for path in sorted((brought / part).iterdir(), key=lambda file: file.name):
+            if path.is_file():
+                found.append((folder / path.name, path.read_bytes()))
     return found

@@ -102,4 +102,4 @@ def say_paid(session: Session, chat: Chat) -> None:
 
 def failed_links(ids: Sequence[str], linked: Sequence[LinkedQuestion]) -> list[tuple[str, str]]:
     """Id and reason of the questions that could not be linked."""
-    return [(id, each.error) for id, each in zip(ids, linked, strict=True) if each.error is not None]
+    return [(id, seed.error) for id, seed in zip(ids, linked, strict=True) if seed.error is not None]

@@ -26,9 +26,9 @@ def from_config(flag: str, *more: str, help: str = "", panel: str | None = None)
 
     panel: its group in `--help`, that of its record where None.
     """
-    each = setting_field(flag.partition("/")[0].lstrip("-").replace("-", "_"))
-    text = help or str(each.metadata["comment"])
-    shown: Any = False if each.default in NO_DEFAULT else str(each.default)
+    item = setting_field(flag.partition("/")[0].lstrip("-").replace("-", "_"))
+    text = help or str(item.metadata["comment"])
+    shown: Any = False if item.default in NO_DEFAULT else str(item.default)
     return typer.Option(
         flag, *more, help=text[:1].upper() + text[1:] + ".", show_default=shown, rich_help_panel=panel
     )
@@ -90,8 +90,8 @@ def completed(kind: str, *endings: str) -> Callable[[str], list[str]]:
         from tiny_graph_rag.config import load_config
 
         folder = Path(getattr(load_config().storage, kind))
-        found = sorted(each.name for each in folder.iterdir()) if folder.is_dir() else []
-        return [each for each in found if each.startswith(incomplete) and each.endswith(endings)]
+        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return [item for item in found if item.startswith(incomplete) and item.endswith(endings)]
 
     return names
 
@@ -255,7 +255,7 @@ GENERATION_SETTINGS = (
 
 def flags(group: Any) -> dict[str, Any]:
     """The settings that a group of options gives, for Session.open."""
-    return {each.name: getattr(group, each.name) for each in fields(group)}
+    return {field.name: getattr(group, field.name) for field in fields(group)}
 
 
 Measured = Annotated[

@@ -49,20 +49,20 @@ class Output:
     def keep_apart(self, path: Path, *more: Path | None, read: Iterable[Path | None]) -> None:
         """Refuse a `path` (or `more` outputs, or reports beside it) that the command reads or that are the
         same. See below."""
-        self._read.extend(each for each in read if each is not None)
+        self._read.extend(source for source in read if source is not None)
         keep_apart((None if self.to_stdout else path, *more), self._read)
         if self.to_stdout:
             return
         name, folder = bare_name(path), os.path.realpath(path.parent)
-        for each in self._read:
-            beside = os.path.realpath(each.parent) == folder and nfc(each.name).startswith(name)
-            if beside and each.suffix[1:].lower() in self.reports:
+        for item in self._read:
+            beside = os.path.realpath(item.parent) == folder and nfc(item.name).startswith(name)
+            if beside and item.suffix[1:].lower() in self.reports:
                 raise UsageError(
                     said(
                         "{each}: this command reads that file, and --report {suffix} beside {name} could "
                         "destroy it; choose another name with -o",
-                        each=each,
-                        suffix=each.suffix[1:],
+                        each=item,
+                        suffix=item.suffix[1:],
                         name=path.name,
                     )
                 )
@@ -97,7 +97,7 @@ def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = (
 
     None stands for what was not asked for. Raises UsageError.
     """
-    read = {os.path.realpath(each) for each in inputs if each is not None}
+    read = {os.path.realpath(path) for path in inputs if path is not None}
     written: set[str] = set()
     for path in outputs:
         if path is None or (

@@ -80,8 +80,8 @@ def query(
     else:
         found, spelled, asked = _asked_again(session, graph, dataset, str(id))
     names = spelled.names_by_id()
-    for each in found["ranked"]:
-        each["walk_text"] = walk_in_words(each.get("walk", []), names)
+    for entity in found["ranked"]:
+        entity["walk_text"] = walk_in_words(entity.get("walk", []), names)
     print_question(found, session.console, shown)
     if explain:
         print_costs(found["ranked"][:shown], session.console)

@@ -82,8 +82,8 @@ def recommend_command(
     to_stdout = output == STDOUT
     session = Session.open(common, folders, to_stdout=to_stdout, **flags_of(retrieving), depth=max(pool, 10))
     chosen = comma_list(retrievers) or DEFAULT
-    for each in chosen:
-        check_retrieval(session.config.override(retriever=each))
+    for item in chosen:
+        check_retrieval(session.config.override(retriever=item))
     sets = Path(session.config.storage.dataset_dir)
     source = find_input(dataset, sets, "questions")
     draft_path(session, source, output)  # refused before any work
@@ -103,15 +103,17 @@ def recommend_command(
         t(
             "{questions}, {candidates} candidates from {retrievers}",
             questions=shown(amount(len(drafts), "question")),
-            candidates=f"{sum(len(each.candidates) for each in drafts):,}",
+            candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
             retrievers=", ".join(chosen),
         )
     )
-    first = sorted((each for each in drafts if each.first is not None), key=lambda each: each.first or 0)
-    remarks = ((one, many, [each for each in drafts if holds(each)]) for one, many, holds in REMARKS)
+    first = sorted((draft for draft in drafts if draft.first is not None), key=lambda item: item.first or 0)
+    remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
     for one, many, those in (*remarks, (TO_JUDGE, TO_JUDGE, first)):
         if those:
-            ids = ", ".join(each.example.id for each in those[:SHOWN]) + (" …" if len(those) > SHOWN else "")
+            ids = ", ".join(draft.example.id for draft in those[:SHOWN]) + (
+                " …" if len(those) > SHOWN else ""
+            )
             session.say(f"{counted(len(those), one, many)}: {ids}")
     session.say(t(FAVOURS, retrievers=", ".join(chosen)))
     session.say(t(LEAVES_THE_MEANS))

@@ -28,16 +28,15 @@ def reference() -> str:
     for name, command in _commands(root):
         lines += ["", f"## {name}", "", (command.help or "").strip(), ""]
         lines += ["| option | meaning | default |", "|---|---|---|"]
-        for each in command.params:
-            if each.name == "help":
+        for parameter in command.params:
+            if parameter.name == "help":
                 continue
-            lines.append(
-                f"| {_spelled(each)} | {_cell(getattr(each, 'help', '') or '')} | {_default(each)} |"
-            )
+            meaning = _cell(getattr(parameter, "help", "") or "")
+            lines.append(f"| {_spelled(parameter)} | {meaning} | {_default(parameter)} |")
     for option in CHOOSING:
         registry = registry_of(option)
         lines += ["", f"## What {option} chooses from", "", f"| {registry.kind} | what it is |", "|---|---|"]
-        lines += [f"| `{name}` | {_cell(each.line)} |" for name, each in registry.built_in.items()]
+        lines += [f"| `{name}` | {_cell(part.line)} |" for name, part in registry.built_in.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -54,7 +53,7 @@ def _spelled(parameter: object) -> str:
     names = [*parameter.opts, *parameter.secondary_opts]  # type: ignore[attr-defined]
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
         return f"`{names[0].upper()}`"
-    return ", ".join(f"`{each}`" for each in sorted(names, key=len))
+    return ", ".join(f"`{name}`" for name in sorted(names, key=len))
 
 
 def _default(parameter: object) -> str:

@@ -43,13 +43,15 @@ def report_command(
     session = Session.open(common, folders)
     names = reporting.names() or ("html",)
     folder = Path(session.config.storage.results_dir)
-    documents = [read_document(find_input(each, folder, "results file")) for each in results]
+    documents = [read_document(find_input(result, folder, "results file")) for result in results]
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
     for path in write_reports(
-        documents, names, target, read=[each.path for each in documents], failed=failed
+        documents, names, target, read=[document.path for document in documents], failed=failed
     ):
         session.say(t("report: {path}", path=path))
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
-        raise InputError(*(f"{documents[0].path}: was changed and can't be shown: {each}" for each in failed))
+        raise InputError(
+            *(f"{documents[0].path}: was changed and can't be shown: {failure}" for failure in failed)
+        )

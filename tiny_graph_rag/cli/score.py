@@ -227,10 +227,10 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
 
     named = parse_measures(measures) if measures is not None else default_measures(cutoff)
     wanted = tuple(dict.fromkeys([*named, *gates.measures]))
-    for each in wanted:
-        if each.kind.needs == "graph" and not on_graph:
+    for name in wanted:
+        if name.kind.needs == "graph" and not on_graph:
             raise UsageError(
-                said("measure {measure} looks at a graph's relations; name the graph with -g", measure=each)
+                said("measure {measure} looks at a graph's relations; name the graph with -g", measure=name)
             )
     return wanted
 

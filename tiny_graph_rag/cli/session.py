@@ -214,15 +214,15 @@ def check_cutoff(config: Config, cutoff: int) -> None:
 
 def check_measures(config: Config, measures: Iterable[Measure]) -> None:
     """The same for measures that bring their own cutoff."""
-    for each in measures:
-        if (each.cutoff or 0) > config.retrieval.depth:
+    for measure in measures:
+        if (measure.cutoff or 0) > config.retrieval.depth:
             raise UsageError(
                 said(
                     "{measure} can't cut deeper than --depth {depth}, where retrieval ends; add --depth "
                     "{wanted}",
-                    measure=each,
+                    measure=measure,
                     depth=config.retrieval.depth,
-                    wanted=each.cutoff,
+                    wanted=measure.cutoff,
                 )
             )
 
@@ -273,9 +273,9 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
     graphs = graph_files(folder)
     if examples is not None:
         wanted = f"{base_name(examples)}-KG.json"
-        for each in graphs:
-            if nfc(each.name) in (wanted, f"{wanted}.gz"):
-                return each
+        for graph in graphs:
+            if nfc(graph.name) in (wanted, f"{wanted}.gz"):
+                return graph
     if len(graphs) == 1:
         return graphs[0]
     if not graphs:
@@ -285,7 +285,7 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
                 folder=folder,
             )
         )
-    listed = ", ".join(each.name for each in graphs)
+    listed = ", ".join(graph.name for graph in graphs)
     raise UsageError(
         said("which knowledge graph? Name one with -g; {folder} has: {names}", folder=folder, names=listed)
     )

@@ -23,5 +23,5 @@ def stats(graph: Graph, folders: Folders, common: Common, output: Written = None
     found = statistics(knowledge)
     print_statistics(knowledge.name, found, session.console)
     known = {"name": knowledge.name, "sha256": knowledge.sha256}
-    counts = {**asdict(found), "degrees": {str(quantile): each for quantile, each in found.degrees.items()}}
+    counts = {**asdict(found), "degrees": {str(quantile): part for quantile, part in found.degrees.items()}}
     write_document(session, output, "stats", graph=known, statistics=counts)

@@ -130,7 +130,7 @@ def sweep_command(
     from tiny_graph_rag.study.sweep import sweep
 
     out = Output.of(output, reporting)
-    asking = (each for each in comma_list(linker) if LINKERS[each].asks_model)
+    asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     session = Session.open(
         common,
@@ -157,7 +157,7 @@ def sweep_command(
         out.keep_apart(target, table, read=read)
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
-        varied = {name for each in plan.variants for name in each.varied}
+        varied = {name for variant in plan.variants for name in variant.varied}
         more = settings_line(config, without=("hops", *varied))
         session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
         path, n, finished = session.graph_path(graph, examples), len(examples), 0
@@ -208,8 +208,8 @@ def _plan(
                 deciding=deciding,
             )
         )
-    for each in variants:
-        tried = config.replaced(**each.settings)
+    for variant in variants:
+        tried = config.replaced(**variant.settings)
         check_cutoff(tried, max(cutoffs))
         check_measures(tried, (*named, deciding))
 
@@ -231,15 +231,15 @@ def _variants(
     if linker is not None:
         values["linker"] = comma_list(linker)
     if fuzzy is not None:
-        values["fuzzy"] = [setting_value("fuzzy", each) for each in comma_list(fuzzy)]
-    for each in given:
-        name, sign, listed = each.partition("=")
+        values["fuzzy"] = [setting_value("fuzzy", name) for name in comma_list(fuzzy)]
+    for value in given:
+        name, sign, listed = value.partition("=")
         key = name.strip().rpartition(".")[2].replace("-", "_")
         if not sign or key in ("hops", "top_k"):
             raise UsageError(
                 said(
                     "--set {each}: wanted a setting and its values, such as retrieval.min_weight=0,0.5",
-                    each=repr(each),
+                    each=repr(value),
                 )
             )
         values[key] = [setting_value(key, one) for one in comma_list(listed)]

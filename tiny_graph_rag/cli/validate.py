@@ -233,7 +233,7 @@ def _hop_tags(
     from tiny_graph_rag.study.hops import FreeHops, hop_tags
 
     seeds = NameLinker(graph, names).link(examples.examples)
-    for row, each in enumerate(gold_links(graph, names, examples.examples, [*seeds])):
+    for row, linked_question in enumerate(gold_links(graph, names, examples.examples, [*seeds])):
         if examples[row].seed_entities is not None:
-            seeds[row] = each
+            seeds[row] = linked_question
     return hop_tags(examples.examples, found.judgments, seeds, FreeHops(graph.adjacency, found.judgments))

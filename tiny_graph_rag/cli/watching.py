@@ -30,7 +30,7 @@ Stamp = tuple[tuple[int, int] | None, ...]
 
 def watch(session: Session, results: Path, dataset: Path, graph: Path) -> None:
     """Run, show what moved, wait for a change; until interrupted."""
-    call = [*_program(), *(each for each in sys.argv[1:] if each != "--watch")]
+    call = [*_program(), *(argument for argument in sys.argv[1:] if argument != "--watch")]
     files = _watched(session, dataset, graph)
     before: dict[str, Any] | None = None
     while True:
@@ -43,7 +43,7 @@ def watch(session: Session, results: Path, dataset: Path, graph: Path) -> None:
                 for line in moved(before, after):
                     session.say(line)
             before = after
-        session.say(t("watching {files}; Ctrl-C ends", files=", ".join(each.name for each in files)))
+        session.say(t("watching {files}; Ctrl-C ends", files=", ".join(file.name for file in files)))
         sys.stdout.flush()  # somebody may be reading along
         changed = _wait(files, seen)
         session.say(f"\n{time.strftime('%H:%M:%S')} · " + t("changed: {files}", files=", ".join(changed)))
@@ -71,7 +71,7 @@ def _watched(session: Session, dataset: Path, graph: Path) -> list[Path]:
 
 
 def _stamp(files: list[Path]) -> Stamp:
-    return tuple(_of(each) for each in files)
+    return tuple(_of(file) for file in files)
 
 
 def _of(path: Path) -> tuple[int, int] | None:
@@ -101,8 +101,8 @@ def _read(results: Path) -> dict[str, Any]:
 
     content = read_document(results).content
     return {
-        "means": {name: each["mean"] for name, each in content["summary"]["measures"].items()},
-        "questions": {each["id"]: each["metrics"] for each in content["results"]},
+        "means": {name: measure["mean"] for name, measure in content["summary"]["measures"].items()},
+        "questions": {result["id"]: result["metrics"] for result in content["results"]},
     }
 
 

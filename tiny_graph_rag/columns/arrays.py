@@ -39,8 +39,8 @@ def begins(*columns: NDArray[Any]) -> NDArray[np.bool_]:
     """(rows,): whether a row differs in any column from the one above; the first does."""
     found = np.zeros(len(columns[0]), dtype=bool)
     found[:1] = True
-    for each in columns:
-        found[1:] |= each[1:] != each[:-1]
+    for column in columns:
+        found[1:] |= column[1:] != column[:-1]
     return found
 
 

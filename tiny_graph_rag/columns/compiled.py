@@ -54,8 +54,8 @@ def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] =
         options["error_model"] = "numpy"
         if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
             options["_nrt"] = False
-        for each in called:
-            register_jitable(**options)(each)
+        for name in called:
+            register_jitable(**options)(name)
     made: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)
     return made
 

@@ -35,7 +35,7 @@ class IdTable:
         longest = int(lengths.max(initial=0))
         self._dict: dict[str, int] | None = None
         if longest > LONGEST:
-            self._dict = {each: row for row, each in enumerate(ids)}
+            self._dict = {id_: row for row, id_ in enumerate(ids)}
             if len(self._dict) < len(ids):
                 raise RepeatedIdError
             return
@@ -57,7 +57,7 @@ class IdTable:
     def rows(self, ids: Sequence[str]) -> NDArray[np.int32]:
         """The row of each id, -1 where there is none."""
         if self._dict is not None:
-            return np.array([self._dict.get(each, -1) for each in ids], dtype=np.int32)
+            return np.array([self._dict.get(id_, -1) for id_ in ids], dtype=np.int32)
         found = np.full(len(ids), -1, dtype=np.int32)
         if not len(self._words):
             return found

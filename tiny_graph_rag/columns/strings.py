@@ -62,7 +62,7 @@ class Strings(Sequence[str]):
 
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+            return [self[number] for number in range(*row.indices(len(self)))]
         rows, bound = len(self.offsets) - 1, self.offsets.item
         if row < 0:
             row += rows
@@ -94,7 +94,7 @@ class Numbered(Sequence[str]):
 
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(self.rows))]
+            return [self[number] for number in range(*row.indices(self.rows))]
         if row < 0:
             row += self.rows
         if not 0 <= row < self.rows:
@@ -125,7 +125,7 @@ class StringLists(Sequence[list[str]]):
 
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+            return [self[number] for number in range(*row.indices(len(self)))]
         return self.items[int(self.offsets[row]) : int(self.offsets[row + 1])]
 
 
@@ -170,7 +170,7 @@ class StringsBuilder:
         else:
             # A lone surrogate (a broken \ud800 in JSON) is no character; it is shown as the sign for one.
             encoded = [row.encode("utf-8", "surrogatepass") for row in rows]
-            encoded = [each if b"\xed" not in each else _valid(each) for each in encoded]
+            encoded = [raw if b"\xed" not in raw else _valid(raw) for raw in encoded]
             block, lengths = b"".join(encoded), map(len, encoded)
         self.blocks.append(block)
         self.lengths.append(np.fromiter(lengths, dtype=np.int64, count=len(rows)))
@@ -214,8 +214,8 @@ class CategoriesBuilder:
         if isinstance(rows, Categories):  # of a reader that has columns already; names that don't occur go
             occur = np.flatnonzero(np.bincount(rows.codes, minlength=len(rows.names)))
             code = np.zeros(len(rows.names), dtype=np.int32)
-            for each in occur.tolist():
-                code[each] = self.code.setdefault(rows.names[each], len(self.code))
+            for row in occur.tolist():
+                code[row] = self.code.setdefault(rows.names[row], len(self.code))
             self.codes.append(code[rows.codes])
             return
         for name in set(rows) - self.code.keys():

@@ -85,20 +85,20 @@ def load_config(
         untrusted = untrusted_settings(config, file, environment, trust=trust)
     for section in section_names():
         current = getattr(config, section)
-        for each in fields(current):
-            value = environment.get(each.metadata["env"]) if each.metadata["env"] else None
+        for field in fields(current):
+            value = environment.get(field.metadata["env"]) if field.metadata["env"] else None
             if value:
-                current = replace(current, **{each.name: _from_environment(each, section, value)})
-                untrusted = tuple(name for name in untrusted if name != each.name)
+                current = replace(current, **{field.name: _from_environment(field, section, value)})
+                untrusted = tuple(name for name in untrusted if name != field.name)
         config = replace(config, **{section: current})
     key = Secret(environment.get("OPENAI_API_KEY", "").strip())
     return replace(config, file=file, api_key=key, untrusted=untrusted)
 
 
-def _from_environment(each: Field[Any], section: str, text: str) -> Any:
+def _from_environment(item: Field[Any], section: str, text: str) -> Any:
     """A variable's value with the setting's type. Raises ConfigError for one that is none."""
-    variable = str(each.metadata["env"])
-    if fits(section, each.name, text):
+    variable = str(item.metadata["env"])
+    if fits(section, item.name, text):
         return text
     try:
         value: Any = int(text)
@@ -107,16 +107,16 @@ def _from_environment(each: Field[Any], section: str, text: str) -> Any:
             value = float(text)
         except ValueError:
             value = text
-    if not fits(section, each.name, value):
+    if not fits(section, item.name, value):
         raise ConfigError(
             said(
                 "{place} must be {wanted}, got {got}",
                 place=variable,
-                wanted=setting_type(each.name),
+                wanted=setting_type(item.name),
                 got=repr(text),
             )
         )
-    check_bounds(each, value, variable)
+    check_bounds(item, value, variable)
     return value
 
 

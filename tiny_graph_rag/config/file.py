@@ -66,7 +66,7 @@ def with_file(config: Config, file: Path) -> Config:
 
 
 def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[str]) -> Any:
-    known = {each.name: each for each in fields(current)}
+    known = {field.name: field for field in fields(current)}
     hints = get_type_hints(type(current))
     accepted = {}
     for key, value in values.items():
@@ -118,8 +118,8 @@ def config_yaml(config: Config | None = None) -> str:
     for section in section_names():
         current = getattr(config, section)
         lines += ["", f"# {(type(current).__doc__ or '').strip().splitlines()[0]}", f"{section}:"]
-        for each in fields(current):
-            value = yaml.safe_dump(getattr(current, each.name), default_flow_style=True, allow_unicode=True)
+        for field in fields(current):
+            value = yaml.safe_dump(getattr(current, field.name), default_flow_style=True, allow_unicode=True)
             shown = value.replace("...\n", "").strip()
-            lines.append(f"  {each.name}: {shown}  # {each.metadata['comment']}")
+            lines.append(f"  {field.name}: {shown}  # {field.metadata['comment']}")
     return "\n".join(lines) + "\n"

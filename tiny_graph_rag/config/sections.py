@@ -34,9 +34,9 @@ def setting(
     )
 
 
-def check_bounds(each: Field[Any], value: Any, place: str) -> None:
+def check_bounds(item: Field[Any], value: Any, place: str) -> None:
     """Raises ConfigError for a value out of a setting's bounds or choices; place: its name in the error."""
-    low, high, choices = (each.metadata[name] for name in ("low", "high", "choices"))
+    low, high, choices = (item.metadata[name] for name in ("low", "high", "choices"))
     if choices and value not in choices:
         listed = f"{', '.join(choices[:-1])} or {choices[-1]}"
         raise ConfigError(f"{place} must be {listed}, got {value!r}{nearest(str(value), choices)}")

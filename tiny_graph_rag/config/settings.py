@@ -55,10 +55,12 @@ class Config:
         sections = {}
         for section in section_names():
             current = getattr(self, section)
-            mine = {each.name: given.pop(each.name) for each in fields(current) if each.name in given}
-            for each in fields(current):
-                if each.name in mine:
-                    check_bounds(each, mine[each.name], f"--{each.name.replace('_', '-')}")
+            mine = {
+                setting.name: given.pop(setting.name) for setting in fields(current) if setting.name in given
+            }
+            for setting in fields(current):
+                if setting.name in mine:
+                    check_bounds(setting, mine[setting.name], f"--{setting.name.replace('_', '-')}")
             sections[section] = replace(current, **mine)
         if given:
             raise TypeError(said("no such setting: {names}", names=", ".join(given)))
@@ -85,8 +87,8 @@ class Config:
         """Section → setting → value, as results files record it; without passwords in an address."""
         found = {
             section: {
-                each.name: getattr(getattr(self, section), each.name)
-                for each in fields(getattr(self, section))
+                field.name: getattr(getattr(self, section), field.name)
+                for field in fields(getattr(self, section))
             }
             for section in section_names()
             if section != "running"
@@ -109,17 +111,19 @@ def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
 
 
 def section_names() -> tuple[str, ...]:
-    return tuple(each.name for each in fields(Config) if each.name not in NO_SECTIONS)
+    return tuple(field.name for field in fields(Config) if field.name not in NO_SECTIONS)
 
 
 def setting_names() -> tuple[str, ...]:
     """Every setting of every section."""
-    return tuple(each.name for section in section_names() for each in fields(getattr(Config(), section)))
+    return tuple(field.name for section in section_names() for field in fields(getattr(Config(), section)))
 
 
 def section_of(name: str) -> str:
     """The section that has a setting. Raises UsageError with the nearest names for what is none."""
-    known = {each.name: section for section in section_names() for each in fields(getattr(Config(), section))}
+    known = {
+        field.name: section for section in section_names() for field in fields(getattr(Config(), section))
+    }
     if name not in known:
         raise UsageError(
             said(
@@ -149,9 +153,9 @@ def setting_value(name: str, text: str) -> Any:
 def setting_field(name: str) -> Field[Any]:
     """The dataclass field of a setting, by its name."""
     for section in section_names():
-        for each in fields(getattr(Config(), section)):
-            if each.name == name:
-                return each
+        for setting in fields(getattr(Config(), section)):
+            if setting.name == name:
+                return setting
     raise KeyError(name)
 
 

@@ -99,7 +99,7 @@ class Head:
     def of(cls, path: Path) -> Head:
         """Raises InputError for what can't be read."""
         if path.is_dir():
-            return cls(path, names=frozenset(each.name for each in path.iterdir()))
+            return cls(path, names=frozenset(item.name for item in path.iterdir()))
         start = read_head(path, has_line)
         return cls(path, start, len(start) < HEAD_BYTES)
 

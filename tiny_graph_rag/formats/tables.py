@@ -316,7 +316,7 @@ def is_trec(line: str, fields: int) -> bool:
     """Whether a file that begins so is TREC's: 4 fields of qrels, the last a grade, or 6 of a run. An id may
     hold a comma, where the rest is no table's: none at a field's end, and a score that is a number."""
     found = _TREC_FIELD.findall(line)
-    if len(found) != fields or any("," in (each[0], each[-1]) for each in found):
+    if len(found) != fields or any("," in (item[0], item[-1]) for item in found):
         return False
     if fields == 4:
         return whole_grade(found[3]) is not None
@@ -352,7 +352,7 @@ def all_decoded(identifiers: list[str]) -> list[str]:
 def _decoded_run(found: re.Match[str]) -> str:
     # Several escapes in a row may be one character in UTF-8 and its neighbours.
     text = unquote(found[0], errors="strict") if _is_utf8(found[0]) else found[0]
-    return text if all(each.isspace() or each == "%" for each in text) else found[0]
+    return text if all(letter.isspace() or letter == "%" for letter in text) else found[0]
 
 
 def _is_utf8(escapes: str) -> bool:

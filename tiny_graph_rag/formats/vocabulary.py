@@ -54,10 +54,10 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
             )
         )
     known = [*graph.relations.types.names, *graph.entities.types.names]
-    problems = [problem for each, words in document.items() for problem in _problems(each, words, known)]
+    problems = [problem for key, words in document.items() for problem in _problems(key, words, known)]
     if problems:
-        raise GraphError(*(f"{path}: {each}" for each in problems))
-    return {str(each): tuple(map(str, _listed(words))) for each, words in document.items()}
+        raise GraphError(*(f"{path}: {problem}" for problem in problems))
+    return {str(key): tuple(map(str, _listed(words))) for key, words in document.items()}
 
 
 def _problems(name: object, words: object, known: list[str]) -> list[str]:
@@ -66,7 +66,7 @@ def _problems(name: object, words: object, known: list[str]) -> list[str]:
         more = ", …" if len(known) > LISTED else ""
         hint = nearest(str(name), known) or f"; it has: {', '.join(known[:LISTED])}{more}"
         found.append(f"the graph has no relation or entity type {name!r}{hint}")
-    wrong = [each for each in _listed(words) if not isinstance(each, str | int) or not str(each).strip()]
+    wrong = [word for word in _listed(words) if not isinstance(word, str | int) or not str(word).strip()]
     if isinstance(words, Mapping) or wrong or not _listed(words):
         found.append(f"{name!r} must be a list of words, got {json_kind(wrong[0] if wrong else words)}")
     return found

@@ -71,11 +71,11 @@ def check_missing(
     examples: Sequence[Example], rows: Sequence[tuple[Reference, ...]], nearest: dict[str, tuple[Near, ...]]
 ) -> Iterator[Finding]:
     for example, row in zip(examples, rows, strict=True):
-        for each in row:
-            if not each.entities:
-                near = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in nearest[each.name])
+        for item in row:
+            if not item.entities:
+                near = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in nearest[item.name])
                 said = NOT_IN_GRAPH if near else LIKE_NOTHING
-                values = {"name": repr(each.name), **({"nearest": near} if near else {})}
+                values = {"name": repr(item.name), **({"nearest": near} if near else {})}
                 yield Finding("error", "not in graph", example.line, example.id, said, values)
 
 
@@ -85,18 +85,20 @@ def check_doubtful(
     """References that resolve, but not as one would think."""
     ids, known = graph.entities.ids, graph.entities.names
     for example, row in zip(examples, rows, strict=True):
-        for each in row:
-            if each.is_ambiguous:
-                bearers = ", ".join(ids[entity] for entity in each.entities)
-                values = {"name": repr(each.name), "n": str(len(each.entities)), "bearers": bearers}
+        for reference in row:
+            if reference.is_ambiguous:
+                bearers = ", ".join(ids[entity] for entity in reference.entities)
+                values = {"name": repr(reference.name), "n": str(len(reference.entities)), "bearers": bearers}
                 yield Finding("warning", "ambiguous", example.line, example.id, AMBIGUOUS, values)
-            elif each.resolved_by in ("alias", "folded"):
-                said = BY_ALIAS if each.resolved_by == "alias" else BY_FOLDED
-                values = {"name": repr(each.name), "entity": repr(known[each.entities[0]])}
-                yield Finding("warning", f"by {each.resolved_by}", example.line, example.id, said, values)
-        for item, count in Counter(each.item for each in row if each.entities).items():
+            elif reference.resolved_by in ("alias", "folded"):
+                said = BY_ALIAS if reference.resolved_by == "alias" else BY_FOLDED
+                values = {"name": repr(reference.name), "entity": repr(known[reference.entities[0]])}
+                yield Finding(
+                    "warning", f"by {reference.resolved_by}", example.line, example.id, said, values
+                )
+        for item, count in Counter(reference.item for reference in row if reference.entities).items():
             if count > 1:
-                same = ", ".join(repr(each.name) for each in row if each.item == item)
+                same = ", ".join(repr(reference.name) for reference in row if reference.item == item)
                 yield Finding(
                     "warning", "same entity", example.line, example.id, SAME_ENTITY, {"names": same}
                 )
@@ -108,31 +110,31 @@ def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator
             ("seed_entities", example.seed_entities or ()),
             ("irrelevant_entities", example.irrelevant_entities),
         ):
-            for each in listed:
-                if not names.resolve(each)[0]:
-                    values = {"field": name, "name": repr(each)}
+            for item in listed:
+                if not names.resolve(item)[0]:
+                    values = {"field": name, "name": repr(item)}
                     yield Finding("warning", name, example.line, example.id, OTHER_NAME, values)
 
 
 def check_relationships(
     examples: Sequence[Example], graph: KnowledgeGraph, names: NameIndex
 ) -> Iterator[Finding]:
-    wanted = [(example, each) for example in examples for each in example.reference_relationships]
+    wanted = [(example, relation) for example in examples for relation in example.reference_relationships]
     if not wanted:
         return
     relations = graph.relations
     known = set(zip(relations.sources.tolist(), relations.targets.tolist(), relations.types, strict=True))
     ends = {(source, target) for source, target, _ in known}
-    for example, each in wanted:
-        relation = f"{each.source} —{each.type}→ {each.target}"
-        sources, targets = names.resolve(each.source)[0], names.resolve(each.target)[0]
+    for example, entry in wanted:
+        relation = f"{entry.source} —{entry.type}→ {entry.target}"
+        sources, targets = names.resolve(entry.source)[0], names.resolve(entry.target)[0]
         if any(
-            ((one, two, each.type) in known) if each.type else ((one, two) in ends)
+            ((one, two, entry.type) in known) if entry.type else ((one, two) in ends)
             for one in sources
             for two in targets
         ):
             continue
-        lacking = [name for name, found in ((each.source, sources), (each.target, targets)) if not found]
+        lacking = [name for name, found in ((entry.source, sources), (entry.target, targets)) if not found]
         values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}
         said = NO_END if lacking else NO_RELATION
         yield Finding("warning", "reference_relationships", example.line, example.id, said, values)
@@ -153,7 +155,7 @@ def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
         elif references:
             same_references.setdefault(references, []).append((folded, example))
     for group in same_references.values():
-        group.sort(key=lambda each: (each[0], each[1].line))
+        group.sort(key=lambda pair: (pair[0], pair[1].line))
         for place, (text, example) in enumerate(group):
             for before, earlier in group[max(0, place - NEIGHBOURS) : place]:
                 if example.group is not None and example.group == earlier.group:
@@ -179,10 +181,10 @@ def check_tags(examples: Sequence[Example]) -> Iterator[Finding]:
 
 def check_naming(examples: Sequence[Example], names_all: Sequence[bool]) -> Iterator[Finding]:
     """One finding for all of them: which questions, and their share."""
-    named = [example for example, each in zip(examples, names_all, strict=True) if each]
+    named = [example for example, missing in zip(examples, names_all, strict=True) if missing]
     if named:
         more = ", …" if len(named) > LISTED else ""
-        listed = ", ".join(each.id for each in named[:LISTED]) + more
+        listed = ", ".join(reference.id for reference in named[:LISTED]) + more
         share = len(named) / len(examples)
         yield Finding(
             "warning",
@@ -200,7 +202,7 @@ def is_named(query: str, reference: Reference, graph: KnowledgeGraph) -> bool:
     for entity in reference.entities:
         spellings += [graph.entities.names[entity], *graph.entities.aliases[entity]]
     text = nfc(query).casefold()
-    return any(_stands_in(text, nfc(each).casefold()) for each in spellings)
+    return any(_stands_in(text, nfc(spelling).casefold()) for spelling in spellings)
 
 
 def _stands_in(text: str, name: str) -> bool:

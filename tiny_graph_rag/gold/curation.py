@@ -218,10 +218,10 @@ class Curation:
         if known is not None:
             return known
         if sound["what"] in SHARED:
-            later = [each for each in self._live(sound["question"]) if each["n"] > seen]
+            later = [decision for decision in self._live(sound["question"]) if decision["n"] > seen]
             if any(
-                each["what"] == sound["what"] and each[sound["what"]] != sound[sound["what"]]
-                for each in later
+                decision["what"] == sound["what"] and decision[sound["what"]] != sound[sound["what"]]
+                for decision in later
             ):
                 raise Refused(f"somebody else changed the {sound['what']} meanwhile", changed=True)
         taken = self.journal.append(sound)
@@ -247,9 +247,9 @@ class Curation:
 
     def _live(self, question: str) -> list[Event]:
         return [
-            each
-            for each in self._by_question.get(question, ())
-            if each["n"] not in self._undone and each["what"] != "undo"
+            decision
+            for decision in self._by_question.get(question, ())
+            if decision["n"] not in self._undone and decision["what"] != "undo"
         ]
 
     def view(self, question: str) -> dict[str, Any]:
@@ -280,7 +280,7 @@ class Curation:
 
     def last_of(self, question: str, by: str) -> int | None:
         """The number of the annotator's last decision on the question that stands."""
-        return max((each["n"] for each in self._live(question) if each["by"] == by), default=None)
+        return max((decision["n"] for decision in self._live(question) if decision["by"] == by), default=None)
 
     @property
     def annotators(self) -> list[str]:
@@ -294,7 +294,7 @@ class Curation:
         agreed = grades.pop(AGREED, {})
         entities = dict.fromkeys(entity for row in grades.values() for entity in row)
         found, open_ = {}, []
-        for entity in [*entities, *(each for each in agreed if each not in entities)]:
+        for entity in [*entities, *(entity for entity in agreed if entity not in entities)]:
             given = [row[entity] for row in grades.values() if entity in row]
             if entity in agreed:
                 found[entity] = agreed[entity]
@@ -382,7 +382,7 @@ class Curation:
                         }
                     )
         found = {tag: agreement(*columns) for tag, columns in by_tag.items()}
-        return {tag: each for tag, each in found.items() if each.judged}, differing
+        return {tag: part for tag, part in found.items() if part.judged}, differing
 
     def _pair(self, views: Iterable[dict[str, Any]]) -> tuple[str, str] | None:
         common: dict[tuple[str, str], int] = defaultdict(int)

@@ -204,9 +204,9 @@ class English(Wording):
         if len(path.steps) > 2 or (len(path.steps) == 2 and ends_open):
             before = self.name(path.seed, called)
             parts = []
-            for each, ordinal in zip(path.steps[:-1], _ORDINALS, strict=False):
+            for item, ordinal in zip(path.steps[:-1], _ORDINALS, strict=False):
                 parts.append(
-                    f"{_SOME.get(self.kind(each), 'something that')} {self._rc(each, before, False)}"
+                    f"{_SOME.get(self.kind(item), 'something that')} {self._rc(item, before, False)}"
                 )
                 before = f"the {ordinal} one"
             of = before if len(parts) > 1 else "that one"

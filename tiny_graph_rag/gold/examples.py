@@ -198,8 +198,8 @@ class EvalSet(Sequence[Example]):
             return self
         known_tags, known_ids = self.tags, [example.id for example in self.examples]
         for wanted, known, what in ((selection.tags, known_tags, "tag"), (selection.ids, known_ids, "id")):
-            for each in wanted:
-                if each not in known:
+            for name in wanted:
+                if name not in known:
                     listed = (
                         said("; there are: {names}", names=", ".join(known[:12])) if what == "tag" else ""
                     )
@@ -208,8 +208,8 @@ class EvalSet(Sequence[Example]):
                             "{name}: no question has the {what} {each}{near}",
                             name=self.name or said("gold set"),
                             what=said(what),
-                            each=repr(each),
-                            near=nearest(each, known) or listed,
+                            each=repr(name),
+                            near=nearest(name, known) or listed,
                         )
                     )
         if selection.limit is not None and selection.limit < 1:

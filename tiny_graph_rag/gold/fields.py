@@ -55,7 +55,9 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
         ):
             yield Finding("warning", "nothing to judge", example.line, example.id, NO_ANSWER)
     without = [example for example in examples if example.id == f"line-{example.line}"]
-    if (without and len(without) < len(examples)) or (without and not any(each.judged for each in examples)):
+    if (without and len(without) < len(examples)) or (
+        without and not any(question.judged for question in examples)
+    ):
         values = {"n": f"{len(without):,}", "all": f"{len(examples):,}"}
         yield Finding("warning", "no id", without[0].line, "", NO_ID, values)
 

@@ -280,14 +280,14 @@ def asks_json(formula: Formula, index: StepIndex) -> dict[str, Any]:
     """The field `asks` of a question. Entities are given by id, relation types by name."""
     ids = index.graph.entities.ids
 
-    def step(each: RelationStep) -> dict[str, str]:
-        found = {"type": type_name(index, each), "direction": direction(index, each)}
-        return found | ({"word": each.word} if each.word else {})
+    def step(relation_step: RelationStep) -> dict[str, str]:
+        found = {"type": type_name(index, relation_step), "direction": direction(index, relation_step)}
+        return found | ({"word": relation_step.word} if relation_step.word else {})
 
     asks: dict[str, Any] = {
         "operation": formula.operation,
         "paths": [
-            {"seed": ids[path.seed], "steps": [step(each) for each in path.steps]} for path in formula.paths
+            {"seed": ids[path.seed], "steps": [step(item) for item in path.steps]} for path in formula.paths
         ],
     }
     if formula.by is not None:
@@ -326,6 +326,6 @@ def relation_names(index: StepIndex, steps: Iterable[RelationStep]) -> tuple[str
     """What the steps go along, each once: the type, of untyped relations the type with its word."""
     return tuple(
         dict.fromkeys(
-            f"{type_name(index, each)}:{each.word}" if each.word else type_name(index, each) for each in steps
+            f"{type_name(index, step)}:{step.word}" if step.word else type_name(index, step) for step in steps
         )
     )

@@ -80,7 +80,7 @@ class Generated:
 def parse_shapes(text: str) -> dict[str, float]:
     """`chain,count` → equal shares; `chain=50,alias-noise=25` → those. Raises UsageError."""
     shares: dict[str, float] = {}
-    for part in filter(None, (each.strip() for each in text.split(","))):
+    for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, share = part.partition("=")
         name = name.strip()
         if name not in SHARES:
@@ -141,7 +141,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     made = [] if hidden else [maker.example(place) for place in range(len(maker.drawn))]
     for kind, quota in variants.items():
         made += maker.variants(kind, quota)
-    found = Counter(str(each.unknown["variant"] or each.unknown["shape"]) for each in made)
+    found = Counter(str(candidate.unknown["variant"] or candidate.unknown["shape"]) for candidate in made)
     relations = Counter(
         name for drawn in maker.drawn for name in relation_names(maker.sampler.index, drawn.formula.steps)
     )
@@ -168,7 +168,9 @@ def language_of(graph: KnowledgeGraph) -> str:
     """ko where most of the first thousand names hold Hangul."""
     names = graph.entities.names[:1000]
     return (
-        "ko" if sum(any("가" <= each <= "힣" for each in name) for name in names) * 2 > len(names) else "en"
+        "ko"
+        if sum(any("가" <= letter <= "힣" for letter in name) for name in names) * 2 > len(names)
+        else "en"
     )
 
 
@@ -176,9 +178,9 @@ def names_an_answer(graph: KnowledgeGraph, text: str, answers: Iterable[int]) ->
     """Whether a question says the name or an alias of one of its answers, or holds the name within a word."""
     folded = fold(text)
     return any(
-        is_named(text, Reference(str(graph.entities.names[each]), 1, (each,), "name", 0), graph)
-        or (len(fold(graph.entities.names[each])) > 1 and fold(graph.entities.names[each]) in folded)
-        for each in answers
+        is_named(text, Reference(str(graph.entities.names[answer]), 1, (answer,), "name", 0), graph)
+        or (len(fold(graph.entities.names[answer])) > 1 and fold(graph.entities.names[answer]) in folded)
+        for answer in answers
     )
 
 
@@ -222,7 +224,7 @@ class _Maker:
                 if not left[shape]:
                     del left[shape]
             if not left and spread:
-                left = dict.fromkeys([each for each in giving if each != NO_ANSWER][:missing], 1)
+                left = dict.fromkeys([shape for shape in giving if shape != NO_ANSWER][:missing], 1)
                 missing -= len(left)
 
     def _sayable(self, drawn: Drawn) -> bool:
@@ -259,7 +261,7 @@ class _Maker:
         name, relations = graph.entities.names, graph.relations
         answers = sorted(drawn.found.answers.tolist(), key=graph.name_rank.__getitem__)
         count = drawn.formula.operation == "count"
-        truth = str(len(answers)) if count else ", ".join(name[each] for each in answers)
+        truth = str(len(answers)) if count else ", ".join(name[answer] for answer in answers)
         tags = [drawn.shape]
         if drawn.hops:
             tags += [f"{drawn.hops}-hop"] + ["multi-hop"] * (drawn.hops > 1)
@@ -273,12 +275,12 @@ class _Maker:
         }
         if asked and asked.noise:
             own["noise"] = asked.noise
-        names = tuple(name[each] for each in drawn.formula.seeds)
+        names = tuple(name[seed] for seed in drawn.formula.seeds)
         own["mentions"] = list(names if asked is None or asked.mentions is None else asked.mentions)
         return Example(
             id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
             query=asked.query if asked else self.wording.question(drawn, {}),
-            reference_entities=tuple(name[each] for each in answers),
+            reference_entities=tuple(name[answer] for answer in answers),
             ground_truth=(truth,) if answers else (),
             tags=tuple([*tags, asked.kind] if asked else tags),
             reference_relationships=tuple(
@@ -287,8 +289,8 @@ class _Maker:
                 )
                 for row in drawn.found.relations
             ),
-            irrelevant_entities=tuple(name[each] for each in drawn.found.left_out.tolist()),
-            seed_entities=tuple(name[each] for each in drawn.formula.seeds),
+            irrelevant_entities=tuple(name[entity] for entity in drawn.found.left_out.tolist()),
+            seed_entities=tuple(name[seed] for seed in drawn.formula.seeds),
             context=asked.context if asked else (),
             group=self.ids[place],
             unknown=own,

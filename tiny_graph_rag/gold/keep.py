@@ -52,22 +52,22 @@ class Diff:
 
 def diff(old: Sequence[Example], new: Sequence[Example]) -> Diff:
     """What became of `old` in `new`, question by question. Order is no difference, nor is that of lists."""
-    before, after = {each.id: each for each in old}, {each.id: each for each in new}
+    before, after = {question.id: question for question in old}, {question.id: question for question in new}
     by_content: dict[str, list[str]] = defaultdict(list)
-    for each in new:
-        if each.id not in before:
-            by_content[_content(each)].append(each.id)
+    for question in new:
+        if question.id not in before:
+            by_content[_content(question)].append(question.id)
     renamed = []
-    for each in old:
-        if each.id not in after and by_content.get(_content(each)):
-            renamed.append((each.id, by_content[_content(each)].pop(0)))
+    for question in old:
+        if question.id not in after and by_content.get(_content(question)):
+            renamed.append((question.id, by_content[_content(question)].pop(0)))
     gone, come = {one for one, _ in renamed}, {other for _, other in renamed}
-    both = [each for each in old if each.id in after]
-    changes = [change for each in both for change in _changes(each, after[each.id])]
-    touched = {each.id for each in changes}
+    both = [question for question in old if question.id in after]
+    changes = [change for question in both for change in _changes(question, after[question.id])]
+    touched = {question.id for question in changes}
     return Diff(
-        tuple(each.id for each in new if each.id not in before and each.id not in come),
-        tuple(each.id for each in old if each.id not in after and each.id not in gone),
+        tuple(question.id for question in new if question.id not in before and question.id not in come),
+        tuple(question.id for question in old if question.id not in after and question.id not in gone),
         tuple(renamed),
         tuple(changes),
         len(both) - len(touched),
@@ -77,23 +77,23 @@ def diff(old: Sequence[Example], new: Sequence[Example]) -> Diff:
 def _values(example: Example) -> dict[str, Any]:
     """Field → value as compared: lists without order but for `context`; without id and line."""
     found: dict[str, Any] = {}
-    for each in fields(Example):
-        value = getattr(example, each.name)
-        if each.name in ("id", "line", "source", "judged"):
+    for field in fields(Example):
+        value = getattr(example, field.name)
+        if field.name in ("id", "line", "source", "judged"):
             continue
-        if each.name == "unknown":
+        if field.name == "unknown":
             found.update(value)
-        elif each.name == "reference_relationships":
-            found[each.name] = sorted((one.source, one.type, one.target) for one in value)
-        elif isinstance(value, tuple) and each.name not in ("context", "reference_relations"):
-            found[each.name] = sorted(value)
+        elif field.name == "reference_relationships":
+            found[field.name] = sorted((one.source, one.type, one.target) for one in value)
+        elif isinstance(value, tuple) and field.name not in ("context", "reference_relations"):
+            found[field.name] = sorted(value)
         else:
-            found[each.name] = value
+            found[field.name] = value
     return {name: value for name, value in found.items() if value not in (None, (), [], "")}
 
 
 def _content(example: Example) -> str:
-    return repr(sorted(_values(example).items(), key=lambda each: each[0]))
+    return repr(sorted(_values(example).items(), key=lambda pair: pair[0]))
 
 
 def _changes(before: Example, after: Example) -> list[Change]:
@@ -132,7 +132,7 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
                 kept[example.id], source[example.id] = example, every.name
                 continue
             earlier = kept[example.id]
-            differing = [each.field for each in _changes(earlier, example)]
+            differing = [change.field for change in _changes(earlier, example)]
             if not differing:
                 agreed += 1
                 continue
@@ -166,7 +166,7 @@ def united(one: Example, other: Example) -> Example:
         one,
         reference_entities=relevant,
         highly_relevant_entities=high,
-        irrelevant_entities=tuple(each for each in bad if each not in {*high, *relevant}),
+        irrelevant_entities=tuple(entity for entity in bad if entity not in {*high, *relevant}),
         ground_truth=tuple(dict.fromkeys([*one.ground_truth, *other.ground_truth])),
         tags=tuple(dict.fromkeys([*one.tags, *other.tags])),
         judged=one.judged or other.judged,
@@ -209,7 +209,7 @@ def split(
             )
         )
     total = sum(shares)
-    counts = {name: Counter(tag for each in rows for tag in each.tags) for name, rows in groups.items()}
+    counts = {name: Counter(tag for row in rows for tag in row.tags) for name, rows in groups.items()}
     tags = sum(counts.values(), Counter[str]())
     wanted = [{tag: count * share / total for tag, count in tags.items()} for share in shares]
     room = [len(examples) * share / total for share in shares]
@@ -221,7 +221,7 @@ def split(
         spread = Counter(tag for name in left for tag in counts[name])
         rarest = min(spread, key=lambda tag: (spread[tag], tag)) if spread else None
         chosen = [name for name in left if rarest is None or counts[name][rarest]]
-        for name in sorted(chosen, key=lambda each: -len(groups[each])):
+        for name in sorted(chosen, key=lambda pair: -len(groups[pair])):
             lots = [chance.random() for _ in shares]
             part = max(
                 range(len(shares)),
@@ -289,23 +289,27 @@ def contents(
     wanted = {tag: share / total for tag, share in quotas.items()}
 
     def part(name: str, rows: Sequence[Example]) -> TagShare:
-        groups = len({group_of(each) for each in rows})
+        groups = len({group_of(row) for row in rows})
         share = len(rows) / len(examples) if examples else 0.0
         return TagShare(name, len(rows), groups, share, seen_with(groups, spread), wanted.get(name))
 
-    tags = Counter(tag for each in examples for tag in dict.fromkeys(each.tags))
+    tags = Counter(tag for question in examples for tag in dict.fromkeys(question.tags))
     names = [*tags, *(tag for tag in quotas if tag not in tags)]
-    slices = [part(tag, [each for each in examples if tag in each.tags]) for tag in names]
+    slices = [part(tag, [question for question in examples if tag in question.tags]) for tag in names]
     counts = {
         name: dict(
-            Counter(str(each.unknown[name]) for each in examples if each.unknown.get(name) is not None)
+            Counter(
+                str(question.unknown[name]) for question in examples if question.unknown.get(name) is not None
+            )
         )
         for name in ("shape", "variant", "difficulty", "hops", "annotator")
     }
-    references = sorted(len({*each.reference_entities, *each.highly_relevant_entities}) for each in examples)
+    references = sorted(
+        len({*question.reference_entities, *question.highly_relevant_entities}) for question in examples
+    )
     return Contents(
         part("all", examples),
-        tuple(sorted(slices, key=lambda each: (-each.questions, each.name))),
+        tuple(sorted(slices, key=lambda item: (-item.questions, item.name))),
         questions_needed(effect, spread),
         {name: found for name, found in counts.items() if found},
         tuple(references),
@@ -315,7 +319,7 @@ def contents(
 def parse_quotas(text: str) -> dict[str, float]:
     """`multi-hop=40,alias-noise=40,coreference=20` → tag → share. Raises UsageError."""
     quotas: dict[str, float] = {}
-    for part in filter(None, (each.strip() for each in text.split(","))):
+    for part in filter(None, (part.strip() for part in text.split(","))):
         tag, _, share = part.rpartition("=")
         try:
             quotas[tag.strip()] = float(share)
@@ -331,10 +335,10 @@ def parse_quotas(text: str) -> dict[str, float]:
 def parse_shares(text: str) -> tuple[float, ...]:
     """`50/25/25` → its numbers. Raises UsageError."""
     try:
-        shares = tuple(float(each) for each in text.split("/"))
+        shares = tuple(float(part) for part in text.split("/"))
     except ValueError:
         shares = ()
-    if len(shares) < 2 or not all(0 < each < 1e9 for each in shares):
+    if len(shares) < 2 or not all(0 < share < 1e9 for share in shares):
         raise UsageError(
             said("--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text))
         )

@@ -167,7 +167,7 @@ founded by: ~을 세운 {것} | ~이 세운 {것}
 capital of: ~을 수도로 둔 {것} | ~의 수도
 """
 _LEXICON = {
-    words: tuple(each.strip() for each in phrases.split("|"))
+    words: tuple(part.strip() for part in phrases.split("|"))
     for words, _, phrases in (line.partition(":") for line in _RELATIONS.strip().splitlines())
 }
 _END = re.compile("~(으로|[이을과](?= ))?")

@@ -90,7 +90,7 @@ class NearestNames:
             if ratio >= LEAST and (entity not in found or ratio > found[entity].likeness):
                 found[entity] = Near(spelling, entity, ratio)
         best: Sequence[Near] = sorted(
-            found.values(), key=lambda each: (-each.likeness, each.name, each.entity)
+            found.values(), key=lambda item: (-item.likeness, item.name, item.entity)
         )
         return tuple(best[:most])
 

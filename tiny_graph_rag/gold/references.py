@@ -66,7 +66,7 @@ class References(Sequence[tuple[Reference, ...]]):
 
     def __getitem__(self, row):  # type: ignore[no-untyped-def]
         if isinstance(row, slice):
-            return [self[each] for each in range(*row.indices(len(self)))]
+            return [self[number] for number in range(*row.indices(len(self)))]
         first, last = self.offsets[range(len(self))[row]], self.offsets[1:][row]
         return tuple(
             Reference(named.name, grade, named.entities, named.resolved_by, item, shares)
@@ -89,12 +89,14 @@ class References(Sequence[tuple[Reference, ...]]):
         """The names that no entity bears, each once, in the order of the gold set."""
         occur = np.argsort(distinct(self.codes)[1])
         named = map(self.named.__getitem__, distinct(self.codes)[0][occur].tolist())
-        return list(dict.fromkeys(each.name for each in named if not each.entities))
+        return list(dict.fromkeys(reference.name for reference in named if not reference.entities))
 
     def bearers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many entities bear each row's name (rows,), and these entities, row after row."""
-        counts = np.array([len(each.entities) for each in self.named], dtype=np.int64)
-        every = np.fromiter(chain.from_iterable(each.entities for each in self.named), dtype=np.int64)
+        counts = np.array([len(reference.entities) for reference in self.named], dtype=np.int64)
+        every = np.fromiter(
+            chain.from_iterable(reference.entities for reference in self.named), dtype=np.int64
+        )
         counted = counts[self.codes]
         return counted, every[stretches((np.cumsum(counts) - counts)[self.codes], counted)]
 
@@ -116,9 +118,9 @@ class References(Sequence[tuple[Reference, ...]]):
             _offsets(rows),
             list(codes),
             np.array(named, dtype=np.int32),
-            np.array([each.grade for each in every], dtype=np.int32),
-            np.array([each.item for each in every], dtype=np.int32),
-            np.array([each.shares_entity for each in every], dtype=bool),
+            np.array([reference.grade for reference in every], dtype=np.int32),
+            np.array([reference.item for reference in every], dtype=np.int32),
+            np.array([reference.shares_entity for reference in every], dtype=bool),
         )
 
     @classmethod
@@ -135,7 +137,8 @@ class References(Sequence[tuple[Reference, ...]]):
         named = [Named(name, *meanings[name]) for name in code]
         known: dict[Hashable, int] = {}
         meaning = np.array(
-            [known.setdefault(each.entities or fold(each.name), len(known)) for each in named], dtype=np.int64
+            [known.setdefault(reference.entities or fold(reference.name), len(known)) for reference in named],
+            dtype=np.int64,
         )
         codes = np.fromiter(map(code.__getitem__, every), dtype=np.int64, count=len(every))
         question = np.repeat(np.arange(len(names)), np.diff(offsets))

@@ -114,8 +114,8 @@ class Judgments:
 
 def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     """Judgments of a gold set on a graph. universe: its number of entities."""
-    good = [(*each.reference_entities, *each.highly_relevant_entities) for each in examples]
-    bad = [each.irrelevant_entities for each in examples]
+    good = [(*question.reference_entities, *question.highly_relevant_entities) for question in examples]
+    bad = [question.irrelevant_entities for question in examples]
     meanings = names.resolve_all(chain(chain.from_iterable(good), chain.from_iterable(bad)))
     references = References.resolved(good, _grades(examples), meanings)
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]
@@ -133,7 +133,9 @@ def resolve_references(example: Example, names: NameIndex) -> tuple[Reference, .
 
 def _grades(examples: Sequence[Example]) -> NDArray[np.int32]:
     """1 for each reference, 2 for each highly relevant one, question after question."""
-    counts = [(len(each.reference_entities), len(each.highly_relevant_entities)) for each in examples]
+    counts = [
+        (len(question.reference_entities), len(question.highly_relevant_entities)) for question in examples
+    ]
     return np.repeat(
         np.tile(np.array([1, 2], dtype=np.int32), len(counts)), list(chain.from_iterable(counts))
     )

@@ -194,7 +194,7 @@ class Sampler:
     def _most_uses(self) -> int:
         """Uses that a relation may have now: twice its fair share of those so far, and two to begin with."""
         typed = {code >> 1 for code in self.codes} - self.gave_nothing
-        relations = len(typed) + sum(self.words_used[each] - 1 for each in typed if self.words_used[each])
+        relations = len(typed) + sum(self.words_used[type_] - 1 for type_ in typed if self.words_used[type_])
         return max(2, int(FAIR * sum(self.uses.values()) / max(relations, 1)))
 
     def _image_sizes(self, path: Path) -> list[int]:
@@ -216,7 +216,7 @@ class Sampler:
         if longest == 1 and formula.operation != "most":
             return 1
         reached = self.search.reach(list(formula.seeds), longest)
-        places = [int(np.flatnonzero(reached.entities == each)[0]) for each in answers]
+        places = [int(np.flatnonzero(reached.entities == answer)[0]) for answer in answers]
         hops = {int(np.searchsorted(reached.levels, place, side="right")) - 1 for place in places}
         if formula.operation == "path" and hops != {longest}:
             return None
@@ -269,7 +269,7 @@ class Sampler:
         relation = int(self.index.relations[rows.start + self._pick(rows.stop - rows.start)])
         graph = self.index.graph
         ends = (int(graph.relations.sources[relation]), int(graph.relations.targets[relation]))
-        named = frozenset[str]().union(*(words_of(graph.entities.names[each]) for each in ends))
+        named = frozenset[str]().union(*(words_of(graph.entities.names[end]) for end in ends))
         words = sorted(
             word
             for word in self.index.words(relation) - named - FUNCTION_WORDS
@@ -326,7 +326,7 @@ class Sampler:
 
     def _chain(self) -> Formula | None:
         low, high = max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN)
-        self.length = min(range(low, high + 1), key=lambda each: (self.lengths[each], each), default=0)
+        self.length = min(range(low, high + 1), key=lambda pair: (self.lengths[pair], pair), default=0)
         path = self._begin() if self.length else None
         while path is not None and len(path.steps) < self.length:
             path = self._onward(path)
@@ -380,7 +380,7 @@ class Sampler:
         if path is None or group is None:
             return None
         other = Path(self.index.entity_of(group), path.steps)
-        images = [self.index.images(each)[-1] for each in (path, other)]
+        images = [self.index.images(walk)[-1] for walk in (path, other)]
         if not all(len(np.setdiff1d(one, two)) for one, two in (images, images[::-1])):
             return None
         return Formula("or", (path, other))
@@ -399,7 +399,7 @@ class Sampler:
         image = self.index.images(path)[-1]
         if not 2 <= len(image) <= MOST_ANSWERS:
             return None
-        shared = set.intersection(*(set(self.index.numbers(each)) for each in image.tolist()))
+        shared = set.intersection(*(set(self.index.numbers(entity)) for entity in image.tolist()))
         if shared and self.chance.random() < 0.5:
             return Formula("most", (path,), None, sorted(shared)[self._pick(len(shared))])
         longer = self._onward(path)
@@ -418,7 +418,7 @@ class Sampler:
         groups = self.index.groups_of_entity(path.seed)
         group = groups[self._pick(len(groups))]
         types = self.index.graph.entities.types.codes
-        like = self._group(int(self.index.group_codes[group]), lambda each: types[each] == types[path.seed])
+        like = self._group(int(self.index.group_codes[group]), lambda pair: types[pair] == types[path.seed])
         return None if like is None else Formula("path", (Path(self.index.entity_of(like), path.steps),))
 
     def _hub(self) -> Formula | None:

@@ -64,7 +64,7 @@ def write_stamp(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) 
     """Record that the gold set fits this graph."""
     ids = graph.entities.ids
     references = {
-        each.name: [ids[entity] for entity in each.entities] for row in judgments.references for each in row
+        item.name: [ids[entity] for entity in item.entities] for row in judgments.references for item in row
     }
     stamp = GoldStamp(
         _Graph(readable(graph.name), graph.sha256), _Gold(examples.sha256), dict(sorted(references.items()))
@@ -87,7 +87,7 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
         ) from error
     ids = graph.entities.ids
     now = {
-        each.name: {ids[entity] for entity in each.entities} for row in judgments.references for each in row
+        item.name: {ids[entity] for entity in item.entities} for row in judgments.references for item in row
     }
     both = [name for name in stamp.references if name in now]
     return Drift(

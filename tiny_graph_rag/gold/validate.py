@@ -39,7 +39,7 @@ class Validation:
     judgments: Judgments
 
     def count(self, severity: Severity) -> int:
-        return sum(each.severity == severity for each in self.findings)
+        return sum(finding.severity == severity for finding in self.findings)
 
 
 def validate_alone(examples: EvalSet) -> tuple[Finding, ...]:
@@ -52,11 +52,11 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
     """Everything that can be told from the gold set and the graph without linking or retrieving."""
     judgments = resolve(examples, names, len(graph))
     rows = judgments.references
-    flat = [each for row in rows for each in row]
-    missing_names = dict.fromkeys(each.name for each in flat if not each.entities)
+    flat = [item for row in rows for item in row]
+    missing_names = dict.fromkeys(reference.name for reference in flat if not reference.entities)
     nearest = NearestNames.of(graph.entities).of_all(missing_names) if missing_names else {}
     names_all = [
-        bool(row) and all(checks.is_named(example.query, each, graph) for each in row)
+        bool(row) and all(checks.is_named(example.query, item, graph) for item in row)
         for example, row in zip(examples, rows, strict=True)
     ]
     findings = [
@@ -69,19 +69,21 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
         *checks.check_tags(examples),
         *checks.check_naming(examples, names_all),
     ]
-    found = [sum(bool(each.entities) for each in {one.item: one for one in row}.values()) for row in rows]
+    found = [
+        sum(bool(reference.entities) for reference in {one.item: one for one in row}.values()) for row in rows
+    ]
     shares = [
         hits / relevant for hits, relevant in zip(found, judgments.relevant.tolist(), strict=True) if relevant
     ]
     return Validation(
-        findings=tuple(sorted(findings, key=lambda each: (each.severity, each.line))),
+        findings=tuple(sorted(findings, key=lambda finding: (finding.severity, finding.line))),
         questions=len(examples),
         without_gold=int((judgments.relevant == 0).sum()),
         references=len(flat),
-        missing=sum(not each.entities for each in flat),
-        by_alias=sum(each.resolved_by == "alias" for each in flat),
-        ambiguous=sum(each.is_ambiguous for each in flat),
-        shared=sum(each.shares_entity for each in flat),
+        missing=sum(not reference.entities for reference in flat),
+        by_alias=sum(reference.resolved_by == "alias" for reference in flat),
+        ambiguous=sum(reference.is_ambiguous for reference in flat),
+        shared=sum(reference.shares_entity for reference in flat),
         names_all=sum(names_all),
         ceiling=float(np.mean(shares)) if shares else float("nan"),
         missing_names=nearest,

@@ -56,7 +56,7 @@ def variant(
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
-    mentions = tuple(found[0] if each == seed else wording.name(each, {}) for each in seeds)
+    mentions = tuple(found[0] if item == seed else wording.name(item, {}) for item in seeds)
     return QuestionVariant(kind, wording.question(drawn, {seed: found[0]}), found[1], (), mentions)
 
 

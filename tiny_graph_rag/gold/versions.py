@@ -86,7 +86,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     if since is not None:
         found = diff(since, examples)
         entry.added, entry.removed = len(found.added), len(found.removed)
-        entry.changed = len({each.id for each in found.changed}) + len(found.renamed)
+        entry.changed = len({change.id for change in found.changed}) + len(found.renamed)
     path = versions_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode([*history, entry]), indent=1), b"\n"])
     return entry, path
@@ -96,7 +96,7 @@ def _next(history: Sequence[Entry], part: str) -> str:
     if not history:
         return "1.0.0"
     last = _VERSION.fullmatch(history[-1].version)
-    numbers = [int(each) for each in last.groups()] if last else [1, 0, 0]
+    numbers = [int(group) for group in last.groups()] if last else [1, 0, 0]
     at = PARTS.index(part)
     return ".".join(map(str, [*numbers[:at], numbers[at] + 1, *([0] * (2 - at))]))
 

@@ -125,7 +125,9 @@ class GraphColumns:
         """extras: by place in this piece."""
         before = self.entities
         written = _column(rows, "entity_id")
-        other = [key for key, each in zip(ids, written, strict=True) if each is not None and each != key]
+        other = [
+            key for key, column in zip(ids, written, strict=True) if column is not None and column != key
+        ]
         self.notes.add(KEYS, [before] * len(other), other)
         self.add_entity_columns(
             ids,
@@ -162,12 +164,12 @@ class GraphColumns:
         labels = _column(rows, "relationship_id")
         if not all(labels):
             first = self.written
-            labels = [each or f"relationships[{number}]" for number, each in enumerate(labels, start=first)]
+            labels = [label or f"relationships[{number}]" for number, label in enumerate(labels, start=first)]
         ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
         sources, targets = ends[: len(rows)], ends[len(rows) :]
         written = _column(rows, "weight")
         if None in written:
-            written = [DEFAULT_WEIGHT if each is None else each for each in written]
+            written = [DEFAULT_WEIGHT if column is None else column for column in written]
         self.add_relation_columns(
             labels,
             sources,
@@ -227,7 +229,7 @@ class GraphColumns:
     def _entities(self, ids: list[str]) -> NDArray[np.int32]:
         """Rows of entities, -1 where an id is unknown."""
         if self.known is not None:
-            return np.array([self.known.get(each, -1) for each in ids], dtype=np.int32)
+            return np.array([self.known.get(id_, -1) for id_ in ids], dtype=np.int32)
         return self._rows.rows(ids)
 
     def _note(
@@ -312,7 +314,7 @@ def _column(rows: Sequence[Entity | Relation], field: str) -> list[Any]:
 
 def _filled(column: list[Any], missing: str | tuple[str, ...]) -> list[Any]:
     """The column with `missing` where a value is null or empty."""
-    return column if all(column) else [each or missing for each in column]
+    return column if all(column) else [value or missing for value in column]
 
 
 def _details(rows: Sequence[Entity | Relation], extras: Extras) -> list[str]:
@@ -320,7 +322,7 @@ def _details(rows: Sequence[Entity | Relation], extras: Extras) -> list[str]:
     if not extras and not any(attributes):
         return [""] * len(rows)
     found = []
-    for number, each in enumerate(attributes):
-        kept = {**({"attributes": each} if each else {}), **extras.get(number, {})}
+    for number, attribute in enumerate(attributes):
+        kept = {**({"attributes": attribute} if attribute else {}), **extras.get(number, {})}
         found.append(json.dumps(kept, ensure_ascii=False) if kept else "")
     return found

@@ -130,15 +130,15 @@ class StoredDerived(Derived):
         except BadArraysError:
             pass
         arrays: dict[str, Any] = dict(build())
-        on_disk = [each for each in arrays.values() if isinstance(each, OnDisk)]
+        on_disk = [array for array in arrays.values() if isinstance(array, OnDisk)]
         try:
             write_arrays(path, arrays, {"code": code}, sound=True)
         except OSError:
             if on_disk:
                 raise
             return arrays
-        for each in on_disk:
-            each.path.unlink()
+        for strings in on_disk:
+            strings.path.unlink()
         return read_arrays(path)[0] if on_disk else arrays
 
     def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
@@ -153,12 +153,12 @@ class StoredDerived(Derived):
 def _arrays_of(part: Any, prefix: str = "") -> Arrays:
     """The arrays in a graph and its columns, under names like `entities.names.offsets`."""
     found: Arrays = {}
-    for each in fields(part):
-        value = getattr(part, each.name)
+    for column in fields(part):
+        value = getattr(part, column.name)
         if hasattr(value, "dtype"):
-            found[prefix + each.name] = value
+            found[prefix + column.name] = value
         elif is_dataclass(value) and not isinstance(value, Derived | LoadNotes | Origin):
-            found.update(_arrays_of(value, f"{prefix}{each.name}."))
+            found.update(_arrays_of(value, f"{prefix}{column.name}."))
     return found
 
 
@@ -204,13 +204,13 @@ def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> Knowledge
         source_chunks=lists("relations.source_chunks"),
         details=strings("relations.details"),
     )
-    adjacency = Adjacency(**{each.name: arrays[f"adjacency.{each.name}"] for each in fields(Adjacency)})
+    adjacency = Adjacency(**{field.name: arrays[f"adjacency.{field.name}"] for field in fields(Adjacency)})
     flaws = LoadNotes(tuple((kind, count, tuple(examples)) for kind, count, examples in note["flaws"]))
     written = note["origin"]
     origin = Origin(
         written["writer"],
         tuple((table, column, became) for table, column, became in written["columns"]),
-        tuple(Dropped(each["what"], each["count"], tuple(each["examples"])) for each in written["dropped"]),
+        tuple(Dropped(drop["what"], drop["count"], tuple(drop["examples"])) for drop in written["dropped"]),
     )
     rank = arrays["name_rank"]
     return KnowledgeGraph(entities, relations, adjacency, rank, sha256=sha256, notes=flaws, origin=origin)
@@ -229,19 +229,22 @@ def is_sound(arrays: Arrays, note: Mapping[str, Any]) -> bool:
     of_relations: tuple[Sized, ...] = (*texts[4:], relations.ids, relations.types, lists[2])
     of_relations += (relations.targets, relations.weights)
     return (
-        all(len(each) == count for each in of_entities)
-        and all(len(each) == rows for each in of_relations)
+        all(len(column) == count for column in of_entities)
+        and all(len(column) == rows for column in of_relations)
         and len(adjacency.relations) == len(adjacency.forward) == slots
         and len(adjacency.indptr) == count + 1
-        and all(_are_texts(each) for each in texts)
-        and all(_are_texts(each.items) and _ascend(each.offsets, len(each.items)) for each in lists)
+        and all(_are_texts(text) for text in texts)
+        and all(_are_texts(list_.items) and _ascend(list_.offsets, len(list_.items)) for list_ in lists)
         and _ascend(adjacency.indptr, slots)
         and all(
-            _lie_below(each, count) for each in (relations.sources, relations.targets, adjacency.neighbours)
+            _lie_below(item, count) for item in (relations.sources, relations.targets, adjacency.neighbours)
         )
         and _lie_below(graph.name_rank, count)
         and _lie_below(adjacency.relations, rows)
-        and all(_lie_below(each.codes, len(each.names)) for each in (entities.types, relations.types))
+        and all(
+            _lie_below(categories.codes, len(categories.names))
+            for categories in (entities.types, relations.types)
+        )
         and adjacency.forward.dtype == np.bool_
         and bool(np.all(relations.weights >= 0))
     )

@@ -105,7 +105,7 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
             "32-bit numbers. Part the graph, or leave relations out"
         )
     needed = triples.rows * BYTES_A_RELATION
-    free = shutil.disk_usage(folder).free + sum(each.stat().st_size for each in folder.iterdir())
+    free = shutil.disk_usage(folder).free + sum(path.stat().st_size for path in folder.iterdir())
     say(
         f"{triples.path.name}: {triples.rows:,} relations are loaded once, piece by piece, into "
         f"{folder.parent}; that takes up to {needed / 1e9:.1f} GB there ({free / 1e9:.1f} GB are free)"
@@ -171,12 +171,12 @@ class _Building:
                 key: OnDisk(self.folder / key, np.dtype(kind), rows, checksum)
                 for key, (kind, rows, checksum) in done["columns"].items()
             }
-            if all(_is_whole(each) for each in columns.values()):
+            if all(_is_whole(column) for column in columns.values()):
                 self.say(f"{what}: done before")
                 return columns, done["found"]
         self.say(what)
         columns, found = make()
-        written = {key: (each.kind.str, each.rows, each.checksum) for key, each in columns.items()}
+        written = {key: (column.kind.str, column.rows, column.checksum) for key, column in columns.items()}
         write_note(path, json.loads(json.dumps({"columns": written, "found": found})))
         return columns, found
 
@@ -192,7 +192,7 @@ class _Building:
             for piece in self.triples.column(column):
                 writer.add(table.rows(piece, missing=UNKNOWN_RELATION if table is kinds else ""))
             raw[column] = writer.done()
-        counts = {each.rows for each in raw.values()}
+        counts = {column.rows for column in raw.values()}
         if len(counts) > 1:
             raise GraphError(f"{self.triples.path}: its columns differ in length; the file is damaged")
         data, offsets = self._writer("names.data", np.uint8), self._writer("names.offsets", np.int64)
@@ -204,7 +204,7 @@ class _Building:
         written = {name: self._writer(name, np.int32) for name in ("sources", "targets", "kinds")}
         dropped, examples, first = 0, list[str](), 0
         for sources, targets, its_kinds in _together(
-            [raw[each] for each in ("source", "target", "relation")]
+            [raw[text] for text in ("source", "target", "relation")]
         ):
             kept = (sources != NOBODY) & (targets != NOBODY)
             if not kept.all():
@@ -216,10 +216,10 @@ class _Building:
             written["targets"].add(targets[kept])
             written["kinds"].add(code[its_kinds[kept]])
             first += len(kept)
-        columns = {name: each.done() for name, each in written.items()}
+        columns = {name: part.done() for name, part in written.items()}
         columns |= {"names.data": data.done(), "names.offsets": offsets.done()}
-        for each in raw.values():
-            each.path.unlink()
+        for item in raw.values():
+            item.path.unlink()
         names_in_order = [types[place] for place in in_order]
         return columns, {"kinds": names_in_order, "dropped": dropped, "examples": examples}
 
@@ -264,7 +264,7 @@ class _Building:
                 written[name].add(values)
         pointers = self._writer("indptr", np.int64)
         pointers.add(indptr)
-        found = {"indptr": pointers.done(), **{name: each.done() for name, each in written.items()}}
+        found = {"indptr": pointers.done(), **{name: part.done() for name, part in written.items()}}
         return found, {"loops": loops, "examples": examples}
 
 
@@ -282,8 +282,8 @@ def _slots_of(
             at = np.flatnonzero((starts >= low) & (starts < high) & walked)
             found.append((starts[at] - np.int32(low), ends[at], (at + first).astype(np.int32)))
         first += len(sources)
-    forward = sum(len(each[0]) for each in along)
-    starts, ends, relations = (np.concatenate(each) for each in zip(*along, *against, strict=True))
+    forward = sum(len(direction[0]) for direction in along)
+    starts, ends, relations = (np.concatenate(part) for part in zip(*along, *against, strict=True))
     del along, against
     pairs = (starts.astype(np.uint64) << np.uint64(32)) | ends.astype(np.uint64)
     order = np.argsort(pairs, kind="stable")
@@ -317,8 +317,8 @@ def _together(columns: Iterable[OnDisk]) -> Iterator[list[NDArray[Any]]]:
     columns = list(columns)
     for first in range(0, columns[0].rows, ROWS_AT_ONCE):
         yield [
-            np.fromfile(each.path, each.kind, ROWS_AT_ONCE, offset=first * each.kind.itemsize)
-            for each in columns
+            np.fromfile(column.path, column.kind, ROWS_AT_ONCE, offset=first * column.kind.itemsize)
+            for column in columns
         ]
 
 

@@ -154,7 +154,7 @@ class KnowledgeGraph:
         problems: list[str] = []
         extras: Extras = {}
         rows: dict[str, Entity] = {}
-        pairs = entities.items() if isinstance(entities, Mapping) else ((None, each) for each in entities)
+        pairs = entities.items() if isinstance(entities, Mapping) else ((None, entity) for entity in entities)
         for number, (key, given) in enumerate(pairs):
             shown = f"entities[{number if key is None else key!r}]"
             row = made(Entity, given, shown, problems, extras, number)
@@ -171,8 +171,8 @@ class KnowledgeGraph:
                 rows[id_] = row
         relation_extras: Extras = {}
         relations = [
-            made(Relation, each, f"relationships[{number}]", problems, relation_extras, number)
-            for number, each in enumerate(relationships)
+            made(Relation, relation, f"relationships[{number}]", problems, relation_extras, number)
+            for number, relation in enumerate(relationships)
         ]
         if problems:
             raise GraphError(*problems)
@@ -180,7 +180,7 @@ class KnowledgeGraph:
             raise GraphError(said("the graph has no entities; it needs one at least"))
         columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
         columns.add_entities(list(rows), list(rows.values()), extras)
-        columns.add_relations([each for each in relations if each is not None], relation_extras)
+        columns.add_relations([relation for relation in relations if relation is not None], relation_extras)
         return cls.of_columns(columns, name=name)
 
     @classmethod
@@ -192,7 +192,7 @@ class KnowledgeGraph:
         rows, problems = [], []
         for number, triple in enumerate(triples):
             sound = not isinstance(triple, str) and len(triple) == 3
-            if sound and all(isinstance(each, str) and each.strip() for each in triple):
+            if sound and all(isinstance(part, str) and part.strip() for part in triple):
                 rows.append(tuple(triple))
             else:
                 problems.append(
@@ -206,7 +206,7 @@ class KnowledgeGraph:
             raise GraphError(*problems)
         names = dict.fromkeys(end for source, _, target in rows for end in (source, target))
         return cls.from_records(
-            {each: {"name": each} for each in names},
+            {text: {"name": text} for text in names},
             (
                 {"source_entity_id": source, "relationship_type": relation, "target_entity_id": target}
                 for source, relation, target in rows

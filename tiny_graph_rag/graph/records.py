@@ -50,7 +50,7 @@ def made(
     problems.extend(f"{place}: {wrong}" for wrong in _wrong_fields(kind, row))
     if len(problems) > before:
         return None
-    names = {each.name for each in fields(kind)}
+    names = {field.name for field in fields(kind)}
     known = {name: value for name, value in row.items() if name in names}
     if len(known) < len(row):
         extras[number] = {name: value for name, value in row.items() if name not in known}

@@ -47,7 +47,7 @@ class EntitySearch:
         )
         text = "\n".join(spellings)
         if text.count("\n") != len(spellings) - 1:
-            text = "\n".join(" ".join(each.split("\n")) for each in spellings)
+            text = "\n".join(" ".join(spelling.split("\n")) for spelling in spellings)
         block = ("\n" + _apart(text) + "\n").encode("utf-8", "replace")
         ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))[1:]
         return cls(block, ends, owners, graph.adjacency.degrees)

@@ -55,7 +55,7 @@ def statistics(graph: KnowledgeGraph, hubs: int = 5) -> GraphStatistics:
         aliases=int(aliases.sum()),
         entities_with_aliases=int((aliases > 0).sum()),
         shared_names=tuple(
-            sorted((each for each in names.items() if each[1] > 1), key=lambda each: (-each[1], each[0]))
+            sorted((text for text in names.items() if text[1] > 1), key=lambda pair: (-pair[1], pair[0]))
         ),
         duplicate_relations=len(triples) - len(np.unique(triples, axis=0)) if len(triples) else 0,
         self_loops=int((relations.sources == relations.targets).sum()),
@@ -82,4 +82,4 @@ def components(graph: KnowledgeGraph) -> NDArray[np.int64]:
 
 def _counted(codes: NDArray[np.int32], names: tuple[str, ...]) -> dict[str, int]:
     counts = np.bincount(codes, minlength=len(names)).tolist()
-    return dict(sorted(zip(names, counts, strict=True), key=lambda each: (-each[1], each[0])))
+    return dict(sorted(zip(names, counts, strict=True), key=lambda pair: (-pair[1], pair[0])))

@@ -264,9 +264,9 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     stems = Strings.of(order)
     lengths = np.zeros(len(graph))
     if read:
-        own_length, name_length = (np.array([len(each) for each in texts]) for texts in (own, names))
-        per_relation = np.array([len(each) for each in words], dtype=np.int64)[relations.types.codes]
-        per_relation[told_rows] += np.array([len(each) for each in told], dtype=np.int64)
+        own_length, name_length = (np.array([len(text_) for text_ in texts]) for texts in (own, names))
+        per_relation = np.array([len(word) for word in words], dtype=np.int64)[relations.types.codes]
+        per_relation[told_rows] += np.array([len(word_list) for word_list in told], dtype=np.int64)
         lengths += own_length
         for ends, others in ((relations.sources, relations.targets), (relations.targets, relations.sources)):
             lengths += np.bincount(ends, per_relation + name_length[others], len(graph))
@@ -308,8 +308,8 @@ def _postings(
     name: str, texts: Sequence[Sequence[int]], rows: Sequence[int] | Counts, place: Counts
 ) -> dict[str, NDArray[Any]]:
     """Columns of Postings. texts: numbers of stems; rows: of each text, ascending."""
-    lengths = [len(each) for each in texts]
-    stem = place[np.array([number for each in texts for number in each], dtype=np.int64)]
+    lengths = [len(text) for text in texts]
+    stem = place[np.array([number for text in texts for number in text], dtype=np.int64)]
     row = np.repeat(np.asarray(rows, dtype=np.int64)[: len(lengths)], lengths)
     width = int(row.max(initial=0)) + 1
     pairs, counts = counted(stem * width + row)

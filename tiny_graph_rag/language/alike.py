@@ -63,7 +63,7 @@ class Alike:
         kept = self._keep(lambda: _bases(words))
         if int(kept["of"][0]) != _sum(words):  # kept for another list
             kept = _bases(words)
-        return _English(words, *(Strings(kept[f"{each}.data"], kept[f"{each}.offsets"]) for each in BASES))
+        return _English(words, *(Strings(kept[f"{base}.data"], kept[f"{base}.offsets"]) for base in BASES))
 
 
 def _bases(words: Sequence[str]) -> dict[str, NDArray[Any]]:

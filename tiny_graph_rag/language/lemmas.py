@@ -45,7 +45,7 @@ class Forms(Mapping[str, str]):
         self.columns, self.numbers = columns, numbers
         self.words, self.forms = columns["words"], columns["forms"]
         # A memory view gives whole numbers faster than an array.
-        self._sums, self._rows, self._starts = (memoryview(numbers[each]) for each in NUMBERS[1:])  # type: ignore[arg-type]
+        self._sums, self._rows, self._starts = (memoryview(numbers[name]) for name in NUMBERS[1:])  # type: ignore[arg-type]
         self.rules = tuple(
             zip(columns["endings"], columns["changed"], numbers["least"].tolist(), strict=True)
         )
@@ -62,7 +62,7 @@ class Forms(Mapping[str, str]):
         columns = {
             "words": words,
             "forms": dictionary.values(),
-            "strays": [each for each in words if dictionary[each][:BEGINNING] != each[:BEGINNING]],
+            "strays": [span for span in words if dictionary[span][:BEGINNING] != span[:BEGINNING]],
             "endings": endings,
             "changed": changed,
         }

@@ -66,8 +66,8 @@ class Word:
 def words_of(text: str) -> list[Word]:
     """The words of a text in order; `X's` is X."""
     return [
-        Word(POSSESSIVE.sub("", folded_word(each.group())), each.start(), each.end())
-        for each in WORD.finditer(text)
+        Word(POSSESSIVE.sub("", folded_word(match.group())), match.start(), match.end())
+        for match in WORD.finditer(text)
     ]
 
 

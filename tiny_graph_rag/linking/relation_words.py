@@ -89,8 +89,8 @@ class RelationWords:
         self._owner: dict[str, set[int]] = {}
         self._owner_stems: dict[str, set[int]] | None = None
         for place, name in enumerate(names):
-            for each in vocabulary.get(name, ()):
-                self._owner.setdefault(folded_word(each), set()).add(place)
+            for item in vocabulary.get(name, ()):
+                self._owner.setdefault(folded_word(item), set()).add(place)
         self._known: dict[str, Claims] = {}
 
     @classmethod

@@ -114,7 +114,7 @@ class Call:
             self.purpose,
             self.question,
             self.model,
-            [[each.role, each.content] for each in self.messages],
+            [[message.role, message.content] for message in self.messages],
             self.max_tokens,
             self.temperature,
             self.seed,

@@ -169,7 +169,9 @@ def _as_text(reply: Reply) -> Reply:
     if reply.vectors is None:
         return reply
     first, *others = reply.vectors
-    return replace(reply, text=repr(max(float(first @ each) for each in others)), vectors=None)
+    return replace(
+        reply, text=repr(max(float(first @ other_vector) for other_vector in others)), vectors=None
+    )
 
 
 def _problem(reply: Reply, call: Call) -> str | None:

@@ -102,7 +102,7 @@ class TokenCounter:
 
     def prompt_range(self, messages: Iterable[Message]) -> tuple[int, int, int]:
         """The same at least, likely and at most."""
-        ranges = [self.range(each.content) for each in messages]
+        ranges = [self.range(message.content) for message in messages]
         own = len(ranges) * TOKENS_PER_MESSAGE + TOKENS_PER_REPLY
         least, likely, most = (
             (own + sum(column) for column in zip(*ranges, strict=True)) if ranges else (own,) * 3
@@ -118,7 +118,9 @@ class TokenCounter:
         added = self.count(schema) + MOST_ADDED if self.exact else len(schema) + MOST_ADDED
         if self.exact:
             return self.prompt(call.messages) + added
-        return sum(len(each.content.encode()) + 2 * TOKENS_PER_MESSAGE for each in call.messages) + added
+        return (
+            sum(len(message.content.encode()) + 2 * TOKENS_PER_MESSAGE for message in call.messages) + added
+        )
 
 
 def _estimated(text: str) -> tuple[int, int, int]:

@@ -89,7 +89,7 @@ class Endpoint:
         _check_key(key)
         self._url, self._parameters, self._headers = _split(base_url, key)
         self.shown_url = safe_url(base_url)
-        sent = (each.rpartition(" ")[2] for each in self._headers.values())
+        sent = (header.rpartition(" ")[2] for header in self._headers.values())
         self.secrets = (key, *url_secrets(base_url), *map(Secret, sent))
         if any(self.secrets) and not is_private(base_url):
             raise ConfigError(
@@ -165,10 +165,10 @@ class Endpoint:
 
     async def _chat(self, client: openai.AsyncOpenAI, call: Call, extra: dict[str, Any]) -> ChatCompletion:
         messages: list[ChatCompletionMessageParam] = [
-            {"role": "system", "content": each.content}
-            if each.role == "system"
-            else {"role": "user", "content": each.content}
-            for each in call.messages
+            {"role": "system", "content": message.content}
+            if message.role == "system"
+            else {"role": "user", "content": message.content}
+            for message in call.messages
         ]
         answer: ChatCompletion = await client.chat.completions.create(
             model=call.model, messages=messages, extra_headers=self._omitted(), **extra
@@ -176,7 +176,7 @@ class Endpoint:
         return answer
 
     async def _embed(self, client: openai.AsyncOpenAI, call: Call) -> CreateEmbeddingResponse:
-        texts = [each.content for each in call.messages]
+        texts = [message.content for message in call.messages]
         return await client.embeddings.create(
             model=call.model, input=texts, encoding_format="float", extra_headers=self._omitted()
         )
@@ -264,7 +264,7 @@ class Endpoint:
             prompt = _count(getattr(usage, "total_tokens", None))
         if prompt:
             return Reply("", Tokens(prompt), vectors=vectors)
-        counted = sum(counter.count(each.content) for each in call.messages)
+        counted = sum(counter.count(message.content) for message in call.messages)
         return Reply("", Tokens(counted), estimated=counted > 0, vectors=vectors)
 
     def _clean(self, text: str) -> str:

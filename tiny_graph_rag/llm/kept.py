@@ -121,13 +121,13 @@ class Journal:
                 await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
                 problem = InputError(f"{self.path}: the journal can't be written: {error.strerror}")
-            for each in batch:
-                if each.done():  # its call was cancelled while it waited
+            for future in batch:
+                if future.done():  # its call was cancelled while it waited
                     continue
                 if problem is None:
-                    each.set_result(None)
+                    future.set_result(None)
                 else:
-                    each.set_exception(problem)
+                    future.set_exception(problem)
 
     def paid_usd(self, price: Callable[[str], Price | None]) -> float:
         """What this run cost at today's prices; 0 for models without one."""

@@ -192,7 +192,7 @@ class Measure:
         judged = of
         if not kind.parameters:
             return compute(judged, self.cutoff)
-        defaults = {name: each.default for name, each in kind.parameters.items()}
+        defaults = {name: parameter.default for name, parameter in kind.parameters.items()}
         return compute(judged, self.cutoff, **(defaults | dict(self.parameters)))
 
     @classmethod
@@ -220,8 +220,8 @@ class Measure:
         if name not in KINDS:
             choices = dict(sorted(KINDS.choices().items()))
             wanted = {
-                each: each if choice.settings.get("cutoff") == "none" else f"{each}{at}{cutoff}"
-                for each, choice in choices.items()
+                key: key if choice.settings.get("cutoff") == "none" else f"{key}{at}{cutoff}"
+                for key, choice in choices.items()
             }
             raise unknown("measure", shown, list(choices), near=name, spelled=wanted)
         kind = KINDS[name]
@@ -265,9 +265,9 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
     """`p=0.5` → those that differ from their default, in the kind's order. Raises UsageError."""
     given: dict[str, float] = {}
     for part in text.split(",") if text.strip() else ():
-        name, _, value = (each.strip() for each in part.partition("="))
+        name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in kind.parameters:
-            takes = ", ".join(f"{each}={it.default:g}" for each, it in kind.parameters.items()) or "none"
+            takes = ", ".join(f"{key}={it.default:g}" for key, it in kind.parameters.items()) or "none"
             raise UsageError(
                 said(
                     "measure {shown}: no parameter {name}; {measure} takes: {takes}",
@@ -296,8 +296,8 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
             )
     return tuple(
         (name, given[name])
-        for name, each in kind.parameters.items()
-        if name in given and given[name] != each.default
+        for name, parameter in kind.parameters.items()
+        if name in given and given[name] != parameter.default
     )
 
 
@@ -333,25 +333,27 @@ def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
 
 def telling(measures: Sequence[Measure]) -> Measure | None:
     """The one that says how well a question went: nDCG, else the first that rises to 1; None without any."""
-    rising = [each for each in measures if each.kind.higher_is_better and each.kind.high == 1]
-    return next((each for each in rising if each.name.startswith("ndcg")), rising[0] if rising else None)
+    rising = [measure for measure in measures if measure.kind.higher_is_better and measure.kind.high == 1]
+    return next(
+        (measure for measure in rising if measure.name.startswith("ndcg")), rising[0] if rising else None
+    )
 
 
 def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """Every measure's column. A question without gold is NaN; one that failed has the worst value."""
-    return {each: each.compute(judged) for each in measures}
+    return {measure: measure.compute(judged) for measure in measures}
 
 
 def ceilings(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """For the measures that a question may keep below their range: the best that each question allows."""
-    found = {each: each.ceiling(judged) for each in measures}
-    return {each: column for each, column in found.items() if column is not None}
+    found = {measure: measure.ceiling(judged) for measure in measures}
+    return {key: column for key, column in found.items() if column is not None}
 
 
 def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """For the measures whose mean pools counts, how much each question weighs in it."""
-    found = {each: each.weight(judged) for each in measures}
-    return {each: column for each, column in found.items() if column is not None}
+    found = {measure: measure.weight(judged) for measure in measures}
+    return {key: column for key, column in found.items() if column is not None}
 
 
 def defined(judged: Judged, values: NDArray[np.float64]) -> Column:

@@ -62,7 +62,7 @@ def graph_facts(
         entity = int(run.entities[row])
         return graph.entities.source_chunks[entity] if entity < len(graph) else ()
 
-    return Facts([frozenset(map(fold, each)) for each in expected_types], type_of, sources_of, context)
+    return Facts([frozenset(map(fold, types)) for types in expected_types], type_of, sources_of, context)
 
 
 def _filled(judgments: Judgments, question: int, entities: frozenset[int]) -> int:

@@ -253,7 +253,7 @@ def matched_in_order(keys: NDArray[np.int64], judgments: Judgments) -> list[int]
         chain = [(row, iter(options[row]))]  # rows that look for room, each with what it hasn't tried yet
         wanted: list[int] = []  # the item that each of them would take
         while chain:
-            item = next((each for each in chain[-1][1] if each not in tried), NO_ITEM)
+            item = next((candidate for candidate in chain[-1][1] if candidate not in tried), NO_ITEM)
             if item == NO_ITEM:
                 chain.pop()
                 if wanted:

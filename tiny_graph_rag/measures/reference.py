@@ -12,18 +12,20 @@ CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
 
 def listed() -> list[tuple[str, str, str, str]]:
     """(spelling, range, definition, source) of every measure."""
-    return [(spelling(each), span(each), defined(each), each.source) for _, each in KINDS.items()]
+    return [(spelling(kind), span(kind), defined(kind), kind.source) for _, kind in KINDS.items()]
 
 
 def spelling(kind: MeasureKind) -> str:
     """`ndcg@k`, `mrr[@k]` where the cutoff may be left out, `rprec` where there is none, `rbp[(p=0.8)]…`."""
-    given = ",".join(f"{name}={each.default:g}" for name, each in kind.parameters.items())
+    given = ",".join(f"{name}={parameter.default:g}" for name, parameter in kind.parameters.items())
     return kind.name + (f"[({given})]" if given else "") + CUTOFFS[kind.cutoff]
 
 
 def defined(kind: MeasureKind) -> str:
     """The definition, then its parameters."""
-    more = (f"{name}: {each.meaning}, {each.bounds}." for name, each in kind.parameters.items())
+    more = (
+        f"{name}: {parameter.meaning}, {parameter.bounds}." for name, parameter in kind.parameters.items()
+    )
     return " ".join((kind.definition, *more))
 
 

@@ -64,16 +64,16 @@ def rows_by_tag(tags: Sequence[Sequence[str]]) -> dict[str, NDArray[np.int64]]:
     for row, its_tags in enumerate(tags):
         for tag in dict.fromkeys(its_tags):
             rows.setdefault(tag, []).append(row)
-    return {tag: np.array(each, dtype=np.int64) for tag, each in rows.items()}
+    return {tag: np.array(part, dtype=np.int64) for tag, part in rows.items()}
 
 
 def numbered(groups: Sequence[str | None]) -> Groups | None:
     """The group of each question as a number, one of its own where it has none; None where nobody has one."""
-    if not any(each is not None for each in groups):
+    if not any(group is not None for group in groups):
         return None
     known: dict[str | int, int] = {}
     return np.array(
-        [known.setdefault(row if each is None else each, len(known)) for row, each in enumerate(groups)],
+        [known.setdefault(row if group is None else group, len(known)) for row, group in enumerate(groups)],
         dtype=np.int64,
     )
 
@@ -109,7 +109,7 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
     def part(rows: slice | NDArray[np.int64]) -> Slice:
         without_gold, failed = beside.relevant[rows] == 0, ~beside.answered[rows]
         empty = (beside.retrieved[rows] == 0) & ~failed
-        columns = {each: column[rows] for each, column in scores.items()}
+        columns = {measure: column[rows] for measure, column in scores.items()}
         groups = None if beside.groups is None else beside.groups[rows]
         return Slice(
             questions=len(without_gold),
@@ -120,8 +120,8 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
             failed_without_gold=int((failed & without_gold).sum()),
             measures=means(
                 columns,
-                weights={each: column[rows] for each, column in beside.weights.items()},
-                bounds={each: bounds(each, column, rows) for each, column in columns.items()},
+                weights={key: column[rows] for key, column in beside.weights.items()},
+                bounds={measure: bounds(measure, column, rows) for measure, column in columns.items()},
                 groups=groups,
             ),
             groups=None if groups is None else len(np.unique(groups)),

@@ -72,7 +72,7 @@ def shown(text: str) -> str:
     """`text` in the language spoken where it is a `Said`, its values that are too; else as it stands."""
     if not isinstance(text, Said):
         return text
-    return t(text.template, **{name: _shown_value(each) for name, each in text.values.items()})
+    return t(text.template, **{name: _shown_value(value) for name, value in text.values.items()})
 
 
 def _shown_value(value: object) -> object:

@@ -37,8 +37,8 @@ COMPARED = (
 
 @report("csv", "a row a question, and a row a slice and measure")
 def tables(documents: Sequence[Document]) -> Files:
-    for each in documents:
-        yield from csv_files(each)
+    for document in documents:
+        yield from csv_files(document)
 
 
 def csv_files(document: Document) -> Files:
@@ -54,7 +54,7 @@ def csv_files(document: Document) -> Files:
 
 def _questions(content: Json) -> tuple[list[str], list[Row]]:
     rows = content["results"]
-    measures = list(dict.fromkeys(each for row in rows for each in row["metrics"]))
+    measures = list(dict.fromkeys(metric for row in rows for metric in row["metrics"]))
     verdicts = list(content["summary"].get("verdicts") or ())
     answered = any(row.get("answer") for row in rows)
     columns = [*QUESTION, *measures, *verdicts, *(("answer", "cost_usd") if answered else ())]
@@ -62,17 +62,17 @@ def _questions(content: Json) -> tuple[list[str], list[Row]]:
 
 
 def _question(row: Json, verdicts: list[str]) -> Row:
-    counted = Counter(each.get("verdict") for each in row["references"])
+    counted = Counter(reference.get("verdict") for reference in row["references"])
     answer = row.get("answer") or {}
     return {
         "id": row["id"],
         "query": row["query"],
         "tags": "; ".join(row["tags"]),
-        "linked": "; ".join(each["name"] for each in row["linked"]),
+        "linked": "; ".join(seed["name"] for seed in row["linked"]),
         "retrieved": len(row["ranked"]),
-        "references": "; ".join(each["name"] for each in row["references"]),
+        "references": "; ".join(reference["name"] for reference in row["references"]),
         **row["metrics"],
-        **{each: counted[each] for each in verdicts},
+        **{verdict: counted[verdict] for verdict in verdicts},
         "answer": answer.get("text"),
         "cost_usd": answer.get("cost_usd"),
     }
@@ -107,8 +107,8 @@ def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:
     """Rows under `columns`, in full precision; undefined is empty."""
     text = io.StringIO()
     writer, names = TableWriter(text), list(columns)
-    writer.writerow([guarded(each) for each in names])
+    writer.writerow([guarded(name) for name in names])
     for row in rows:
-        cells = (row.get(each, "") for each in names)
-        writer.writerow([guarded(each) if isinstance(each, str) else each for each in cells])
+        cells = (row.get(name, "") for name in names)
+        writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in cells])
     return text.getvalue().encode("utf-8-sig", "replace")

@@ -64,13 +64,13 @@ def core_of(
     Raises UsageError for a type that the graph doesn't have, and where nothing is left.
     """
     known = graph.entities.types.names
-    for each in types:
-        if each not in known:
-            listed = nearest(each, known) or f"; it has: {', '.join(known[:12])}"
-            raise UsageError(f"no entity of {graph.name} has the type {each!r}{listed}")
+    for type_ in types:
+        if type_ not in known:
+            listed = nearest(type_, known) or f"; it has: {', '.join(known[:12])}"
+            raise UsageError(f"no entity of {graph.name} has the type {type_!r}{listed}")
     kept = np.ones(len(graph), dtype=bool)
     if types:
-        kept = np.isin(graph.entities.types.codes, [known.index(each) for each in types])
+        kept = np.isin(graph.entities.types.codes, [known.index(type_) for type_ in types])
     relations = graph.relations
     heavy = relations.weights >= min_weight
     inside = heavy & kept[relations.sources] & kept[relations.targets]

@@ -55,7 +55,7 @@ def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
             others.append(path)
         else:
             found.append(past)
-    return sorted(found, key=lambda each: (each.at, each.name)), others
+    return sorted(found, key=lambda item: (item.at, item.name)), others
 
 
 def earlier_results(path: Path) -> Path | None:
@@ -79,8 +79,8 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
     """By gold set: means over different questions are no line. Name (with the SHA-256 where a name has had
     several contents) → results, oldest first."""
     by_content: dict[tuple[str, str], list[Past]] = {}
-    for each in past:
-        by_content.setdefault((each.dataset, each.dataset_sha256), []).append(each)
+    for entry in past:
+        by_content.setdefault((entry.dataset, entry.dataset_sha256), []).append(entry)
     names = [name for name, _ in by_content]
     return {
         f"{name} ({content[:8]})" if names.count(name) > 1 else name: rows
@@ -90,20 +90,17 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     """Of each result the settings that are not the same in all of them; the graph's name among them."""
-    names = dict.fromkeys(name for each in rows for name in each.settings or ())
+    names = dict.fromkeys(name for row in rows for name in row.settings or ())
     default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
     own = [
-        ({"graph": each.graph} if each.graph else {})
-        | ({} if each.settings is None else default | each.settings)
-        for each in rows
+        ({"graph": row.graph} if row.graph else {}) | ({} if row.settings is None else default | row.settings)
+        for row in rows
     ]
-    for each, mine in zip(rows, own, strict=True):
-        if not each.walks:
+    for row, mine in zip(rows, own, strict=True):
+        if not row.walks:
             mine.pop("hops", None)
-    moving = [
-        name for name in ("graph", *names) if len({repr(each[name]) for each in own if name in each}) > 1
-    ]
-    return [{name: each[name] for name in moving if name in each} for each in own]
+    moving = [name for name in ("graph", *names) if len({repr(row[name]) for row in own if name in row}) > 1]
+    return [{name: row[name] for name in moving if name in row} for row in own]
 
 
 def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
@@ -114,17 +111,17 @@ def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
                 "dataset": name,
                 "results": [
                     {
-                        "name": each.name,
-                        "at": each.at.isoformat().replace("+00:00", "Z"),
-                        "label": each.label,
-                        "graph": each.graph,
-                        "settings": each.settings or {},
+                        "name": row.name,
+                        "at": row.at.isoformat().replace("+00:00", "Z"),
+                        "label": row.label,
+                        "graph": row.graph,
+                        "settings": row.settings or {},
                         "differs": differs,
-                        "questions": each.questions,
-                        "measures": each.measures,
-                        "by_tag": each.by_tag,
+                        "questions": row.questions,
+                        "measures": row.measures,
+                        "by_tag": row.by_tag,
                     }
-                    for each, differs in zip(rows, differing(rows), strict=True)
+                    for row, differs in zip(rows, differing(rows), strict=True)
                 ],
             }
             for name, rows in named.items()

@@ -32,7 +32,7 @@ WIDE = 7  # columns from which a paper's table is set smaller
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 _MEAN = re.compile(r"(?P<mean>[\d.−]+) \((?P<ends>[^()]+)\)(?P<mark> \?)?")  # its interval goes below it
 _SPECIAL = str.maketrans(
-    {each: f"\\{each}" for each in "&%$#_{}"}
+    {text: f"\\{text}" for text in "&%$#_{}"}
     | {
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
@@ -103,8 +103,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"\\noindent\\textbf{{{_text(text)}}}" if strong else f"\\noindent {_text(text)}"
         case NumberedList(items):
             yield r"\begin{enumerate}"
-            for each in items:
-                yield f"  \\item {_text(each)}"
+            for item in items:
+                yield f"  \\item {_text(item)}"
             yield r"\end{enumerate}"
         case View(head, rows, words):
             columns = "".join("l" if at in words else "r" for at in range(len(head)))

@@ -55,8 +55,8 @@ def _lines(block: Block) -> Iterator[str]:
         case Paragraph(text, strong):
             yield f"**{_text(text)}**" if strong else _text(text)
         case NumberedList(items):
-            for place, each in enumerate(items, start=1):
-                yield f"{place}. {_text(each)}"
+            for place, item in enumerate(items, start=1):
+                yield f"{place}. {_text(item)}"
         case View(head, rows, words):
             yield f"| {' | '.join(map(_text, head))} |"
             yield "|" + "|".join(" --- " if at in words else " ---: " for at in range(len(head))) + "|"

@@ -31,11 +31,11 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
     """document: what the page shows. others: sweeps and comparisons that are shown with it. peers: name →
     results of other systems on the same gold set, to be seen question by question beside this one."""
     packer = Packer()
-    names = {entity: each["name"] for entity, each in document.get("entities", {}).items()}
+    names = {entity: part["name"] for entity, part in document.get("entities", {}).items()}
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
     head["changed"] = changed_settings(document.get("config") or {})
     head["walked"] = walked(document.get("summary") or {})
-    rows = [_thin(each, names) for each in document.get("results", [])]
+    rows = [_thin(item, names) for item in document.get("results", [])]
     entities = document.get("entities", {})
     return {
         "head": head,
@@ -46,7 +46,7 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
         "lead": headline(document) if "results" in document else [],
         "worst": _worst(document) if "results" in document else None,
         "others": others,
-        "peers": [_peer(name, each, packer) for name, each in (peers or {}).items()],
+        "peers": [_peer(name, part, packer) for name, part in (peers or {}).items()],
         "questions": len(rows),
         "results": packer.pack(rows),
         "entities": packer.pack([{"id": key, **value} for key, value in entities.items()]),
@@ -65,7 +65,7 @@ def _methods(document: Json, peers: Mapping[str, Json]) -> Json | None:
     """All systems side by side with what they took, this one first; None where it is alone."""
     if not peers:
         return None
-    shown = methods({"": document["summary"], **{name: each["summary"] for name, each in peers.items()}})
+    shown = methods({"": document["summary"], **{name: part["summary"] for name, part in peers.items()}})
     return {"head": shown.head[1:], "rows": shown.rows}
 
 
@@ -74,44 +74,48 @@ def _peer(name: str, document: Json, packer: Packer) -> Json:
     most = document["summary"]["k"]
     rows = [
         {
-            "metrics": each["metrics"],
-            "ranked": [{"id": one["id"], "name": one["name"]} for one in each["ranked"][:most]],
+            "metrics": result["metrics"],
+            "ranked": [{"id": one["id"], "name": one["name"]} for one in result["ranked"][:most]],
             "references": [
                 {"name": one["name"], "verdict": one.get("verdict"), "rank": one.get("rank")}
-                for one in each["references"]
+                for one in result["references"]
             ],
         }
-        for each in document["results"]
+        for result in document["results"]
     ]
-    return {"name": name, "ids": [each["id"] for each in document["results"]], "results": packer.pack(rows)}
+    return {
+        "name": name,
+        "ids": [result["id"] for result in document["results"]],
+        "results": packer.pack(rows),
+    }
 
 
 def _thin(question: Json, names: dict[str, str]) -> Json:
     """Without names that stand in `entities`, and with walks as a start and its steps."""
     thin = {**question}
     for field in ("linked", "ranked"):
-        thin[field] = [_without_known_name(each, names) for each in question[field]]
-    thin["ranked"] = [_with_short_walk(each, "walk") for each in thin["ranked"]]
-    thin["references"] = [_with_short_walk(each, "path") for each in question["references"]]
+        thin[field] = [_without_known_name(item, names) for item in question[field]]
+    thin["ranked"] = [_with_short_walk(entity, "walk") for entity in thin["ranked"]]
+    thin["references"] = [_with_short_walk(reference, "path") for reference in question["references"]]
     return thin
 
 
-def _without_known_name(each: Json, names: dict[str, str]) -> Json:
-    if names.get(each["id"]) != each["name"]:
-        return each
-    return {field: value for field, value in each.items() if field != "name"}
+def _without_known_name(item: Json, names: dict[str, str]) -> Json:
+    if names.get(item["id"]) != item["name"]:
+        return item
+    return {field: value for field, value in item.items() if field != "name"}
 
 
-def _with_short_walk(each: Json, field: str) -> Json:
+def _with_short_walk(item: Json, field: str) -> Json:
     """Each step starts where the one before it ended; only the first start is kept."""
-    steps = each.get(field)
+    steps = item.get(field)
     if not steps or any(one["to"] != other["from"] for one, other in pairwise(steps)):
-        return each
+        return item
     short = {
         "start": steps[0]["from"],
         "steps": [{key: value for key, value in step.items() if key != "from"} for step in steps],
     }
-    return {**each, field: short}
+    return {**item, field: short}
 
 
 def script_json(data: Json) -> tuple[str, str]:
@@ -144,31 +148,34 @@ class Packer:
 
     def pack(self, rows: Sequence[Any]) -> list[Any]:
         """The column of `rows`: anything that JSON can hold."""
-        absent = [each is None or each is _MISSING for each in rows]
-        if any(absent) and not all(each is None for each in rows):
-            present = [each for each, gone in zip(rows, absent, strict=True) if not gone]
-            if not all(isinstance(each, int | float) for each in present) or _MISSING in rows:
+        absent = [row_cells is None or row_cells is _MISSING for row_cells in rows]
+        if any(absent) and not all(row_cells is None for row_cells in rows):
+            present = [row_cells for row_cells, gone in zip(rows, absent, strict=True) if not gone]
+            if not all(isinstance(value, int | float) for value in present) or _MISSING in rows:
                 digits = "".join("1" if row is None else "2" if row is _MISSING else "0" for row in rows)
                 return ["?", digits, self.pack(present)]
-        kinds = {type(each) for each in rows}
+        kinds = {type(row_cells) for row_cells in rows}
         if len(kinds) == 1:
             kind = next(iter(kinds))
             if kind is str:
-                places = [self._places.setdefault(each, len(self._places)) for each in rows]
+                places = [self._places.setdefault(row_cells, len(self._places)) for row_cells in rows]
                 return ["c", rows[0]] if len(set(places)) == 1 else ["s", places]
             if kind is list:
                 return [
                     "l",
-                    [len(each) for each in rows],
-                    self.pack([item for each in rows for item in each]),
+                    [len(row_cells) for row_cells in rows],
+                    self.pack([item for row_cells in rows for item in row_cells]),
                 ]
             if kind is dict:
-                fields = dict.fromkeys(field for each in rows for field in each)
-                columns = [[name, self.pack([each.get(name, _MISSING) for each in rows])] for name in fields]
+                fields = dict.fromkeys(field for row_cells in rows for field in row_cells)
+                columns = [
+                    [name, self.pack([row_cells.get(name, _MISSING) for row_cells in rows])]
+                    for name in fields
+                ]
                 return ["o", columns]
         if kinds <= {int, float, bool, type(None)}:
-            numbers = [_short(each) for each in rows]
-            same = len(kinds) == 1 and all(each == numbers[0] for each in numbers)
+            numbers = [_short(row_cells) for row_cells in rows]
+            same = len(kinds) == 1 and all(number == numbers[0] for number in numbers)
             return ["c", numbers[0]] if same else ["n", numbers]
         return ["j", list(rows)]
 

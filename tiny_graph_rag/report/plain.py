@@ -105,16 +105,16 @@ def step_words(step: str, cutoff: object, hops: int | None, *, spoken: bool = Tr
 def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     """Where recall is lost; nothing where no question has a reference, so that there is no recall."""
     steps = summary.get("waterfall") or ()
-    return steps if all(each["recall"] is not None for each in steps) else ()
+    return steps if all(step["recall"] is not None for step in steps) else ()
 
 
 def worst_by(measures: Sequence[str]) -> str:
     """The measure that says which questions went worst, as spelled; empty where there is none."""
     from tiny_graph_rag.measures.base import telling
 
-    known = {each: measure for each in measures if (measure := _known(each)) is not None}
+    known = {name: measure for name in measures if (measure := _known(name)) is not None}
     chosen = telling(list(known.values()))
-    return next((each for each, measure in known.items() if measure == chosen), "")
+    return next((key for key, measure in known.items() if measure == chosen), "")
 
 
 def rises(measure: str) -> bool:
@@ -140,15 +140,14 @@ def verdict_words(question: dict[str, Any]) -> str:
     nothing was found to start from, what was looked for."""
     missed = set(question.get("fn") or ())
     ends = [
-        each.get("verdict") or ("missed" if each["name"] in missed else "hit")
-        for each in question["references"]
+        reference.get("verdict") or ("missed" if reference["name"] in missed else "hit")
+        for reference in question["references"]
     ]
-    counted = {each: ends.count(each) for each in dict.fromkeys(ends)}
-    tried = next((each["tried"] for each in question["references"] if each.get("tried")), ())
+    counted = {item: ends.count(item) for item in dict.fromkeys(ends)}
+    tried = next((reference["tried"] for reference in question["references"] if reference.get("tried")), ())
     sought = (
         f" ({', '.join(tried[:TRIED_SHOWN])}{', …' if len(tried) > TRIED_SHOWN else ''})" if tried else ""
     )
     return ", ".join(
-        f"{verdict_word(each)} {number}{sought if each == 'no_seed' else ''}"
-        for each, number in counted.items()
+        f"{verdict_word(key)} {number}{sought if key == 'no_seed' else ''}" for key, number in counted.items()
     )

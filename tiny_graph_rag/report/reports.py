@@ -46,9 +46,9 @@ def report(name: str, line: str) -> Callable[[R], R]:
 
 def check_reports(names: Sequence[str]) -> None:
     """Refuse an unknown report before any work. Raises UsageError."""
-    for each in names:
-        if each not in REPORTS:
-            raise REPORTS.unknown(each)
+    for name in names:
+        if name not in REPORTS:
+            raise REPORTS.unknown(name)
 
 
 def write_reports(
@@ -69,7 +69,7 @@ def write_reports(
     names = list(dict.fromkeys(names))
     as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
     if target is not None and not as_file and target.is_file():
-        endings = ", ".join(f".{each}" for each in REPORTS)
+        endings = ", ".join(f".{ending}" for ending in REPORTS)
         raise UsageError(
             said(
                 "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
@@ -115,7 +115,7 @@ def write_reports(
             )
         )
     written = [target if as_file and target is not None else folder / name for name, _ in files]
-    kept = {os.path.realpath(each) for each in read}
+    kept = {os.path.realpath(source) for source in read}
     for path in written:
         if os.path.realpath(path) in kept:
             raise UsageError(

@@ -115,23 +115,23 @@ Block = Heading | Paragraph | NumberedList | View
 def blocks(documents: Sequence[Document]) -> Iterator[Block]:
     """One report of all documents: results method by method where there are several, each of them, then the
     sweeps and comparisons."""
-    results = [each for each in documents if each.has_questions]
+    results = [document for document in documents if document.has_questions]
     if len(results) > 1:
         yield from _methods(results)
-    for each in results:
-        yield from _result(each, level=2 if len(results) > 1 else 1)
-    for each in documents:
-        if each.kind == "sweep":
-            yield from _sweep(each.content)
-        if each.kind == "comparison":
-            yield from _comparison(each.content)
+    for result in results:
+        yield from _result(result, level=2 if len(results) > 1 else 1)
+    for document in documents:
+        if document.kind == "sweep":
+            yield from _sweep(document.content)
+        if document.kind == "comparison":
+            yield from _comparison(document.content)
 
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
     summaries = {each.name: each.content["summary"] for each in results}
     yield Heading(_title(results[0], "Method by method"), 1)
     yield methods(summaries)
-    if len({each.content["dataset"]["sha256"] for each in results}) > 1:
+    if len({result.content["dataset"]["sha256"] for result in results}) > 1:
         yield Paragraph("These results come from different gold sets: their means can't be compared.")
         return
     yield Heading("Best per slice", 2)
@@ -175,7 +175,8 @@ def methods(summaries: Mapping[str, Json]) -> View:
     """All results side by side. summaries: name of the results → their summary."""
     measures = _shared_measures(summaries)
     took = [
-        speeds(each.get("latency") or {}, each.get("questions_per_second")) for each in summaries.values()
+        speeds(summary.get("latency") or {}, summary.get("questions_per_second"))
+        for summary in summaries.values()
     ]
     names = _known_speeds(took)
     rows = [
@@ -187,24 +188,25 @@ def methods(summaries: Mapping[str, Json]) -> View:
 
 def _best_per_slice(summaries: Mapping[str, Json]) -> View:
     measures = _shared_measures(summaries)
-    tags = dict.fromkeys(tag for each in summaries.values() for tag in each.get("by_tag", {}))
+    tags = dict.fromkeys(tag for summary in summaries.values() for tag in summary.get("by_tag", {}))
     slices = [("all", list(summaries.values()))]
-    slices += [(tag, [each["by_tag"].get(tag) for each in summaries.values()]) for tag in tags]
+    slices += [(tag, [summary["by_tag"].get(tag) for summary in summaries.values()]) for tag in tags]
     rows = [
-        (one_line(tag), *(_best(list(summaries), parts, each) for each in measures)) for tag, parts in slices
+        (one_line(tag), *(_best(list(summaries), parts, measure) for measure in measures))
+        for tag, parts in slices
     ]
     return View(("slice", *measures), tuple(rows))
 
 
 def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
-    first, *others = (each["measures"] for each in summaries.values())
+    first, *others = (summary["measures"] for summary in summaries.values())
     return [measure for measure in first if all(measure in other for other in others)]
 
 
 def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> str:
     means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
     best_of = max if rises(measure) else min
-    top = best_of((each for each in means if each is not None), default=None)
+    top = best_of((mean for mean in means if mean is not None), default=None)
     if top is None:
         return "–"
     winners = [name for name, mean in zip(names, means, strict=True) if mean == top]
@@ -214,7 +216,7 @@ def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> s
 
 def _known_speeds(took: Iterable[Mapping[str, float]]) -> list[str]:
     took = list(took)
-    return [name for name in SPEEDS if any(name in each for each in took)]
+    return [name for name in SPEEDS if any(name in entry for entry in took)]
 
 
 def _mean_cells(mean: Json) -> tuple[str, str, str]:
@@ -227,8 +229,8 @@ def _mean_cells(mean: Json) -> tuple[str, str, str]:
 
 def _cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
     """Of each measure the mean with its interval, in one cell."""
-    for each in measures:
-        value, interval, _ = _mean_cells(part["measures"].get(each) or {"mean": None, "n": 0})
+    for measure in measures:
+        value, interval, _ = _mean_cells(part["measures"].get(measure) or {"mean": None, "n": 0})
         unsure = " ?" if interval.endswith(" ?") else ""
         yield value if interval == "–" else f"{value} ({interval.removesuffix(' ?')}){unsure}"
 
@@ -242,7 +244,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     for sentence in (*headline(content), *changes(document)):
         yield Paragraph(str(sentence), strong=True)
     yield from _made(content)
-    rows = [(each, *_mean_cells(mean)) for each, mean in summary["measures"].items()]
+    rows = [(measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()]
     yield View(("measure", "mean", "95 % interval", "n"), tuple(rows))
     yield from _counts(summary)
     yield from _answers(summary, level + 1)
@@ -256,7 +258,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     advice = summary.get("recommendations") or []
     if advice:
         yield Heading("What the numbers recommend", level + 1)
-        yield NumberedList(tuple(one_line(each["text"], 600) for each in advice))
+        yield NumberedList(tuple(one_line(advice_line["text"], 600) for advice_line in advice))
     yield from _worst(content, level + 1)
 
 
@@ -329,23 +331,23 @@ def _counts(summary: Json) -> Iterator[Block]:
         told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
     if told:
         yield Paragraph(f"Of {summary['questions']:,} questions: {', '.join(told)}.")
-    for limit, each in (summary.get("walks_cut") or {}).get("limits", {}).items():
+    for limit, part in (summary.get("walks_cut") or {}).get("limits", {}).items():
         yield Paragraph(
-            f"Walks ended early in {each['questions']:,} questions, after {', '.join(each['hops'])} hops: "
-            f"the next would go beyond running.{limit} ({each['most']:,})."
+            f"Walks ended early in {part['questions']:,} questions, after {', '.join(part['hops'])} hops: "
+            f"the next would go beyond running.{limit} ({part['most']:,})."
         )
 
 
 def _slices(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:
     """Tags by what they say: `difficulty:hard` is a row of "By difficulty", a plain tag one of "By tag"."""
     found: dict[str, list[tuple[str, Json]]] = {}
-    for tag, part in sorted(by_tag.items(), key=lambda each: (-each[1]["questions"], each[0])):
+    for tag, part in sorted(by_tag.items(), key=lambda pair: (-pair[1]["questions"], pair[0])):
         kind, mark, value = tag.partition(":")
         known = bool(mark) and kind in SLICE_TITLES
         title = SLICE_TITLES[kind] if known else "By tag"
         found.setdefault(title, []).append((one_line(value if known else tag), part))
     order = [*SLICE_TITLES.values(), "By tag"]
-    return dict(sorted(found.items(), key=lambda each: order.index(each[0])))
+    return dict(sorted(found.items(), key=lambda pair: order.index(pair[0])))
 
 
 def hops_of(content: Json) -> int | None:
@@ -410,12 +412,12 @@ def _no_answer(summary: Json, level: int) -> Iterator[Block]:
 
 
 def _verdicts(summary: Json, level: int) -> Iterator[Block]:
-    found = {each: number for each, number in (summary.get("verdicts") or {}).items() if number}
+    found = {key: number for key, number in (summary.get("verdicts") or {}).items() if number}
     total = sum(found.values())
     if not total:
         return
     rows = [
-        (verdict_word(each), f"{number:,}", f"{100 * number / total:.0f} %") for each, number in found.items()
+        (verdict_word(key), f"{number:,}", f"{100 * number / total:.0f} %") for key, number in found.items()
     ]
     yield Heading("What became of the references", level)
     yield View(("verdict", "references", "share"), tuple(rows))
@@ -429,12 +431,12 @@ def _worst(content: Json, level: int) -> Iterator[Block]:
         return
     rows = [
         (
-            one_line(each["id"], 40),
-            one_line(each["query"] or "–", 80),
-            three(each["metrics"][measure]),
-            one_line(verdict_words(each)),
+            one_line(question["id"], 40),
+            one_line(question["query"] or "–", 80),
+            three(question["metrics"][measure]),
+            one_line(verdict_words(question)),
         )
-        for each in worst
+        for question in worst
     ]
     yield Heading("Worst questions", level)
     yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
@@ -473,16 +475,16 @@ def rule_words(rule: str) -> str:
 
 def _sweep(content: Json) -> Iterator[Block]:
     settings = content["settings"]
-    measures = list(dict.fromkeys(each for setting in settings for each in setting["measures"]))
+    measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
     rows = [
         (
-            str(each["system"]),
-            "–" if each["hops"] is None else str(each["hops"]),
-            str(each["top_k"]),
-            *_cells(each, measures),
-            three(each.get("oracle_recall")),
+            str(setting["system"]),
+            "–" if setting["hops"] is None else str(setting["hops"]),
+            str(setting["top_k"]),
+            *_cells(setting, measures),
+            three(setting.get("oracle_recall")),
         )
-        for each in settings
+        for setting in settings
     ]
     yield Heading("By hops", 2)
     overall = (content.get("recommended") or {}).get("overall")
@@ -528,15 +530,15 @@ def _flags(content: Json, setting: Json) -> str:
 def _comparison(content: Json) -> Iterator[Block]:
     systems = content["systems"]
     yield Heading("Compared", 2)
-    for each in content.get("verdicts", ()):
-        yield Paragraph(one_line(each, 400), strong=True)
+    for item in content.get("verdicts", ()):
+        yield Paragraph(one_line(item, 400), strong=True)
     differs = [
         (one_line(setting), *(one_line(str(value)) for value in values))
         for setting, values in content.get("differs", {}).items()
     ]
     if differs:
-        yield View(("differs", *(one_line(each["name"]) for each in systems)), tuple(differs))
-    yield from _speeds({each["name"]: each.get("speed") or {} for each in systems})
+        yield View(("differs", *(one_line(system["name"]) for system in systems)), tuple(differs))
+    yield from _speeds({system["name"]: system.get("speed") or {} for system in systems})
     for measure, rows in content["measures"].items():
         yield Paragraph(measure, strong=True)
         yield View(COMPARED, tuple(map(_compared, rows)))

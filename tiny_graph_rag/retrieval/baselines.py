@@ -46,7 +46,7 @@ class PlainBfsRetriever(Retriever):
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """Nearest first: what lies within fewer hops stands in front."""
         deepest = self.retrieve(questions)
-        return (deepest.within(each) for each in hops)
+        return (deepest.within(hop) for hop in hops)
 
 
 @retriever("oracle", "the references first: the ceiling of any ranking")
@@ -106,7 +106,7 @@ class HybridRetriever(Retriever):
 
     def __init__(self, task: Task, parts: Sequence[Retriever], weights: Sequence[float]) -> None:
         self.candidates, self.parts, self.weights = Candidates(task), parts, weights
-        self.walks = any(each.walks for each in parts)  # type: ignore[misc]
+        self.walks = any(piece.walks for piece in parts)  # type: ignore[misc]
         self.from_named = all(part.from_named for part in parts if part.walks)  # type: ignore[misc]
 
     @classmethod
@@ -165,15 +165,17 @@ class HybridRetriever(Retriever):
         best = sum(self.weights) / (RANK_OFFSET + 1)
         entities = np.array(list(shares), dtype=np.int32)
         # Added from the smallest up: the order of the retrievers must not decide between equal sums.
-        scores = np.array([min(sum(sorted(each)) / best, 1.0) for each in shares.values()], dtype=np.float64)
+        scores = np.array(
+            [min(sum(sorted(share)) / best, 1.0) for share in shares.values()], dtype=np.float64
+        )
         hops = np.array([hop_of.get(entity, NO_HOP) for entity in shares], dtype=np.int32)
         run = self.candidates.ranked(question, entities, scores, hops)
         walks = np.full((len(run.entities), self.candidates.settings.hops), NO_STEP, dtype=np.int32)
         for at, entity in enumerate(run.entities.tolist()):
             if entity in walk_of:
                 walks[at, : len(walk_of[entity])] = walk_of[entity]
-        cut = next((each.cuts[row] for each in runs if row in each.cuts), None)
-        failure = next((each.failures[row] for each in runs if row in each.failures), None)
+        cut = next((run.cuts[row] for run in runs if row in run.cuts), None)
+        failure = next((run.failures[row] for run in runs if row in run.failures), None)
         return replace(
             run,
             walks=walks,
@@ -217,7 +219,7 @@ class RunFileRetriever(Retriever):
         index = NameIndex.of(task.graph)
         self.rankings: dict[str, list[int]] = {}
         strangers: dict[str, None] = {}
-        queries = {each.id: each.query for each in task.examples or ()}
+        queries = {question.id: question.query for question in task.examples or ()}
         self.written = read_run(path).keyed_by(queries)
         for question, places in self.written.rankings.items():
             ranking = self.rankings.setdefault(question, [])

@@ -275,7 +275,7 @@ def _packed(mentions: Sequence[WeighedMention]) -> Mentions:
 @cache
 def compiled_search() -> tuple[Callable[..., int], Callable[..., int]]:
     """`search_fast.rank` and `describe` as machine code, and with them every function that they call."""
-    made = (compiled(each, search_fast.CALLED) for each in (search_fast.rank, search_fast.describe))
+    made = (compiled(item, search_fast.CALLED) for item in (search_fast.rank, search_fast.describe))
     return next(made), next(made)
 
 

@@ -95,7 +95,7 @@ def can_be_shared(config: Config) -> bool:
     """Whether a retriever needs no more than a worker has."""
     names = config.retrieval.retriever.partition(":")
     parts = names_of(names[2]) if names[0] == "hybrid" else [config.retrieval.retriever]
-    return all(each in SHARED for each in parts) and not config.retrieval.embeds
+    return all(part in SHARED for part in parts) and not config.retrieval.embeds
 
 
 _graphs: dict[tuple[Path, str], KnowledgeGraph] = {}
@@ -135,7 +135,7 @@ def _lies_at(shared: Shared) -> Path | None:
     for path in (shared.path, shared.received):
         try:
             _, files = found_at(path)
-            sums = [known_sha256(each, cache_folder() / "sources") for each in files]
+            sums = [known_sha256(file, cache_folder() / "sources") for file in files]
         except (OSError, InputError):
             continue
         if combined_sha256(sums) == shared.sha256:
@@ -405,8 +405,8 @@ def _files_of(path: Path) -> list[tuple[str, Path]]:
         from tiny_graph_rag.formats.graphs import found_at
 
         _, files = found_at(path)
-        return [("", path)] if len(files) == 1 else [(each.name, each) for each in files]
-    return [(str(each.relative_to(path)), each) for each in sorted(path.rglob("*")) if each.is_file()]
+        return [("", path)] if len(files) == 1 else [(file.name, file) for file in files]
+    return [(str(item.relative_to(path)), item) for item in sorted(path.rglob("*")) if item.is_file()]
 
 
 class ClusterRetriever(Retriever):

@@ -45,7 +45,10 @@ class DenseRetriever(Retriever):
         self.near.learn(questions)
         entities = np.arange(len(self.candidates.graph), dtype=np.int32)
         return Run.concatenated(
-            [self.candidates.ranked(each, entities, self.near.cosines(each)) for each in questions]
+            [
+                self.candidates.ranked(question, entities, self.near.cosines(question))
+                for question in questions
+            ]
         )
 
     def notes(self) -> list[str]:
@@ -57,12 +60,12 @@ class Nearness:
 
     def __init__(self, task: Task, embedder: Embedder) -> None:
         self._embedder, self._price = embedder, task.config.embeddings.usd_per_million_embedded
-        self._entities = embedder.vectors([_text(task.graph, each) for each in range(len(task.graph))])
+        self._entities = embedder.vectors([_text(task.graph, number) for number in range(len(task.graph))])
         self._questions: dict[str, NDArray[np.float32]] = {}
 
     def learn(self, questions: Sequence[LinkedQuestion]) -> None:
         """Embed new questions in as few calls as there are batches. Raises ServiceError where that fails."""
-        new = [each for each in dict.fromkeys(q.text for q in questions) if each not in self._questions]
+        new = [item for item in dict.fromkeys(q.text for q in questions) if item not in self._questions]
         asked = self._embedder.vectors(new)
         if len(new) and asked.shape[1] != self._entities.shape[1]:
             raise UsageError(

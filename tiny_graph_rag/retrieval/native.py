@@ -88,7 +88,7 @@ def unpacked(value: Any) -> Unpacked:
     found = Unpacked(
         None if entities is None else _entities(_items(entities, "entities")),
         None if relations is None else tuple(map(relation_of, _items(relations, "relations"))),
-        tuple(map(passage_of, chain.from_iterable(_items(each, "passages") for each in passages)))
+        tuple(map(passage_of, chain.from_iterable(_items(passage, "passages") for passage in passages)))
         if passages
         else None,
         text_of(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
@@ -152,7 +152,7 @@ def _items(value: Any, what: str) -> list[Any]:
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame, as GraphRAG's contexts are
         rows = value.to_dict("records")
         # Its `id` numbers the rows of this one context.
-        return [{name: each[name] for name in each if name != "id" or "text" in each} for each in rows]
+        return [{name: row[name] for name in row if name != "id" or "text" in row} for row in rows]
     if hasattr(value, "tolist") and not isinstance(value, list):
         value = value.tolist()
     if isinstance(value, Mapping) and all(is_score(score) for score in value.values()):
@@ -170,7 +170,7 @@ def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
     found = [entity_of(plain_entity(item), "the returned list", problems) for item in items]
     if problems:
         raise ValueError(problems[0])
-    return tuple(_short(each) for each in found if each is not None)
+    return tuple(_short(entry) for entry in found if entry is not None)
 
 
 def _short(place: Retrieved) -> Retrieved:

@@ -63,7 +63,14 @@ def callable_of(given: Any, name: str) -> Asked:
                 )
             ) from error
     if not inspect.isroutine(made):
-        method = next((getattr(made, each) for each in METHODS if callable(getattr(made, each, None))), None)
+        method = next(
+            (
+                getattr(made, method_name)
+                for method_name in METHODS
+                if callable(getattr(made, method_name, None))
+            ),
+            None,
+        )
         made = made if method is None else method
     if not callable(made):
         raise UsageError(
@@ -154,7 +161,7 @@ class Calls:
         given = list(value)
         if len(given) != len(questions):
             raise ValueError(f"wanted a reply for each of {len(questions)} questions, got {len(given)}")
-        return [_checked(each) for each in given]
+        return [_checked(option) for option in given]
 
     def _in_loop(self, call: int, work: Coroutine[Any, Any, tuple[Any, BaseException | None]]) -> Any:
         with self._lock:
@@ -198,7 +205,7 @@ def _checked(value: Any) -> OwnReply:
 def _is_async(function: Function) -> bool:
     called = getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is async
     return any(
-        inspect.iscoroutinefunction(each) or inspect.isasyncgenfunction(each) for each in (function, called)
+        inspect.iscoroutinefunction(item) or inspect.isasyncgenfunction(item) for item in (function, called)
     )
 
 

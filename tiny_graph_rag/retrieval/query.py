@@ -206,7 +206,7 @@ class Reader:
         """Learn what the words mean that nothing in the graph is like. Only with meanings; once a word."""
         if self.meanings is None:
             return
-        texts = {without_seeds(each) for each in questions if each.seeds} - self._read.keys()
+        texts = {without_seeds(question) for question in questions if question.seeds} - self._read.keys()
         words = {word for text in texts for word in tokens(text)[0].values()}
         self.meanings.learn(sorted(word for word in words if self._is_unlike(word)))
 
@@ -229,12 +229,12 @@ class Reader:
         words, seeds = tokens(masked)
         asking = question_word(words, seeds)
         mentions = self._mentions(words)
-        for each in mentions:
-            each.to_seed = min((abs(a - b) for a in each.places for b in seeds), default=len(masked))
+        for mention in mentions:
+            mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         focus = _focus(mentions, asking, seeds)
-        mentions.sort(key=lambda each: (each is focus, each.to_seed))
+        mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
-        claimed = {place for each in mentions for place in each.places}
+        claimed = {place for mention in mentions for place in mention.places}
         slots, head = self._word_slots(slots, words, claimed, asking)
         content = {word for word in words.values() if not (is_function_word(word) or is_question_word(word))}
         price = milli(self.ranking.unexplained) - milli(self.ranking.long_question) * max(
@@ -252,11 +252,11 @@ class Reader:
         if not claims:
             return []
         every, weights, parts = (
-            np.concatenate([getattr(each, column) for each in claims.values()])
+            np.concatenate([getattr(claim, column) for claim in claims.values()])
             for column in ("types", "weights", "places")
         )
         bits, places = (
-            np.repeat(column, [len(each) for each in claims.values()])
+            np.repeat(column, [len(claim) for claim in claims.values()])
             for column in (np.arange(len(claims)), np.array(list(claims)))
         )
         seen = np.zeros(len(self.types.names), dtype=bool)
@@ -325,25 +325,25 @@ class Reader:
         returns = [place for place, word in words.items() if is_return_word(word)]
         there_and_back = min(
             mentions,
-            key=lambda each: (min(abs(a - b) for a in each.places for b in returns), each is focus),
+            key=lambda item: (min(abs(a - b) for a in item.places for b in returns), item is focus),
             default=None,
         ) if returns else None  # fmt: skip
         slots: list[Slot] = []
         bits = 0
-        for each in mentions:
-            own = tuple(words[place] for place in each.places)
+        for mention in mentions:
+            own = tuple(words[place] for place in mention.places)
             twice = any(
-                own[i] == own[j] and each.places[i] - each.places[j] > ADJACENT
+                own[i] == own[j] and mention.places[i] - mention.places[j] > ADJACENT
                 for i in range(len(own))
                 for j in range(i)
             )
-            second = each.weight if twice else milli(self.ranking.repeated) if each.repeated else 0
-            if each is there_and_back:
+            second = mention.weight if twice else milli(self.ranking.repeated) if mention.repeated else 0
+            if mention is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
-            for weight, way_back in ((each.weight, False), (second, not twice)):
+            for weight, way_back in ((mention.weight, False), (second, not twice)):
                 if weight and len(slots) < self.ranking.slots - 1:
-                    bits |= (each is focus) << len(slots)
-                    slots.append(Slot(own, weight, tuple(each.types), way_back=way_back))
+                    bits |= (mention is focus) << len(slots)
+                    slots.append(Slot(own, weight, tuple(mention.types), way_back=way_back))
         return slots, bits
 
     def _word_slots(
@@ -364,7 +364,7 @@ class Reader:
             heads = heads | {asking}
         head = 0
         slots = list(slots)
-        for weight, place, own, where in sorted(found, key=lambda each: each[:2]):
+        for weight, place, own, where in sorted(found, key=lambda pair: pair[:2]):
             if -weight >= milli(self.ranking.rarest) and len(slots) < self.ranking.slots:
                 head |= (place in heads) << len(slots)
                 slots.append(Slot(own, -weight, found=where))
@@ -375,14 +375,14 @@ def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int
     """The mention nearest to the question word, no seed between; without one, the farthest from a seed."""
     near: list[tuple[int, int, int]] = []
     if asking is not None:
-        for index, each in enumerate(mentions):
-            for place in each.places:
+        for index, mention in enumerate(mentions):
+            for place in mention.places:
                 low, high = min(place, asking), max(place, asking)
                 if not any(low < seed < high for seed in seeds):
-                    near.append((high - low, -each.to_seed, index))
+                    near.append((high - low, -mention.to_seed, index))
     if near:
         return mentions[min(near)[2]]
-    return max(mentions, key=lambda each: each.to_seed, default=None)
+    return max(mentions, key=lambda _mention: _mention.to_seed, default=None)
 
 
 def _spans(row: NDArray[np.int64], places: NDArray[np.int64], rows: int) -> NDArray[np.int64]:

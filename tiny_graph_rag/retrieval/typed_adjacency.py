@@ -85,7 +85,7 @@ def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str
         passed += len(order)
     written["run_ptr"].add(np.array([runs]))
     written["run_start"].add(np.array([passed]))
-    columns = {name: each.done() for name, each in written.items()}
+    columns = {name: part.done() for name, part in written.items()}
     return {**columns, "strength": strength, "units": units}
 
 

@@ -56,11 +56,13 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     """
     frames = _pandas()
     named = parse_measures(measures) if isinstance(measures, str) else measures
-    wanted = tuple(Measure.parse(each) if isinstance(each, str) else each for each in named)
-    for each in wanted:
-        if each.kind.needs:
+    wanted = tuple(
+        Measure.parse(reference) if isinstance(reference, str) else reference for reference in named
+    )
+    for name in wanted:
+        if name.kind.needs:
             raise UsageError(
-                f"measure {each} looks at more than ids and grades ({each.kind.needs}); "
+                f"measure {name} looks at more than ids and grades ({name.kind.needs}); "
                 "the command `score` reads that from the run's file or a graph"
             )
     grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
@@ -68,10 +70,12 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
     found = summarise(columns, judged, [()] * len(judged)).overall.measures
-    table = frames.DataFrame({str(each): column for each, column in columns.items()}, index=list(grades))
-    rows = [(each.mean, each.low, each.high, each.n, each.reliable) for each in found.values()]
+    table = frames.DataFrame(
+        {str(measure): column for measure, column in columns.items()}, index=list(grades)
+    )
+    rows = [(item.mean, item.low, item.high, item.n, item.reliable) for item in found.values()]
     names = ["mean", "low", "high", "n", "reliable"]
-    return Scored(table, frames.DataFrame(rows, index=[str(each) for each in found], columns=names))
+    return Scored(table, frames.DataFrame(rows, index=[str(item) for item in found], columns=names))
 
 
 def evaluate_predictions(
@@ -97,7 +101,7 @@ def evaluate_predictions(
     rows = []
     for k in cutoffs:
         values = {name: Measure(kind, k).compute(judged) for name, kind in PREDICTED.items()}
-        rows.append({"k": k, **{name: float(np.nan_to_num(each).mean()) for name, each in values.items()}})
+        rows.append({"k": k, **{name: float(np.nan_to_num(value).mean()) for name, value in values.items()}})
     return frames.DataFrame(rows, columns=["k", *PREDICTED])
 
 
@@ -126,7 +130,7 @@ def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judge
 
 def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
     """All grades, one question after the other. Raises UsageError for one that is no number."""
-    values = chain.from_iterable(each.values() for each in gold.values())
+    values = chain.from_iterable(value.values() for value in gold.values())
     try:
         grades = np.fromiter(values, dtype=np.float64, count=count)
     except (TypeError, ValueError, OverflowError) as error:
@@ -149,12 +153,14 @@ def _say_what_differs(
 
     all_of_gold: whether a question that the run lacks counts.
     """
-    missing = [each for each in gold if each not in run] if all_of_gold else []
-    unknown = [str(each) for each in run if each not in gold]
-    lines = counted(unknown, len(missing), [str(each) for each in missing[:3]], 0) if all_of_gold else []
+    missing = [value for value in gold if value not in run] if all_of_gold else []
+    unknown = [str(item) for item in run if item not in gold]
+    lines = (
+        counted(unknown, len(missing), [str(question) for question in missing[:3]], 0) if all_of_gold else []
+    )
     lines += _other_types("question", set(map(type, gold)), set(map(type, run)))
     if not any(document in run.get(question, ()) for question, row in gold.items() for document in row):
-        documents = [{type(each) for row in side.values() for each in row} for side in (gold, run)]
+        documents = [{type(item) for row in side.values() for item in row} for side in (gold, run)]
         lines += _other_types("document", *documents)
     for line in lines:
         warnings.warn(line, stacklevel=3)
@@ -163,7 +169,7 @@ def _say_what_differs(
 def _other_types(what: str, gold: set[type], run: set[type]) -> list[str]:
     if not gold or not run or gold & run:
         return []
-    names = [" and ".join(sorted(each.__name__ for each in side)) for side in (gold, run)]
+    names = [" and ".join(sorted(kind.__name__ for kind in side)) for side in (gold, run)]
     return [f"{what} ids are {names[0]} in the gold set and {names[1]} in the run: none can match"]
 
 
@@ -190,7 +196,7 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
             rank = length - bisect_right(ascending, own)
             if length - rank > 1 and ascending[-rank - 2] == own:  # equal scores keep their order
                 before = islice(ranking.values(), list(ranking).index(document))
-                rank += sum(each == own for each in before)
+                rank += sum(earlier == own for earlier in before)
             places.append(place)
             ranks.append(rank)
         first += len(grades)

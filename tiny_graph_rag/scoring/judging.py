@@ -61,11 +61,11 @@ def notes(
 
     selected: only some of the gold set's questions were asked for, so that others in the run are no surprise.
     """
-    known = {each.id for each in questions}
+    known = {question.id for question in questions}
     unknown = [key for key in run.rankings if key not in known and not selected]
-    missing = [each.id for each in questions if each.id not in run.rankings]
+    missing = [question.id for question in questions if question.id not in run.rankings]
     twice = sum(
-        len(row) - len({each.key for each in row}) for key, row in run.rankings.items() if key in known
+        len(row) - len({item.key for item in row}) for key, row in run.rankings.items() if key in known
     )
     lines = counted(unknown, len(missing), missing[:3], twice)
     if not run.lists_entities:
@@ -155,7 +155,7 @@ def _rows_of_ids(graph: KnowledgeGraph) -> Mapping[str, int]:
 
 def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
     """Some questions and what the run has for them."""
-    ids = [each.id for each in questions]
+    ids = [question.id for question in questions]
     rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
     seconds = {id: run.latency_seconds[id] for id in ids if id in run.latency_seconds}
     same = {id: id for id in ids}
@@ -174,8 +174,10 @@ def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterat
     """In order; judging takes a table of questions times the longest list, so one with a very long list gets
     a part of its own, and of a few questions where that is not needed."""
     start, longest = 0, 0
-    for place, each in enumerate(questions):
-        width = max(len(run.rankings.get(each.id, ())), len(each.grades), len(each.reference_texts), 1)
+    for place, question in enumerate(questions):
+        width = max(
+            len(run.rankings.get(question.id, ())), len(question.grades), len(question.reference_texts), 1
+        )
         widest = max(longest, width)
         if place > start and (place - start >= at_once or (place - start + 1) * widest > CELLS_AT_ONCE):
             yield questions[start:place]
@@ -196,10 +198,12 @@ def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch 
         if match is not None and match.by_text:
             # Every place is an entity of its own; which reference it fills, the texts decide.
             filled = filled_by_text(
-                [each.text or each.name for each in places], question.reference_texts, match
+                [position.text or position.name for position in places], question.reference_texts, match
             )
             mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
-            shown.update(zip(mine, ((each.key, each.name or each.key) for each in places), strict=True))
+            shown.update(
+                zip(mine, ((position.key, position.name or position.key) for position in places), strict=True)
+            )
             references.append(
                 tuple(
                     Reference(text, 1, tuple(mine[at] for at in (place,) if at is not None), "text", item)
@@ -220,7 +224,7 @@ def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch 
         irrelevant.append(
             [codes.setdefault(name, len(codes)) for name, grade in grades.items() if grade == 0]
         )
-        rankings.append([codes.setdefault(_key(each, grades, match), len(codes)) for each in places])
+        rankings.append([codes.setdefault(_key(position, grades, match), len(codes)) for position in places])
     judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
     names = list(codes)
     return _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
@@ -293,14 +297,14 @@ def _on_graph(
             table,
             judgments,
             seeds=[
-                frozenset(e for name in each.seed_entities or () for e in index.resolve(name)[0])
-                for each in questions
+                frozenset(e for name in asked_question.seed_entities or () for e in index.resolve(name)[0])
+                for asked_question in questions
             ],
-            expected_types=[each.expected_types for each in questions],
+            expected_types=[asked_question.expected_types for asked_question in questions],
             relationships=[
                 [
-                    RelationReference.of(each.source, each.target, each.type, index)
-                    for each in reference_relations(question)
+                    RelationReference.of(relation.source, relation.target, relation.type, index)
+                    for relation in reference_relations(question)
                 ]
                 for question in questions
             ],
@@ -328,8 +332,8 @@ def _stretch(
 ) -> Stretch:
     entities = np.fromiter((code for row in rankings for code in row), dtype=np.int32)
     offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
-    places = [place for each in questions for place in run.rankings.get(each.id, [])]
-    scores = np.array([0.0 if each.score is None else each.score for each in places])
+    places = [place for asked_question in questions for place in run.rankings.get(asked_question.id, [])]
+    scores = np.array([0.0 if position.score is None else position.score for position in places])
     absent = {row: ABSENT for row, question in enumerate(questions) if question.id not in run.rankings}
     table = Run(
         offsets,
@@ -344,33 +348,35 @@ def _stretch(
     )
     # Without a graph, types and sources are what the run says of each place.
     written = Facts(
-        [frozenset(map(fold, each.expected_types)) for each in questions],
+        [frozenset(map(fold, asked_question.expected_types)) for asked_question in questions],
         lambda row: fold(places[row].type),
         lambda row: (places[row].source,) if places[row].source else (),
     )
     seconds = np.array([run.latency_seconds.get(question.id, np.nan) for question in questions])
     judged = judge(table, judgments, facts=facts(table) if facts else written)
     return Stretch(
-        ids=[each.id for each in questions],
+        ids=[asked_question.id for asked_question in questions],
         judged=replace(judged, seconds=seconds),
         labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [
                 (
-                    each.name,
-                    each.grade,
-                    [label(e)[0] for e in each.entities] if each.resolved_by else [],
-                    each.resolved_by,
-                    each.item,
+                    reference.name,
+                    reference.grade,
+                    [label(e)[0] for e in reference.entities] if reference.resolved_by else [],
+                    reference.resolved_by,
+                    reference.item,
                 )
-                for each in row
+                for reference in row
             ]
             for row in judgments.references
         ],
-        queries=[each.query for each in questions],
-        tags=[each.tags for each in questions],
-        groups=[each.group for each in questions],
+        queries=[asked_question.query for asked_question in questions],
+        tags=[asked_question.tags for asked_question in questions],
+        groups=[asked_question.group for asked_question in questions],
         latency_seconds={
-            each.id: run.latency_seconds[each.id] for each in questions if each.id in run.latency_seconds
+            asked_question.id: run.latency_seconds[asked_question.id]
+            for asked_question in questions
+            if asked_question.id in run.latency_seconds
         },
     )

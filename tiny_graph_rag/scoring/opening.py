@@ -138,7 +138,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
 
     gold = read_gold(request.gold, request.gold_format, request.split)
     questions, selection = _selected(gold, request)
-    if match is not None and match.by_text and not any(each.reference_texts for each in questions):
+    if match is not None and match.by_text and not any(question.reference_texts for question in questions):
         raise DatasetError(
             f"{request.gold.name}: --match {match.kind} compares texts, and no question has 'reference_texts'"
         )
@@ -146,7 +146,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         with_references(gold, request.gold)
         gold = with_patterns(graph, gold)
     run = read_run(request.run, request.run_format, ties=request.ties)
-    run = run.keyed_by({each.id: each.query for each in gold.questions})
+    run = run.keyed_by({question.id: question.query for question in gold.questions})
     return Opened(
         stretches(questions, run, graph, match, matching=request.matching, ambiguous=request.ambiguous),
         gold.name,
@@ -167,16 +167,16 @@ def _selected(gold: EvalSet, request: Request) -> tuple[tuple[Example, ...], dic
     tags, ids = request.tags, request.ids
     if request.limit is None and not tags and not ids:
         return gold.questions, None
-    known_tags = list(dict.fromkeys(tag for each in gold.questions for tag in each.tags))
-    known_ids = [each.id for each in gold.questions]
+    known_tags = list(dict.fromkeys(tag for question in gold.questions for tag in question.tags))
+    known_ids = [question.id for question in gold.questions]
     for wanted, known, what in ((tags, known_tags, "tag"), (ids, known_ids, "id")):
         for one in wanted:
             if one not in known:
                 raise UsageError(f"no question has the {what} {one!r}{nearest(one, known)}")
     kept = tuple(
-        each
-        for each in gold.questions
-        if (not tags or set(tags) & set(each.tags)) and (not ids or each.id in ids)
+        question
+        for question in gold.questions
+        if (not tags or set(tags) & set(question.tags)) and (not ids or question.id in ids)
     )[: request.limit]
     if not kept:
         raise UsageError("no question has one of these tags and one of these ids")
@@ -189,8 +189,8 @@ def _usage(run: WrittenRun) -> dict[str, int]:
     if not run.usage:
         return {}
     rows = [
-        [value if isinstance(value := each.get(name), int) else 0 for name in TOKENS]
-        for each in run.usage.values()
+        [value if isinstance(value := counts.get(name), int) else 0 for name in TOKENS]
+        for counts in run.usage.values()
     ]
     counted = [(prompt, completion, total or prompt + completion) for prompt, completion, total in rows]
     return dict(zip(TOKENS, map(sum, zip(*counted, strict=True)), strict=True))

@@ -62,7 +62,7 @@ class Collected:
     def __init__(self, measures: Sequence[Measure], also: Sequence[Measure] = ()) -> None:
         """also: measures of which the mean alone is wanted."""
         self.measures = measures
-        self.also = [each for each in also if each not in measures]
+        self.also = [measure for measure in also if measure not in measures]
         self._also: list[dict[Measure, Column]] = []
         self.tags: list[Sequence[str]] = []
         self.latencies: list[float] = []
@@ -118,14 +118,14 @@ class Collected:
             order = np.argsort(np.concatenate(self._order))
             relevant, retrieved, answered = relevant[order], retrieved[order], answered[order]
             columns, weighing, best = (
-                {each: column[order] for each, column in part.items()} for part in (columns, weighing, best)
+                {key: column[order] for key, column in part.items()} for part in (columns, weighing, best)
             )
         beside = Beside(relevant, retrieved, answered, weighing, best, numbered(self.groups))
         return slices(columns, beside, self.tags)
 
 
 def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
-    return {each: np.concatenate([part[each] for part in parts]) for each in parts[0]} if parts else {}
+    return {piece: np.concatenate([part[piece] for part in parts]) for piece in parts[0]} if parts else {}
 
 
 def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:

@@ -58,9 +58,9 @@ class TrecRun:
 
     def stretches(self, *, scattered: bool) -> Iterator[Stretch]:
         """Raises AnotherWay, perhaps only in the middle of the file."""
-        for each in self._scattered() if scattered else self._grouped():
-            self.duplicates += each.duplicates
-            yield each
+        for stretch in self._scattered() if scattered else self._grouped():
+            self.duplicates += stretch.duplicates
+            yield stretch
         yield from judged_stretches(self.gold, None, np.flatnonzero(~self.answered))
 
     def _grouped(self) -> Iterator[Stretch]:
@@ -188,7 +188,7 @@ class TrecRun:
             if self.ties == "trec":
                 names = texts(looked.starts[mine], looked.lengths[mine])
                 place = {name: rank for rank, name in enumerate(sorted(set(names), reverse=True))}
-                again = np.lexsort((mine, np.array([place[each] for each in names]), sorted_keys[tied]))
+                again = np.lexsort((mine, np.array([place[text] for text in names]), sorted_keys[tied]))
             else:
                 again = np.lexsort((mine, -looked.scores[mine], sorted_keys[tied]))
             order[tied] = mine[again]

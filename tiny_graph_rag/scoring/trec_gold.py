@@ -107,7 +107,7 @@ def _three_digits(column: FieldColumn) -> bool:
     if longest > 3 or not int(column.lengths.min(initial=1)):
         return False
     signs = (column.data[column.starts + np.minimum(at, column.lengths - 1)] for at in range(longest))
-    return all(bool(((each >= ord("0")) & (each <= ord("9"))).all()) for each in signs)
+    return all(bool(((sign >= ord("0")) & (sign <= ord("9"))).all()) for sign in signs)
 
 
 def _grouped(hashes: Words) -> tuple[Words, Ints, Ints]:
@@ -193,7 +193,7 @@ def _stretch(
     local = gold.items[judged_rows]
     items = np.where(local == NO_ITEM, NO_ITEM, local + first_item[question])
     return Stretch(
-        ids=[gold.ids[each] for each in asked.tolist()],
+        ids=[gold.ids[row] for row in asked.tolist()],
         judged=tabled(
             Hits(question, rank, gold.grades[judged_rows], items),
             lengths.astype(np.int64),

@@ -29,12 +29,12 @@ class Looked:
     lengths: NDArray[np.integer[Any]]
 
     def at(self, rows: Ints | slice | NDArray[np.bool_]) -> Looked:
-        return Looked(*(getattr(self, each)[rows] for each in self.__slots__))
+        return Looked(*(getattr(self, field_name)[rows] for field_name in self.__slots__))
 
     def put_in(self, order: Ints) -> None:
         """Reorders the lines in place, a column at a time: of a large run they are most of the memory."""
-        for each in self.__slots__:
-            column = getattr(self, each)
+        for field_name in self.__slots__:
+            column = getattr(self, field_name)
             column[:] = column[order]
 
 
@@ -101,7 +101,7 @@ class Kept:
     def __init__(self, file_bytes: int, capacity: int) -> None:
         place = np.uint32 if file_bytes < _WIDE else np.int64
         types: tuple[Any, ...] = (np.int32, np.float64, np.uint64, np.int32, place, np.uint16)
-        self._columns = [np.empty(capacity, dtype=each) for each in types]
+        self._columns = [np.empty(capacity, dtype=type_) for type_ in types]
         self._count = 0
 
     def add(self, looked: Looked, base: int) -> None:
@@ -121,8 +121,8 @@ class Kept:
             looked.starts + base,
             looked.lengths,
         )
-        for column, each in zip(self._columns, values, strict=True):
-            column[start:stop] = each
+        for column, value in zip(self._columns, values, strict=True):
+            column[start:stop] = value
         self._count = stop
 
     def taken(self) -> Looked:

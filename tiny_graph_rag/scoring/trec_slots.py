@@ -81,4 +81,4 @@ class JudgedSlots:
 
 
 def _narrowest(most: int) -> Any:
-    return next(each for each in (np.uint8, np.uint16, np.int32) if most <= np.iinfo(each).max)
+    return next(item for item in (np.uint8, np.uint16, np.int32) if most <= np.iinfo(item).max)

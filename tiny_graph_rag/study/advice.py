@@ -156,8 +156,8 @@ def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Ad
     """In the order of RULES, then what trials showed; empty where nothing is worth saying."""
     if not found.waterfall or math.isnan(found.waterfall[-1].recall):
         return ()
-    spoken = [each for rule in RULES for each in rule(found)]
-    return (*spoken, *(each for trial in tried for each in of_trial(trial)))
+    spoken = [finding for rule in RULES for finding in rule(found)]
+    return (*spoken, *(finding for trial in tried for finding in of_trial(trial)))
 
 
 def not_recognised(found: Explanation) -> Iterator[Advice]:
@@ -247,7 +247,7 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
 
 def arbitrary_order(found: Explanation) -> Iterator[Advice]:
     """Ties that another order of equals would turn into another result."""
-    each_range = ((str(each), best - worst) for each, (worst, best) in found.ties.measures.items())
+    each_range = ((str(name), best - worst) for name, (worst, best) in found.ties.measures.items())
     spread = {measure: range_ for measure, range_ in each_range if not math.isnan(range_)}
     if not spread:
         return
@@ -268,13 +268,13 @@ def arbitrary_order(found: Explanation) -> Iterator[Advice]:
 
 def untrue_hop_tags(found: Explanation) -> Iterator[Advice]:
     """Hop tags that say something else than the graph for a tenth of their questions or more."""
-    for tag, each in found.hop_tags.items():
-        if each.questions and each.differ / each.questions >= 1 - WITHIN:
+    for tag, slice_ in found.hop_tags.items():
+        if slice_.questions and slice_.differ / slice_.questions >= 1 - WITHIN:
             yield Advice(
                 "untrue hop tag",
                 UNTRUE_HOP_TAG,
-                {"tag": tag, "differ": f"{each.differ:,}", "n": f"{each.questions:,}"},
-                {"tag": tag, "differ": each.differ, "questions": each.questions},
+                {"tag": tag, "differ": f"{slice_.differ:,}", "n": f"{slice_.questions:,}"},
+                {"tag": tag, "differ": slice_.differ, "questions": slice_.questions},
             )
 
 

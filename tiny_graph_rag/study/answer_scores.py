@@ -70,11 +70,11 @@ def summarise_answers(
 
 def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> AnswerSlice:
     chosen = [answers.rows[row] for row in rows]
-    failed = sum(each.error is not None for each in chosen)
-    names = dict.fromkeys(name for each in answers.rows for name in each.scores)
+    failed = sum(item.error is not None for item in chosen)
+    names = dict.fromkeys(name for row_cells in answers.rows for name in row_cells.scores)
     weak = set(JUDGES["retrieval"].scores) if answers.agreement and answers.agreement.is_weak else set()
     scores = means(
-        {name: np.array([each.scores.get(name, np.nan) for each in chosen]) for name in names},
+        {name: np.array([item.scores.get(name, np.nan) for item in chosen]) for name in names},
         bounds={name: BOUNDS.get(name, SHARE) for name in names},
         groups=None if groups is None else groups[list(rows)],
     )
@@ -82,9 +82,9 @@ def _slice(answers: Answers, rows: Sequence[int], groups: Groups | None) -> Answ
         tuple(rows),
         answered=len(chosen) - failed,
         failed=failed,
-        abstained=sum(each.abstained for each in chosen),
+        abstained=sum(item.abstained for item in chosen),
         scores={
             name: replace(mean, reliable=False) if name in weak else mean for name, mean in scores.items()
         },
-        unjudged=dict(Counter(name for each in chosen for name in sorted(each.unjudged))),
+        unjudged=dict(Counter(name for item in chosen for name in sorted(item.unjudged))),
     )

@@ -141,7 +141,7 @@ class Comparison:
         better = [measure for measure, way in ways.items() if way > 0]
         worse = [measure for measure, way in ways.items() if way < 0]
         if better and worse:
-            better_by, worse_by = (_figures(each, rows[each]) for each in (better[0], worse[0]))
+            better_by, worse_by = (_figures(item, rows[item]) for item in (better[0], worse[0]))
             return Told(MIXED, both | {"better": better_by, "worse": worse_by})
         surest = min(better or worse, key=lambda measure: rows[measure].p_holm)
         told = both | {"figures": _figures(surest, rows[surest])}
@@ -195,7 +195,7 @@ def compare(
     overall = corrected({"": found.pop("")})[""]
     found = corrected(found)
     notes = list(reasons)
-    if len({each.graph_sha256 for each in systems}) > 1:
+    if len({name.graph_sha256 for name in systems}) > 1:
         notes.append(
             said("the systems ran on different graphs: what differs may be the graph, not the retrieval")
         )
@@ -209,7 +209,7 @@ def compare(
         for system in aligned
         if system.failed
     ]
-    flips = tuple(chain.from_iterable(_flips(aligned[0], each, chosen) for each in aligned[1:]))
+    flips = tuple(chain.from_iterable(_flips(aligned[0], system, chosen) for system in aligned[1:]))
     return Comparison(
         tuple(aligned),
         overall,
@@ -224,7 +224,7 @@ def compare(
 def _different(systems: Sequence[System]) -> dict[str, tuple[Any, ...]]:
     names = dict.fromkeys(name for system in systems for name in system.settings)
     values = {name: tuple(system.settings.get(name) for system in systems) for name in names}
-    return {name: each for name, each in values.items() if any(one != each[0] for one in each)}
+    return {name: value for name, value in values.items() if any(one != value[0] for one in value)}
 
 
 def compared_rows(
@@ -297,7 +297,8 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
             if name in after and (verdict == HIT) != (after[name] == HIT)
         )
         values = {
-            each: (float(baseline.columns[each][row]), float(other.columns[each][row])) for each in measures
+            measure: (float(baseline.columns[measure][row]), float(other.columns[measure][row]))
+            for measure in measures
         }
         gained = {verdict != HIT for _, verdict, _ in changed}
         if not before or not after:
@@ -354,14 +355,14 @@ def _short(sha256: str) -> str:
 
 def align(systems: Sequence[System]) -> list[System]:
     """The questions that all have, in the first one's order. Raises UsageError where there are none."""
-    places = [{each: row for row, each in enumerate(system.ids)} for system in systems]
-    ids = [each for each in systems[0].ids if all(each in place for place in places)]
+    places = [{id_: row for row, id_ in enumerate(system.ids)} for system in systems]
+    ids = [id_ for id_ in systems[0].ids if all(id_ in place for place in places)]
     if not ids:
         raise UsageError(said("the results files have no question (id) in common"))
     aligned = []
     names: dict[str, int] = {}
     for system, place in zip(systems, places, strict=True):
-        rows = [place[each] for each in ids]
+        rows = [place[id_] for id_ in ids]
         names[system.name] = names.get(system.name, 0) + 1
         name = system.name if names[system.name] == 1 else f"{system.name} ({names[system.name]})"
         aligned.append(
@@ -381,26 +382,26 @@ def align(systems: Sequence[System]) -> list[System]:
 
 def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list[str]:
     """Those wanted, else all that every file holds. Raises UsageError for what can't be compared."""
-    common = [each for each in systems[0].columns if all(each in system.columns for system in systems)]
-    for each in wanted:
-        if Measure.parse(each).kind.weight is not None:
+    common = [column for column in systems[0].columns if all(column in system.columns for system in systems)]
+    for name in wanted:
+        if Measure.parse(name).kind.weight is not None:
             raise UsageError(
                 said(
                     "measure {each} pools its counts over questions and can't be compared by question",
-                    each=repr(each),
+                    each=repr(name),
                 )
             )
-    common = [each for each in common if Measure.parse(each).kind.weight is None]
-    for each in wanted:
-        if each not in common:
+    common = [name for name in common if Measure.parse(name).kind.weight is None]
+    for name in wanted:
+        if name not in common:
             raise UsageError(
                 said(
                     "measure {each} is not in every results file{near}. They have in common: "
                     "{names}. Run eval with --measures {measure}",
-                    each=repr(each),
-                    near=nearest(each, common),
+                    each=repr(name),
+                    near=nearest(name, common),
                     names=", ".join(common) or "none",
-                    measure=each,
+                    measure=name,
                 )
             )
     if not common:

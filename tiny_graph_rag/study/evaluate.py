@@ -220,7 +220,9 @@ def _of_every_kind(
     more: list[Measure] = []
     if run.relations is not None and any(map(reference_relations, examples)):
         more += default_measures(cutoff, RELATIONS)
-    if run.passages is not None and any(reference_chunks(each) or reference_texts(each) for each in examples):
+    if run.passages is not None and any(
+        reference_chunks(question) or reference_texts(question) for question in examples
+    ):
         more += default_measures(cutoff, PASSAGES)
     asked = measures if run.returns_entities or not more else set(measures) - set(default_measures(cutoff))
     return tuple(dict.fromkeys([*(measure for measure in measures if measure in asked), *more]))
@@ -260,7 +262,11 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
 def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:
     """How far the means of a retriever that was asked several times lie apart."""
     ranges = [
-        (measure, min(each[measure].mean for each in rounds), max(each[measure].mean for each in rounds))
+        (
+            measure,
+            min(round_[measure].mean for round_ in rounds),
+            max(round_[measure].mean for round_ in rounds),
+        )
         for measure in rounds[0]
     ]
     listed = ", ".join(
@@ -294,7 +300,7 @@ def judge_on_graph(
     from tiny_graph_rag.scoring.kinds import Matching, judged_passages, judged_relations, reference_relations
     from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, returned_subgraph
 
-    seeds = [frozenset(seed.entity for seed in each.seeds) for each in linked]
+    seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
     ends = ends_on(graph, names)
     sent = None if run.external else SentContexts(graph, run, seeds, config)
     settings = config.evaluation
@@ -319,11 +325,11 @@ def judge_on_graph(
             run,
             judgments,
             seeds=seeds,
-            expected_types=[each.expected_types for each in examples],
+            expected_types=[question.expected_types for question in examples],
             relationships=[
                 [
-                    RelationReference.of(each.source, each.target, each.type, names)
-                    for each in reference_relations(example)
+                    RelationReference.of(relation.source, relation.target, relation.type, names)
+                    for relation in reference_relations(example)
                 ]
                 for example in examples
             ],
@@ -338,12 +344,12 @@ def _reasons(
     most = config.evaluation.shown_ranks
     return tuple(
         tuple(
-            retriever.reasons(each, run, row)
+            retriever.reasons(seed, run, row)
             for row in range(
                 run.rows(question).start, min(run.rows(question).stop, run.rows(question).start + most)
             )
         )
-        for question, each in enumerate(linked)
+        for question, seed in enumerate(linked)
     )
 
 
@@ -371,7 +377,7 @@ def _retrieved(
 
 def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
     """A question that could not be linked has failed, with retrievers that need no seeds too."""
-    unlinked = {row: each.error for row, each in enumerate(linked) if each.error is not None}
+    unlinked = {row: seed.error for row, seed in enumerate(linked) if seed.error is not None}
     if not unlinked:
         return run
     linkable = np.ones(len(linked), dtype=bool)

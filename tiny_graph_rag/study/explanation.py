@@ -123,7 +123,7 @@ def explain(
     by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant
     gold = gold_links(graph, ranked.names, examples.examples, linked)
-    given = [each.seed_entities is not None for each in examples]
+    given = [question.seed_entities is not None for question in examples]
     ideal = [
         one if is_given else replace(other, seeds=other.named)
         for one, other, is_given in zip(gold, linked, given, strict=True)
@@ -160,8 +160,8 @@ def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int
     references = judgments.references
     items = judgments.item_offsets[references.questions] + references.items
     counted = np.bincount(found.verdicts[items], minlength=len(Verdict)).tolist()
-    order = (Verdict.HIT, *(each for each in Verdict if each is not Verdict.HIT))
-    return {str(each): counted[each] for each in order if counted[each]}
+    order = (Verdict.HIT, *(verdict for verdict in Verdict if verdict is not Verdict.HIT))
+    return {str(verdict): counted[verdict] for verdict in order if counted[verdict]}
 
 
 def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:

@@ -179,14 +179,14 @@ def junit_xml(outcomes: Iterable[GateOutcome], suite: str) -> bytes:
     from xml.etree import ElementTree
 
     cases = list(outcomes)
-    failed = sum(not each.passed for each in cases)
+    failed = sum(not gate_outcome.passed for gate_outcome in cases)
     root = ElementTree.Element(
         "testsuite", name=_xml(suite), tests=str(len(cases)), failures=str(failed), errors="0", skipped="0"
     )
-    for each in cases:
-        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(each.gate))
-        if not each.passed:
-            ElementTree.SubElement(case, "failure", message=_xml(each.message))
+    for gate_outcome in cases:
+        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(gate_outcome.gate))
+        if not gate_outcome.passed:
+            ElementTree.SubElement(case, "failure", message=_xml(gate_outcome.message))
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 

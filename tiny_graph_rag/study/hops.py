@@ -67,7 +67,9 @@ def walked_from(linked: Sequence[LinkedQuestion], retriever: Retriever) -> Seque
 
 def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:
     """(question, entity) of every seed, questions ascending."""
-    pairs = [(row, seed.entity) for row, each in enumerate(linked) for seed in each.seeds]
+    pairs = [
+        (row, seed.entity) for row, linked_question in enumerate(linked) for seed in linked_question.seeds
+    ]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
@@ -113,14 +115,14 @@ def hop_tags(
     if not rows:
         return {}
     asked = np.zeros(len(judgments), dtype=bool)
-    asked[[row for each in rows.values() for row in each]] = True
+    asked[[row for row_cells in rows.values() for row in row_cells]] = True
     universe = max(judgments.universe, 1)
     question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
     pairs = np.flatnonzero(asked[question])
     hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
     hops[pairs] = distances.of(linked, question[pairs], entity[pairs])
     farthest = farthest_hops(judgments, nearest_hops(judgments, hops))
-    return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[each]) for tag, each in rows.items()}
+    return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[part]) for tag, part in rows.items()}
 
 
 def nearest_hops(judgments: Judgments, hops: NDArray[np.signedinteger[Any]]) -> NDArray[np.int32]:

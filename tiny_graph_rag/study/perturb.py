@@ -21,9 +21,9 @@ from tiny_graph_rag.study.evaluate import Drop, Evaluation, Perturbed, judge_on_
 
 def parse_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Raises UsageError for an unknown kind."""
-    for each in names:
-        if each not in KINDS:
-            raise unknown("--perturb", each, list(KINDS))
+    for name in names:
+        if name not in KINDS:
+            raise unknown("--perturb", name, list(KINDS))
     return tuple(dict.fromkeys(names))
 
 
@@ -33,15 +33,17 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
     linker = make_linker(evaluation.graph, names, evaluation.config)
     retriever = make_retriever(evaluation.graph, evaluation.config, evaluation.examples, evaluation.judgments)
     seed, cutoff = evaluation.config.evaluation.seed, evaluation.config.evaluation.top_k
-    measures = [each for each in evaluation.scores if each.kind.weight is None]
+    measures = [score for score in evaluation.scores if score.kind.weight is None]
     recall = Measure("recall", cutoff)
     before = recall.compute(evaluation.judged)
     found = []
     for kind in kinds:
         # A generator of its own for each question: an added question changes no other.
         examples = [
-            replace(each, query=KINDS[kind](each.query, random.Random(f"{seed} {kind} {each.id}")))
-            for each in evaluation.examples
+            replace(
+                question, query=KINDS[kind](question.query, random.Random(f"{seed} {kind} {question.id}"))
+            )
+            for question in evaluation.examples
         ]
         linked = linker.link(examples)
         run = retriever.retrieve(linked)
@@ -50,17 +52,17 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
         )
         after = recall.compute(judged)
         drops = {}
-        for each, column in score(judged, measures).items():
-            change = evaluation.scores[each] - column
+        for key, column in score(judged, measures).items():
+            change = evaluation.scores[key] - column
             defined = ~np.isnan(change)
             change = np.where(np.abs(change) <= EQUAL, 0.0, change)[defined]
             groups = numbered([one.group for one in evaluation.examples])
-            low, high = each.bounds
+            low, high = key.bounds
             between = interval(change, span=high - low, groups=None if groups is None else groups[defined])
             mean, drop = (
                 float(part.mean()) if len(part) else float("nan") for part in (column[defined], change)
             )
-            drops[each] = Drop(mean, drop, between.low, between.high, len(change))
+            drops[key] = Drop(mean, drop, between.low, between.high, len(change))
         pairs = list(zip(examples, evaluation.examples, strict=True))
         found.append(
             Perturbed(
@@ -110,7 +112,7 @@ def mistyped(text: str, chance: random.Random) -> str:
 
 def respaced(text: str, chance: random.Random) -> str:
     """One space left out, and one put into a word of four letters or more."""
-    gaps = [each.start() for each in re.finditer(r"(?<=\S) (?=\S)", text)]
+    gaps = [match.start() for match in re.finditer(r"(?<=\S) (?=\S)", text)]
     if gaps:
         place = chance.choice(gaps)
         text = text[:place] + text[place + 1 :]
@@ -144,13 +146,13 @@ def _beside(rows: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for line, row in enumerate(rows):
         for place, key in enumerate(row):
-            near = [row[each] for each in (place - 1, place + 1) if 0 <= each < len(row)]
+            near = [row[item] for item in (place - 1, place + 1) if 0 <= item < len(row)]
             near += [
-                rows[line - 1][each] for each in (place, place + 1) if line and each < len(rows[line - 1])
+                rows[line - 1][item] for item in (place, place + 1) if line and item < len(rows[line - 1])
             ]
             if line + 1 < len(rows):
                 near += [
-                    rows[line + 1][each] for each in (place - 1, place) if 0 <= each < len(rows[line + 1])
+                    rows[line + 1][item] for item in (place - 1, place) if 0 <= item < len(rows[line + 1])
                 ]
             found[key] = "".join(near)
     return found
@@ -164,7 +166,7 @@ def _neighbours(letter: str) -> list[str]:
     """What a slip of the finger can make of a letter; nothing where it has no key of its own."""
     if letter.lower() in _LATIN:
         near = _LATIN[letter.lower()]
-        return [each.upper() if letter.isupper() else each for each in near]
+        return [entity.upper() if letter.isupper() else entity for entity in near]
     if not _FIRST_SYLLABLE <= ord(letter) <= _LAST_SYLLABLE:
         return []
     code = ord(letter) - _FIRST_SYLLABLE

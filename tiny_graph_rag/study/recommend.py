@@ -75,7 +75,7 @@ def recommend(
         if drafts[row].differ > 0:
             drafts[row] = replace(drafts[row], first=place)
     for row, earlier in likenesses(examples).items():
-        drafts[row] = replace(drafts[row], like=tuple(examples[each].id for each in earlier))
+        drafts[row] = replace(drafts[row], like=tuple(examples[row].id for row in earlier))
     silent = tuple(name for name, run in runs.items() if not len(run.entities))
     return Recommended(tuple(drafts), silent)
 
@@ -141,7 +141,7 @@ def _walk(graph: KnowledgeGraph, entity: int, relations: list[int]) -> tuple[dic
     """From the seed to the entity, in names."""
     steps: list[dict[str, object]] = []
     at = entity
-    for relation in reversed([each for each in relations if each != NO_STEP]):
+    for relation in reversed([relation for relation in relations if relation != NO_STEP]):
         source, target = int(graph.relations.sources[relation]), int(graph.relations.targets[relation])
         before = source if at == target else target
         steps.append(
@@ -172,7 +172,7 @@ def average_overlap(one: Sequence[int], other: Sequence[int], depth: int) -> flo
 
 def likenesses(examples: Sequence[Example]) -> dict[int, list[int]]:
     """Row → rows of earlier questions that look like it: folded words equal or nearly so, same context."""
-    folded = [fold(each.query) for each in examples]
+    folded = [fold(question.query) for question in examples]
     order = sorted(range(len(examples)), key=lambda row: (folded[row], row))
     found: dict[int, list[int]] = {}
     for place, row in enumerate(order):

@@ -146,12 +146,14 @@ def _system(found: _Document, path: Path) -> System:
         )
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
-        twice = next(each for each in ids if ids.count(each) > 1)
+        twice = next(id_ for id_ in ids if ids.count(id_) > 1)
         raise RunError(said("{path}: question {id} stands in the file twice", path=path, id=repr(twice)))
     name = nfc(path.name)
     for ending in ENDINGS:
         name = name.removesuffix(ending)
-    measures = list(found.summary.measures) or sorted({each for row in found.results for each in row.metrics})
+    measures = list(found.summary.measures) or sorted(
+        {metric for row in found.results for metric in row.metrics}
+    )
     return System(
         name=name,
         path=path,
@@ -163,9 +165,10 @@ def _system(found: _Document, path: Path) -> System:
         ids=tuple(ids),
         queries=tuple(row.query for row in found.results),
         tags=tuple(tuple(row.tags) for row in found.results),
-        columns={each: _column(found.results, each) for each in measures},
+        columns={measure: _column(found.results, measure) for measure in measures},
         verdicts=tuple(
-            {each.name: each.verdict for each in row.references if each.verdict} for row in found.results
+            {reference.name: reference.verdict for reference in row.references if reference.verdict}
+            for row in found.results
         ),
         settings=_settings(found),
         speed=speeds(found.summary.latency, found.summary.questions_per_second),
@@ -191,4 +194,4 @@ def _deciding(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def _column(rows: list[_Question], measure: str) -> NDArray[np.float64]:
     values = (row.metrics.get(measure) for row in rows)
-    return np.array([np.nan if each is None else each for each in values], dtype=np.float64)
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

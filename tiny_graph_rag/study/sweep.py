@@ -195,7 +195,7 @@ def sweep(
         starting = walked_from(linked, retriever)
         reach = Reaches.of(graph, judgments, starting, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
-        asked = [each for cutoff in plan.cutoffs for each in plan.measures(cutoff)]
+        asked = [measure for cutoff in plan.cutoffs for measure in plan.measures(cutoff)]
         for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
             first_of.append(len(settings))
             judged = judge_on_graph(
@@ -209,9 +209,9 @@ def sweep(
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
                     tag: SettingSlice(
-                        each.questions, each.measures, reach.of_slice(hops, rows[tag], run.cuts)
+                        slice_.questions, slice_.measures, reach.of_slice(hops, rows[tag], run.cuts)
                     )
-                    for tag, each in slices.items()
+                    for tag, slice_ in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
                 settings.append(
@@ -227,7 +227,7 @@ def sweep(
     recommended = {
         tag: recommend(
             [column[rows] for column in deciding],
-            [settings[each].hops for each in first_of],
+            [settings[index].hops for index in first_of],
             first_of,
             tolerance=plan.tolerance,
             higher_is_better=plan.decide_by.kind.higher_is_better,
@@ -237,7 +237,7 @@ def sweep(
         )
         for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
     }
-    labels = [(settings[each].system, settings[each].hops) for each in first_of]
+    labels = [(settings[index].system, settings[index].hops) for index in first_of]
     ids = [example.id for example in examples]
     flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
     elapsed = time.perf_counter() - started
@@ -250,7 +250,7 @@ def _linked(
     linker = linker_for(graph, names, config)
     linker.check(examples.examples)
     linked = list(linker.link(examples.examples))
-    failed = [f"{each.id}: {each.error}" for each in linked if each.error is not None]
+    failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
     if failed:
         raise ServiceError(
             f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
@@ -269,27 +269,27 @@ def _runs(
 
     Walks are not kept: nothing here shows them.
     """
-    limited = [each for each in hops if each is not None]
+    limited = [hop for hop in hops if hop is not None]
     others: dict[int, Retriever] = {}
-    parts: dict[int | None, list[Run]] = {each: [] for each in hops}
+    parts: dict[int | None, list[Run]] = {hop: [] for hop in hops}
     seconds = dict.fromkeys(hops, 0.0)
     for start in range(0, len(linked), retriever.batch):
         batch = linked[start : start + retriever.batch]
         shared = retriever.retrieve_within(batch, limited) if limited else None
-        for each in hops:
+        for hop in hops:
             before = time.perf_counter()
             if shared is not None:
                 run = next(shared)
-            elif each is None:
+            elif hop is None:
                 run = retriever.retrieve(batch)
             else:
-                if each not in others:
-                    others[each] = remade(each)
-                run = others[each].retrieve(batch)
-            parts[each].append(replace(run, walks=None))
-            seconds[each] += time.perf_counter() - before
-    for each in hops:
-        yield each, Run.concatenated(parts.pop(each)), seconds[each]
+                if hop not in others:
+                    others[hop] = remade(hop)
+                run = others[hop].retrieve(batch)
+            parts[hop].append(replace(run, walks=None))
+            seconds[hop] += time.perf_counter() - before
+    for hop in hops:
+        yield hop, Run.concatenated(parts.pop(hop)), seconds[hop]
 
 
 def _seed_share(linked: Sequence[LinkedQuestion], reach: Reaches, most: int, *, flat: bool) -> SeedShare:

@@ -48,12 +48,16 @@ def ties(
         again = judge(_reordered(part, direction * gains), its_judgments)
         weight = _replaced(pooled, questions, weights(again, measures))
         columns = _replaced(found, questions, score(again, measures))
-        means.append({each: _mean(column, weight.get(each)) for each, column in columns.items()})
+        means.append({measure: _mean(column, weight.get(measure)) for measure, column in columns.items()})
     return Ties(
         cutoff,
         float(tied.mean()) if len(tied) else float("nan"),
         int(tied.sum()),
-        {each: (min(both), max(both)) for each in measures for both in [(means[0][each], means[1][each])]},
+        {
+            measure: (min(both), max(both))
+            for measure in measures
+            for both in [(means[0][measure], means[1][measure])]
+        },
     )
 
 
@@ -82,9 +86,9 @@ def _replaced(
 ) -> dict[Measure, Column]:
     """The columns with what `others` say of these questions."""
     found = {}
-    for each, column in columns.items():
-        found[each] = column.copy()
-        found[each][questions] = others[each]
+    for measure, column in columns.items():
+        found[measure] = column.copy()
+        found[measure][questions] = others[measure]
     return found
 
 

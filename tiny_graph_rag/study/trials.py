@@ -62,13 +62,13 @@ def trials(evaluation: Evaluation) -> tuple[Trial, ...]:
 def _candidates(evaluation: Evaluation) -> Iterator[tuple[Verdict, dict[str, Any]]]:
     """(the loss, the settings that could help against it)."""
     settings, occur = evaluation.config.retrieval, evaluation.explanation.verdicts
-    seedless = [each for each in (Verdict.NO_SEED, Verdict.UNREACHABLE) if occur.get(str(each))]
+    seedless = [item for item in (Verdict.NO_SEED, Verdict.UNREACHABLE) if occur.get(str(item))]
     if seedless and settings.linker in ("names", "names+text") and settings.fuzzy is None:
         yield seedless[0], {"fuzzy": FUZZY}
     wanted = hops_wanted(evaluation.explanation)
     if wanted is not None:
         yield Verdict.BEYOND_HOPS, {"hops": wanted[0]}
-    late = [each for each in (Verdict.RANKED_BELOW_K, Verdict.BELOW_DEPTH) if occur.get(str(each))]
+    late = [item for item in (Verdict.RANKED_BELOW_K, Verdict.BELOW_DEPTH) if occur.get(str(item))]
     for verdict in [*late[:1], *seedless[:1]]:
         for name in (*RETRIEVERS, *(UNLINKED if verdict in seedless else ())):
             if name != settings.retriever:
@@ -80,10 +80,10 @@ def _candidates(evaluation: Evaluation) -> Iterator[tuple[Verdict, dict[str, Any
 def _seeds_stand_first(evaluation: Evaluation) -> bool:
     """Whether seeds take places within k and are never what was asked for."""
     run, cutoff = evaluation.run, evaluation.config.evaluation.top_k
-    seeds = [{seed.entity for seed in each.seeds} for each in evaluation.linked]
+    seeds = [{seed.entity for seed in linked_question.seeds} for linked_question in evaluation.linked]
     taken = False
     for row, mine in enumerate(seeds):
-        relevant = {each for one in evaluation.judgments.references[row] for each in one.entities}
+        relevant = {entity for one in evaluation.judgments.references[row] for entity in one.entities}
         if mine & relevant:
             return False
         start = int(run.offsets[row])
@@ -160,9 +160,9 @@ def _deciding(evaluation: Evaluation) -> Measure:
     """Of the measures asked for, the telling one that every question with a reference has; else nDCG."""
     scored = evaluation.judgments.relevant > 0
     asked = [
-        each
-        for each, column in evaluation.scores.items()
-        if each.kind.weight is None and not np.isnan(column[scored]).any()
+        measure
+        for measure, column in evaluation.scores.items()
+        if measure.kind.weight is None and not np.isnan(column[scored]).any()
     ]
     return telling(asked) or Measure("ndcg", evaluation.config.evaluation.top_k)
 

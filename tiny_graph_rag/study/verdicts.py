@@ -98,7 +98,7 @@ class Diagnosis:
     def counts(self) -> dict[str, int]:
         """Items by verdict, found first, then in the order of loss."""
         found = np.bincount(self.verdicts, minlength=len(Verdict)).tolist()
-        return {str(each): found[each] for each in (Verdict.HIT, *list(Verdict)[:-1])}
+        return {str(item): found[item] for item in (Verdict.HIT, *list(Verdict)[:-1])}
 
     @property
     def beyond_hops(self) -> NDArray[np.bool_]:
@@ -192,10 +192,10 @@ class Listed:
         return steps_of(lost, relevant, np.arange(len(relevant))), by_tag
 
     def _whole(self) -> Diagnosis:
-        starts = np.cumsum([0, *(len(each) for each in self._relevant)])
+        starts = np.cumsum([0, *(len(relevant) for relevant in self._relevant)])
 
         def whole(name: str) -> NDArray[Any]:
-            return np.concatenate([getattr(each, name) for each in self._parts])
+            return np.concatenate([getattr(part, name) for part in self._parts])
 
         return replace(
             self._parts[0],
@@ -205,7 +205,7 @@ class Listed:
             hops=whole("hops"),
             rows=whole("rows"),
             questions=whole("questions")
-            + np.repeat(starts[:-1], [len(each.questions) for each in self._parts]),
+            + np.repeat(starts[:-1], [len(part.questions) for part in self._parts]),
         )
 
 
@@ -330,7 +330,7 @@ def _where_walks_end(
     if limits.passable is not None:
         kept_out |= beyond & (free <= most)
     kept_out |= _kept_out(linked, question, entity, limits)
-    seedless = np.array([not each.seeds for each in linked], dtype=bool)[question]
+    seedless = np.array([not seed.seeds for seed in linked], dtype=bool)[question]
     verdicts = np.select(
         [seedless, free == NOT_REACHED, kept_out, beyond],
         [Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.FILTERED, Verdict.BEYOND_HOPS],

@@ -67,7 +67,7 @@ def read_sound(
 
 def _name(path: Path) -> str:
     name = nfc(path.name).removesuffix(".gz")
-    return next((name.removesuffix(each) for each in _SUFFIXES if name.endswith(each)), bare_name(path))
+    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), bare_name(path))
 
 
 def _said_encoding(path: Path) -> list[str]:

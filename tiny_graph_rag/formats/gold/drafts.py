@@ -115,25 +115,25 @@ def draft_row(draft: Draft) -> dict[str, Any]:
         {
             name: value
             for name, value in (
-                ("id", each.id),
-                ("name", each.name),
-                ("type", each.type),
-                ("description", each.description),
-                ("by", each.by),
-                ("hop", each.hop),
-                ("walk", list(each.walk)),
-                ("words", list(each.words)),
-                ("named", list(each.named)),
+                ("id", candidate.id),
+                ("name", candidate.name),
+                ("type", candidate.type),
+                ("description", candidate.description),
+                ("by", candidate.by),
+                ("hop", candidate.hop),
+                ("walk", list(candidate.walk)),
+                ("words", list(candidate.words)),
+                ("named", list(candidate.named)),
             )
             if value not in (None, "", [], {})
         }
-        for each in draft.candidates
+        for candidate in draft.candidates
     ]
     return row
 
 
 def draft_lines(drafts: Sequence[Draft]) -> list[bytes]:
-    return [(json.dumps(draft_row(each), ensure_ascii=False) + "\n").encode() for each in drafts]
+    return [(json.dumps(draft_row(draft), ensure_ascii=False) + "\n").encode() for draft in drafts]
 
 
 def read_drafts(path: Path) -> tuple[list[Draft], str]:
@@ -147,7 +147,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
         row = example.source.row if example.source is not None else {}
         row = row if isinstance(row, dict) and row.get("draft") is True else {}
         try:
-            candidates = tuple(_candidate(each) for each in row.get("candidates") or ())
+            candidates = tuple(_candidate(value) for value in row.get("candidates") or ())
             first = row.get("judge_first")
             own = {name: value for name, value in example.unknown.items() if name not in _NOTES}
             drafts.append(

@@ -103,8 +103,8 @@ def _canonical(example: Example) -> dict[str, Any]:
         "reference_chunks": list(example.reference_chunks),
         "reference_relations": list(example.reference_relations),
         "reference_relationships": [
-            {"source": each.source, "target": each.target, "type": each.type}
-            for each in example.reference_relationships
+            {"source": relation.source, "target": relation.target, "type": relation.type}
+            for relation in example.reference_relationships
         ],
     }
     kept = {name: v for name, v in row.items() if v or (name == "reference_entities" and example.judged)}
@@ -181,7 +181,7 @@ def written(
             return style.lines(rows) if name == "jsonl" else style.listed(rows, like)
         case "sheet":
             delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-            if like is not None and like.format == "sheet" and all(each.source for each in examples):
+            if like is not None and like.format == "sheet" and all(question.source for question in examples):
                 return sheet_as_it_was(
                     [row_of(example, "sheet", in_place=in_place) for example in examples],
                     delimiter,
@@ -190,12 +190,15 @@ def written(
             return sheet_parts(list(map(row_of, examples)), delimiter)
         case "trec":
             return (
-                f"{encoded(each.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
-                for each in examples
-                for name, grade in each.grades.items()
+                f"{encoded(question.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
+                for question in examples
+                for name, grade in question.grades.items()
             )
         case "contest":
-            ids = {each.id: [name for name, grade in each.grades.items() if grade > 0] for each in examples}
+            ids = {
+                question.id: [name for name, grade in question.grades.items() if grade > 0]
+                for question in examples
+            }
             return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
     return _table(examples, path.suffix.lower())
 
@@ -256,7 +259,11 @@ def _rag(example: Example) -> dict[str, Any]:
 
 
 def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
-    rows = [(each.id, name, grade) for each in examples for name, grade in (each.grades or {"": 0}).items()]
+    rows = [
+        (question.id, name, grade)
+        for question in examples
+        for name, grade in (question.grades or {"": 0}).items()
+    ]
     if suffix == ".parquet":
         try:
             import pyarrow as pa

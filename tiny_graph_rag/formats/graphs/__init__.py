@@ -48,8 +48,8 @@ def read_graph(
     format, paths = found_at(path) if columns is None else found_with(path, columns)
 
     def load() -> KnowledgeGraph:
-        before = [_stamp(each) for each in paths]
-        sums = [sha256_meanwhile(each) for each in paths]
+        before = [_stamp(path) for path in paths]
+        sums = [sha256_meanwhile(path) for path in paths]
         collecting = gc.isenabled()
         gc.disable()  # records hold no cycles; looking for some doubles the time
         try:
@@ -57,8 +57,8 @@ def read_graph(
         finally:
             if collecting:
                 gc.enable()
-        unchanged = None not in before and [_stamp(each) for each in paths] == before
-        read = [each() for each in sums] if unchanged else [sha256_of(each) for each in paths]
+        unchanged = None not in before and [_stamp(path) for path in paths] == before
+        read = [sum_() for sum_ in sums] if unchanged else [sha256_of(path) for path in paths]
         # A reader that says nothing of the writer leaves the format's name to `stats`.
         origin = graph.origin if graph.origin.writer else replace(graph.origin, writer=format.name)
         if columns is not None:  # another graph, though of the same files
@@ -93,7 +93,7 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     for format in _formats():  # the first alone is loaded where it is its file
         paths = format.beside(path)
         if format.recognises(Head(paths)):
-            missing = [each.name for each in paths if not each.is_file()]
+            missing = [path.name for path in paths if not path.is_file()]
             if missing:
                 raise GraphError(
                     said(
@@ -212,18 +212,18 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         suffix for format in _formats() for suffix in format.suffixes if suffix not in (".txt", ".xml")
     )
     plain = sorted(
-        each
-        for each in folder.iterdir()
-        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes) and not _lies_beside(each)
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.name.removesuffix(".gz").endswith(suffixes) and not _lies_beside(path)
     )
     if len(plain) == 1:
         return found_at(plain[0])
-    beside = next((told for each in sorted(folder.iterdir()) if (told := _lies_beside(each))), None)
+    beside = next((told for path in sorted(folder.iterdir()) if (told := _lies_beside(path))), None)
     if beside is not None:
         raise GraphError(said("{folder}: {beside}", folder=folder, beside=beside))
-    deeper = [each for each in _folders_below(folder) if _graphs_in(each)]
+    deeper = [below for below in _folders_below(folder) if _graphs_in(below)]
     if deeper:
-        listed = ", ".join(str(each) for each in deeper if each.parent not in deeper)
+        listed = ", ".join(str(below) for below in deeper if below.parent not in deeper)
         raise GraphError(
             said(
                 "{folder}: no graph in this folder itself, but in {listed}: name it with -g",
@@ -231,7 +231,7 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
                 listed=listed,
             )
         )
-    there = ", ".join(sorted(each.name for each in folder.iterdir())[:8]) or "nothing"
+    there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
     raise GraphError(
         said(
             "{folder}: no graph of a known writer in this folder; it holds {there}. Name the "
@@ -259,7 +259,7 @@ def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
 def _lies_beside(path: Path) -> str | None:
     """What to say of a file that a writer leaves beside its graph; None of any other."""
     for format in _formats():
-        if path.is_file() and any(path.match(each) for each in format.besides):
+        if path.is_file() and any(path.match(pattern) for pattern in format.besides):
             return (
                 f"{path.name} is what {format.name} keeps beside its graph. The graph is "
                 f"{format.graph_file}: name it, or the folder that it lies in, with -g. Where a database "
@@ -274,10 +274,10 @@ def _folders_below(folder: Path) -> list[Path]:
     level = [folder]
     for _ in range(2):
         level = [
-            each
+            path
             for above in level
-            for each in sorted(above.iterdir())[:MOST_LOOKED_AT]
-            if each.is_dir() and not each.is_symlink() and not each.name.startswith(".")
+            for path in sorted(above.iterdir())[:MOST_LOOKED_AT]
+            if path.is_dir() and not path.is_symlink() and not path.name.startswith(".")
         ][:MOST_LOOKED_AT]
         found += level
     return found
@@ -302,9 +302,9 @@ def graph_files(folder: Path) -> list[Path]:
     if not folder.is_dir():
         return []
     return sorted(
-        each
-        for each in folder.iterdir()
-        if each.is_file() and each.name.removesuffix(".gz").endswith(suffixes)
+        path
+        for path in folder.iterdir()
+        if path.is_file() and path.name.removesuffix(".gz").endswith(suffixes)
     )
 
 

@@ -45,7 +45,10 @@ def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
     of_type = {
         edge.source: types[edge.target] for edge in edges if edge.type == "is_a" and edge.target in types
     }
-    typed = [Node(each.id, each.labels, each.properties, of_type.get(each.id, "")) for each in nodes]
+    typed = [
+        Node(question.id, question.labels, question.properties, of_type.get(question.id, ""))
+        for question in nodes
+    ]
     return from_property_graph(path, rows.writer, typed, edges, lexical=NO_ENTITIES, rows=rows)
 
 
@@ -67,7 +70,7 @@ def _nodes(values: Iterable[Any], rows: Rows) -> Iterable[Node]:
         if not isinstance(value, dict) or value.get("id") is None:
             rows.problem(f"nodes[{number}]", f"wanted an object with 'id', got {json_kind(value)}")
             continue
-        properties = {key: each for key, each in value.items() if key not in ("id", "type")}
+        properties = {key: part for key, part in value.items() if key not in ("id", "type")}
         yield Node(text_of(value["id"]), (text_of(value.get("type")),), properties)
 
 
@@ -87,7 +90,7 @@ def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
 def _of_graphml(path: Path) -> tuple[list[Node], list[Edge]]:
     graph = read_graphml(path)
     nodes = [
-        Node(id, (record.pop("type", ""),), {key: each for key, each in record.items() if key != "id"})
+        Node(id, (record.pop("type", ""),), {key: part for key, part in record.items() if key != "id"})
         for id, record in graph.nodes
     ]
     edges = []

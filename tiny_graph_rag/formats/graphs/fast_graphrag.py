@@ -23,7 +23,7 @@ PICKLES = ("graph_igraph_data.pklz", "*.pkl", "*.pklz", "*.pickle", "*.gpickle")
 
 def _is_fast_graphrag(head: Head) -> bool:
     wanted = ('id="v_name"', 'id="v_type"', 'id="v_description"', 'id="e_description"')
-    return "Created by igraph" in head.text and all(each in head.text for each in wanted)
+    return "Created by igraph" in head.text and all(name in head.text for name in wanted)
 
 
 @graph_format(

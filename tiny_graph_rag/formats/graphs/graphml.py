@@ -152,7 +152,7 @@ def _label(type: str) -> str:
 
 def split(text: str) -> list[str]:
     """The parts of a `<SEP>`-joined value, or of a JSON list."""
-    return [each.strip() for each in text.split(SEPARATOR) if each.strip()] if text else []
+    return [part.strip() for part in text.split(SEPARATOR) if part.strip()] if text else []
 
 
 def described(text: str, clean: Callable[[str], str] = str) -> str:

@@ -124,20 +124,24 @@ class GraphFormat:
         """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
         if self.tables is not None:
             return next(iter(self.tables(path)), (path,))
-        for each in self.within:
-            if isinstance(each, tuple) and path.name in each:
-                return tuple(path.with_name(name) for name in each)
+        for pattern in self.within:
+            if isinstance(pattern, tuple) and path.name in pattern:
+                return tuple(path.with_name(name) for name in pattern)
         return (path,)
 
     def _in(self, folder: Path) -> list[tuple[Path, ...]]:
-        pairs = [each for each in self.within if isinstance(each, tuple)]
+        pairs = [pattern for pattern in self.within if isinstance(pattern, tuple)]
         for pair in pairs:
             if all((folder / name).is_file() for name in pair):
                 return [tuple(folder / name for name in pair)]
-        globbed = [sorted(folder.glob(each)) for each in self.within if isinstance(each, str)]
+        globbed = [sorted(folder.glob(pattern)) for pattern in self.within if isinstance(pattern, str)]
         if self.together:
-            return [tuple(path for each in globbed for path in each)] if all(globbed) and globbed else []
-        first = next((each for each in globbed if each), [])
+            return (
+                [tuple(path for paths_of_pattern in globbed for path in paths_of_pattern)]
+                if all(globbed) and globbed
+                else []
+            )
+        first = next((paths_of_pattern for paths_of_pattern in globbed if paths_of_pattern), [])
         return [(path,) for path in first if path.is_file()]
 
 

@@ -58,7 +58,7 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
         passages.setdefault(title.strip(), text.strip())
         entities = doc.get("extracted_entities")
         if isinstance(entities, list):
-            named.update(dict.fromkeys(each for each in entities if isinstance(each, str)))
+            named.update(dict.fromkeys(entity for entity in entities if isinstance(entity, str)))
         for triple in doc.get("extracted_triples", []):
             ends = _triple(triple)
             if ends is None:
@@ -80,7 +80,7 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
 
 
 def _triple(value: Any) -> tuple[str, str, str] | None:
-    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(each, str) for each in value):
+    if not isinstance(value, list) or len(value) != 3 or not all(isinstance(part, str) for part in value):
         return None
-    source, relation, target = (each.strip() for each in value)
+    source, relation, target = (part.strip() for part in value)
     return (source, relation, target) if source and relation and target else None

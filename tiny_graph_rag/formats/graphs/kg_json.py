@@ -190,7 +190,7 @@ def _with_care(path: Path) -> GraphColumns:
     if problems:
         raise GraphError(*problems)
     columns = GraphColumns({entity_id: row for row, entity_id in enumerate(entities)})
-    columns.notes.add(TWICE, [0] * len(twice), [repr(each) for each in twice])
+    columns.notes.add(TWICE, [0] * len(twice), [repr(name) for name in twice])
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
     columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
     return columns

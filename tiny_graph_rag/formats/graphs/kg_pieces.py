@@ -48,10 +48,10 @@ def _struct(kind: type[Entity] | type[Relation]) -> type[Any]:
     """A record of the same fields that msgspec decodes quickest, and only where no unknown key stands."""
     hints = get_type_hints(kind)
     columns = [
-        (each.name, hints[each.name])
-        if each.default is MISSING
-        else (each.name, hints[each.name], each.default)
-        for each in fields(kind)
+        (field.name, hints[field.name])
+        if field.default is MISSING
+        else (field.name, hints[field.name], field.default)
+        for field in fields(kind)
     ]
     return msgspec.defstruct(kind.__name__, columns, forbid_unknown_fields=True, gc=False)
 

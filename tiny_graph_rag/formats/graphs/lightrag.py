@@ -42,7 +42,7 @@ EDGE_ROLES = {"description": DESCRIPTION, "weight": WEIGHT, "source_id": CHUNKS,
 
 def _is_lightrag(head: Head) -> bool:
     wanted = ('attr.name="entity_type"', 'attr.name="source_id"', 'attr.name="weight"')
-    return "<graphml" in head.text and all(each in head.text for each in wanted)
+    return "<graphml" in head.text and all(name in head.text for name in wanted)
 
 
 @graph_format(
@@ -86,7 +86,7 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
         seen[table].update(dict.fromkeys(map(str, properties)))
         found, rest = split_roles(properties, NODE_ROLES if table == "ENTITIES" else EDGE_ROLES)
         type, description = text_of(found.get(TYPE)), text_of(found.get(DESCRIPTION))
-        chunks = [each for each in text_of(found.get(CHUNKS)).split(SEPARATOR) if each]
+        chunks = [part for part in text_of(found.get(CHUNKS)).split(SEPARATOR) if part]
         description = description.replace(SEPARATOR, "\n")
         if table == "ENTITIES":
             name = text_of(found.get(NAME)) or fields[0]

@@ -120,7 +120,7 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     is_own = bool({"title", "human_readable_id", "text_unit_ids"} & set(table.names))
     if not is_own or not {"source", "target"} <= set(read_columns(relations).names):
         return read_tables(paths)  # of somebody who calls tables as GraphRAG does
-    name = next((each for each in ("title", "name") if each in table.names), None)
+    name = next((text for text in ("title", "name") if text in table.names), None)
     if name is None:
         raise GraphError(f"{entities}: no column 'title' or 'name'; it has: {', '.join(table.names)}")
     rows.took("entities", column_roles(table.names, ENTITY_ROLES))
@@ -165,7 +165,7 @@ def _add_relations(
     if missing:
         raise GraphError(f"{path}: no column {missing[0]!r}; it has: {', '.join(table.names)}")
     rows.took("relations", column_roles(table.names, RELATION_ROLES))
-    type = next((each for each in ("relationship_type", "type") if each in table.names), "relationship_type")
+    type = next((text for text in ("relationship_type", "type") if text in table.names), "relationship_type")
     weights = table.numbers("weight")
     if "weight" in table.names:
         wrong = np.flatnonzero(np.isnan(weights))
@@ -226,4 +226,4 @@ class _Keys:
 
 def _twice(keys: Sequence[str]) -> str:
     seen: set[str] = set()
-    return next(each for each in keys if each in seen or seen.add(each))  # type: ignore[func-returns-value]
+    return next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]

@@ -110,6 +110,6 @@ def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
             for row in table.records():
                 ends = text_of(row.pop("from")), text_of(row.pop("to"))
                 type = text_of(row.pop("type"))
-                more = {key: each for key, each in row.items() if key not in ("from_label", "to_label")}
+                more = {key: part for key, part in row.items() if key not in ("from_label", "to_label")}
                 edges.append(Edge(*ends, type, more))
     return from_property_graph(folder, "neo4j-graphrag", nodes, edges)

@@ -90,11 +90,11 @@ def from_property_graph(
     """
     rows = rows or Rows(path, writer)
     nodes, edges = list(nodes), list(edges)
-    marked = any(ENTITY_MARK in each.labels for each in nodes)
+    marked = any(ENTITY_MARK in node.labels for node in nodes)
     left_out: dict[str, str] = {}
     chunks: dict[str, list[str]] = {}
     for node in nodes:
-        label = next((each for each in node.labels if bare(each) in lexical), "")
+        label = next((label for label in node.labels if bare(label) in lexical), "")
         if marked:
             is_entity = ENTITY_MARK in node.labels
             label = "" if is_entity else label or next(iter(node.labels), "unlabelled")
@@ -111,7 +111,7 @@ def from_property_graph(
             continue
         seen.update(dict.fromkeys(node.properties))
         found, rest = split_roles(node.properties, NODE_ROLES)
-        own = [each for each in node.labels if each not in INNER]
+        own = [label for label in node.labels if label not in INNER]
         if len(own) > 1 and not node.type:
             rest = {**(rest or {}), "labels": list(node.labels)}
         rows.entity(
@@ -165,5 +165,5 @@ def object_of(value: Any) -> dict[str, Any]:
 def labels_of(value: Any) -> tuple[str, ...]:
     """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels."""
     if isinstance(value, str):
-        return tuple(each for each in value.split(":") if each)
+        return tuple(part for part in value.split(":") if part)
     return tuple(map(text_of, value)) if isinstance(value, Sequence) else ()

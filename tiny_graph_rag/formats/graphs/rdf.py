@@ -211,7 +211,7 @@ def _best(found: list[tuple[str, str]]) -> str:
 
 
 def _more_types(types: Sequence[str], named: dict[str, str]) -> dict[str, Any]:
-    return {"types": [_label(each, named) for each in types]} if len(types) > 1 else {}
+    return {"types": [_label(type_, named) for type_ in types]} if len(types) > 1 else {}
 
 
 def _list(value: Any) -> list[Any]:

@@ -172,7 +172,7 @@ class Rows:
         columns.add_entity_columns(
             ids,
             self.names,
-            [each or UNKNOWN_TYPE for each in self.types],
+            [type_ or UNKNOWN_TYPE for type_ in self.types],
             self.descriptions,
             self.aliases,
             self.chunks,
@@ -186,7 +186,7 @@ class Rows:
             self.relation_ids,
             sources,
             targets,
-            [each or UNKNOWN_RELATION for each in self.relation_types],
+            [type_ or UNKNOWN_RELATION for type_ in self.relation_types],
             self.relation_descriptions,
             np.array(self.weights, dtype=np.float64),
             self.relation_chunks,
@@ -298,7 +298,7 @@ def strings_of(value: Any) -> list[str]:
     if value is None or value == "":
         return []
     if isinstance(value, list | tuple):
-        return [text_of(each) for each in value if each is not None]
+        return [text_of(part) for part in value if part is not None]
     return [text_of(value)]
 
 

@@ -96,7 +96,7 @@ def triples_of(path: Path) -> Triples | None:
     names = fields if places else list(ENDS)
     columns = {end: names[place] for end, place in places.items()} or {end: end for end in ENDS}
     return Triples(
-        path, rows, columns, [each for each in names if each not in columns.values()],
+        path, rows, columns, [name for name in names if name not in columns.values()],
         lambda end: _tsv_column(path, names, columns[end], has_header=bool(places)),
     )  # fmt: skip
 

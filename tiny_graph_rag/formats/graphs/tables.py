@@ -63,11 +63,11 @@ class Table(ABC):
         column = self.strings(name)
         if (np.diff(column.offsets) > 0).all():
             return column
-        return [each or missing for each in column]
+        return [value or missing for value in column]
 
     def is_blank(self, name: str) -> bool:
         """Whether a column holds nothing but nulls and empty texts."""
-        return all(each is None or each == "" for each in self.values(name))
+        return all(value is None or value == "" for value in self.values(name))
 
     def details(self, taken: Collection[str]) -> Sequence[str]:
         """JSON of every column that is not taken, a text a row."""
@@ -76,8 +76,8 @@ class Table(ABC):
             return Strings.blank(len(self))
         columns = zip(*(self.values(name) for name in rest), strict=True)
         rows = (zip(rest, row, strict=True) for row in columns)
-        kept = ({name: each for name, each in row if each is not None and each != ""} for row in rows)
-        return [detail_text(unfolded(each)) for each in kept]
+        kept = ({name: item for name, item in row if item is not None and item != ""} for row in rows)
+        return [detail_text(unfolded(record)) for record in kept]
 
     def records(self) -> Iterator[dict[str, Any]]:
         columns = [self.values(name) for name in self.names]
@@ -149,12 +149,12 @@ class ParquetTable(Table):
         if name not in self.names:
             return Categories(np.zeros(len(self), np.int32), (missing,))
         codes, texts = self.coded(name)
-        return Categories(codes, tuple(each or missing for each in texts))
+        return Categories(codes, tuple(text or missing for text in texts))
 
     def is_blank(self, name: str) -> bool:
         column = self.column(name)
         if not is_texts(column.type):
-            return all(each is None or each == "" for each in column.to_pylist())
+            return all(value is None or value == "" for value in column.to_pylist())
         return not strings_of_arrow(column, self.path, name).offsets[-1]
 
     def lists(self, name: str) -> StringLists:
@@ -164,7 +164,7 @@ class ParquetTable(Table):
             return StringLists.blank(len(self))
         column = self.column(name)
         if not (pyarrow.types.is_list(column.type) or pyarrow.types.is_large_list(column.type)):
-            return StringLists.of([strings_of(each) for each in column.to_pylist()])
+            return StringLists.of([strings_of(value) for value in column.to_pylist()])
         try:
             column = column.cast(pyarrow.large_list(pyarrow.large_string()))
         except pyarrow.ArrowException as error:
@@ -185,10 +185,10 @@ class ParquetTable(Table):
             return np.full(len(self), np.nan)
         column = self.column(name)
         if not (pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)):
-            return np.array([_number(each) for each in column.to_pylist()], dtype=np.float64)
+            return np.array([_number(value) for value in column.to_pylist()], dtype=np.float64)
         chunks = column.cast(pyarrow.float64(), safe=False).chunks
         return np.concatenate(
-            [np.zeros(0, np.float64), *(numbers_of_arrow(each, np.float64, np.nan) for each in chunks)]
+            [np.zeros(0, np.float64), *(numbers_of_arrow(chunk, np.float64, np.nan) for chunk in chunks)]
         )
 
     def values(self, name: str) -> list[Any]:
@@ -278,7 +278,7 @@ def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
         return Strings(block[bounds[0] : bounds[-1]], bounds - bounds[0])
     if pyarrow.types.is_binary(kind) or pyarrow.types.is_nested(kind):
         raise GraphError(f"{path}: column {name!r} must hold texts, got {kind}")
-    return Strings.of([text_of(each) for each in column.to_pylist()])
+    return Strings.of([text_of(value) for value in column.to_pylist()])
 
 
 class CsvTable(Table):
@@ -305,10 +305,10 @@ class CsvTable(Table):
         return Strings.of(self.values(name))
 
     def lists(self, name: str) -> StringLists:
-        return StringLists.of([list_of_text(each) for each in self.values(name)])
+        return StringLists.of([list_of_text(value) for value in self.values(name)])
 
     def numbers(self, name: str) -> NDArray[np.float64]:
-        return np.array([_number(each) for each in self.values(name)], dtype=np.float64)
+        return np.array([_number(value) for value in self.values(name)], dtype=np.float64)
 
     def values(self, name: str) -> list[Any]:
         return self._columns.get(name) or [""] * self._rows
@@ -335,8 +335,8 @@ def list_of_text(value: str) -> list[str]:
     try:
         found = ast.literal_eval(value.replace("' '", "', '").replace("'\n '", "', '"))
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return [each.strip(" '\"\n") for each in value.strip("[]").split(",")]
-    return [str(each) for each in found] if isinstance(found, list) else [value]
+        return [part.strip(" '\"\n") for part in value.strip("[]").split(",")]
+    return [str(item) for item in found] if isinstance(found, list) else [value]
 
 
 def _number(value: Any) -> float:

@@ -443,7 +443,7 @@ def _cells(column: pyarrow.ChunkedArray, clean: Callable[[str], str]) -> pyarrow
     column = strings_as_written(column).cast(large_string())
     mark = "'" if clean is _plain else '"'
     if clean is not str.strip and compute.any(compute.match_substring(column, mark)).as_py():
-        return arrow_of_strings(Strings.of([clean(each) for each in strings_of_arrow(column, Path(), "")]))
+        return arrow_of_strings(Strings.of([clean(text) for text in strings_of_arrow(column, Path(), "")]))
     if column.null_count:
         column = arrow_of_strings(strings_of_arrow(column, Path(), ""))
     return compute.utf8_trim_whitespace(column)

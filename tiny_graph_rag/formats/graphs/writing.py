@@ -43,7 +43,7 @@ def form_of(target: Path, given: str | None) -> str:
         return "node-link"
     found = SUFFIXES.get(target.suffix.lower())
     if found is None:
-        wanted = ", ".join([*(each for each in SUFFIXES if each), "a folder (Parquet)"])
+        wanted = ", ".join([*(suffix for suffix in SUFFIXES if suffix), "a folder (Parquet)"])
         raise UsageError(f"{target}: which form? Name it with --to, or by suffix: {wanted}")
     return found
 
@@ -150,7 +150,7 @@ def _graphml(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
     for record in relations(graph):
         ends = "source", "target"
         id, source, end = (
-            record.pop(key) for key in ("relationship_id", *(f"{each}_entity_id" for each in ends))
+            record.pop(key) for key in ("relationship_id", *(f"{end}_entity_id" for end in ends))
         )
         head = f"id={_attribute(id)} source={_attribute(source)} target={_attribute(end)}"
         yield f"    <edge {head}>{_data('edge', record, edge_columns)}</edge>\n"

@@ -224,8 +224,8 @@ def _parse(
 
 
 _CUT = {
-    expat.errors.codes[each]
-    for each in (
+    expat.errors.codes[item]
+    for item in (
         expat.errors.XML_ERROR_NO_ELEMENTS,
         expat.errors.XML_ERROR_UNCLOSED_TOKEN,
         expat.errors.XML_ERROR_PARTIAL_CHAR,

@@ -42,7 +42,7 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
 
 def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Retrieved]:
     """A ranking in the order in which it is scored. what: whose it is, for the message of a RunError."""
-    given = sum(each.score is not None for each in places)
+    given = sum(position.score is not None for position in places)
     if not given:
         return places
     if given < len(places):
@@ -54,7 +54,7 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
                 places=len(places),
             )
         )
-    if any(math.isnan(each.score or 0.0) for each in places):
+    if any(math.isnan(position.score or 0.0) for position in places):
         raise RunError(said("{what} has a NaN score; NaN has no place in an order", what=what))
     if ties == "trec":
         from struct import pack, unpack
@@ -65,9 +65,9 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
             except OverflowError:
                 return math.copysign(math.inf, score)
 
-        by_id = sorted(places, key=lambda each: each.key, reverse=True)
-        return sorted(by_id, key=lambda each: -single(each.score or 0.0))
-    return sorted(places, key=lambda each: -(each.score or 0.0))
+        by_id = sorted(places, key=lambda item: item.key, reverse=True)
+        return sorted(by_id, key=lambda item: -single(item.score or 0.0))
+    return sorted(places, key=lambda item: -(item.score or 0.0))
 
 
 def detected(path: Path) -> str:

@@ -67,10 +67,10 @@ class WrittenRun:
             self,
             relations=rekeyed(self.relations, new),
             passages=rekeyed(self.passages, new),
-            rankings={new[key]: each for key, each in self.rankings.items()},
-            latency_seconds={new[key]: each for key, each in self.latency_seconds.items()},
-            usage={new[key]: each for key, each in self.usage.items()},
-            queries={new[key]: each for key, each in self.queries.items()},
+            rankings={new[key]: ranking for key, ranking in self.rankings.items()},
+            latency_seconds={new[key]: part for key, part in self.latency_seconds.items()},
+            usage={new[key]: part for key, part in self.usage.items()},
+            queries={new[key]: part for key, part in self.queries.items()},
         )
 
 

@@ -48,7 +48,7 @@ def entity_of(value: Any, place: str, problems: list[str]) -> Retrieved | None:
     if isinstance(value, dict) and not value.get("name"):
         value = {**value, "name": next((value[key] for key in ENTITY_NAMES if value.get(key)), None)}
     known = isinstance(value, dict) and any(
-        value.get(each) not in (None, "") for each in ("name", "id", "text")
+        value.get(text) not in (None, "") for text in ("name", "id", "text")
     )
     if not isinstance(value, dict) or not known:
         keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()

@@ -152,7 +152,9 @@ def _read_kind(
 
 def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Retrieved]:
     """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
-    return [each for each in (entity_of(value, place, problems) for value in values) if each is not None]
+    return [
+        problem for problem in (entity_of(value, place, problems) for value in values) if problem is not None
+    ]
 
 
 @run_format(
@@ -172,7 +174,7 @@ def read_contest(path: Path) -> WrittenRun:
         elif str(row["eval_id"]) in rankings:
             problems.append(f"{place}: question {row['eval_id']!r} stands in the file twice")
         else:
-            rankings[str(row["eval_id"])] = [Retrieved(name="", id=str(each)) for each in ids]
+            rankings[str(row["eval_id"])] = [Retrieved(name="", id=str(id_)) for id_ in ids]
     if problems:
         raise RunError(*problems)
     return WrittenRun(rankings)
@@ -192,13 +194,13 @@ def read_json(path: Path) -> WrittenRun:
     rankings: dict[str, list[Retrieved]] = {}
     problems: list[str] = []
     for question, rows in document.items():
-        rows = [list(each) for each in rows.items()] if isinstance(rows, dict) else rows
-        made = [_pair(each) for each in rows] if isinstance(rows, list) else [None]
+        rows = [list(row) for row in rows.items()] if isinstance(rows, dict) else rows
+        made = [_pair(row) for row in rows] if isinstance(rows, list) else [None]
         if None in made:
             problems.append(
                 f"{path.name}: question {question!r}: wanted [[document, score], …], got {json_kind(rows)}"
             )
-        rankings[question] = [each for each in made if each is not None]
+        rankings[question] = [candidate for candidate in made if candidate is not None]
     if problems:
         raise RunError(*problems)
     return WrittenRun(rankings)

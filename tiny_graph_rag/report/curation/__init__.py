@@ -187,7 +187,7 @@ class CurationServer:
         if draft is None:
             return _error(f"no question {id!r}", 404)
         view = self.curation.view(id)
-        shown = {each.id: _candidate(each) for each in draft.candidates}
+        shown = {candidate.id: _candidate(candidate) for candidate in draft.candidates}
         given = {
             **dict.fromkeys(draft.example.irrelevant_entities, 0),
             **dict.fromkeys(draft.example.reference_entities, 1),
@@ -268,7 +268,9 @@ class CurationServer:
         return _json(
             {
                 "last": len(self.curation.journal.events),
-                "events": [{name: each[name] for name in ("n", "by", "question", "what")} for each in events],
+                "events": [
+                    {name: event[name] for name in ("n", "by", "question", "what")} for event in events
+                ],
                 "draft_changed": self._draft_changed(),
             }
         )
@@ -314,7 +316,7 @@ class CurationServer:
         by_tag, differing = self.curation.agreements()
         return _json(
             {
-                "by_tag": [{"tag": tag, **_agreement_json(each)} for tag, each in by_tag.items()],
+                "by_tag": [{"tag": tag, **_agreement_json(slice_)} for tag, slice_ in by_tag.items()],
                 "differing": differing,
             }
         )
@@ -353,13 +355,17 @@ class CurationServer:
     def listen(self, port: int | None) -> socket.socket:
         """The socket, of this port or of one that follows from the draft's name. Raises UsageError."""
         first = PORTS[sum(os.fsencode(self.draft_path.name)) % len(PORTS)]
-        wanted = [port] if port is not None else [first, *(each for each in PORTS if each > first), 0]
-        for each in wanted:
+        wanted = (
+            [port]
+            if port is not None
+            else [first, *(candidate for candidate in PORTS if candidate > first), 0]
+        )
+        for name in wanted:
             listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             if os.name == "posix":
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                listening.bind((HOST, each))
+                listening.bind((HOST, name))
             except OSError:
                 listening.close()
                 continue
@@ -393,7 +399,10 @@ class CurationServer:
             end_soon(number)
             server.should_exit = True
 
-        before = {each: signal.signal(each, stop) for each in (signal.SIGINT, signal.SIGTERM)}
+        before = {
+            signal_number: signal.signal(signal_number, stop)
+            for signal_number in (signal.SIGINT, signal.SIGTERM)
+        }
 
         async def run() -> None:
             serving = asyncio.ensure_future(server.serve(sockets=[listening]))
@@ -405,8 +414,8 @@ class CurationServer:
         try:
             asyncio.run(run())
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for key, handler in before.items():
+                signal.signal(key, handler)
 
 
 async def _body(request: Request) -> bytes | None:
@@ -423,17 +432,17 @@ def _content(name: str) -> bytes:
     return resources.files(__package__).joinpath(name).read_bytes()
 
 
-def _candidate(each: Candidate) -> dict[str, Any]:
+def _candidate(candidate: Candidate) -> dict[str, Any]:
     return {
-        "id": each.id,
-        "name": each.name,
-        "type": each.type,
-        "description": each.description,
-        "by": each.by,
-        "hop": each.hop,
-        "walk": list(each.walk),
-        "words": list(each.words),
-        "named": list(each.named),
+        "id": candidate.id,
+        "name": candidate.name,
+        "type": candidate.type,
+        "description": candidate.description,
+        "by": candidate.by,
+        "hop": candidate.hop,
+        "walk": list(candidate.walk),
+        "words": list(candidate.words),
+        "named": list(candidate.named),
     }
 
 
@@ -444,15 +453,15 @@ def _differ(grades: dict[str, dict[str, int]]) -> bool:
     return any(len({row[entity] for row in rows if entity in row}) > 1 for entity in entities)
 
 
-def _agreement_json(each: AnnotatorAgreement) -> dict[str, Any]:
+def _agreement_json(annotator_agreement: AnnotatorAgreement) -> dict[str, Any]:
     def number(value: float) -> float | None:
         return None if value != value else value
 
     return {
-        "judged": each.judged,
-        "same": each.same,
-        "kappa": number(each.kappa),
-        "weighted": number(each.weighted),
+        "judged": annotator_agreement.judged,
+        "same": annotator_agreement.same,
+        "kappa": number(annotator_agreement.kappa),
+        "weighted": number(annotator_agreement.weighted),
     }
 
 

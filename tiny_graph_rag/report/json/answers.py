@@ -33,7 +33,7 @@ def answer(answers: Answers, row: int, spelled: Spelled) -> dict[str, Any]:
         "tokens": whole.tokens.as_dict(),
         "cost_usd": whole.cost_usd,
         "estimated": whole.estimated,
-        "usage": {purpose: spent(each) for purpose, each in found.spent.items()},
+        "usage": {purpose: spent(part) for purpose, part in found.spent.items()},
     }
 
 
@@ -55,11 +55,11 @@ def add_linking(
     head: dict[str, Any], linked: Sequence[LinkedQuestion], examples: Iterable[Example]
 ) -> dict[str, Any]:
     """`summary` of a run without answers whose linker asked a model: failures and cost, by tag too."""
-    tags = [each.tags for each in examples]
+    tags = [question.tags for question in examples]
     whole = _linked_slice(linked)
     by_tag = {
-        tag: each | _linked_slice([one for one, its in zip(linked, tags, strict=True) if tag in its])
-        for tag, each in head["by_tag"].items()
+        tag: slice_ | _linked_slice([one for one, its in zip(linked, tags, strict=True) if tag in its])
+        for tag, slice_ in head["by_tag"].items()
     }
     in_all = whole["usage"]["total"]
     return head | {
@@ -71,20 +71,20 @@ def add_linking(
 
 
 def _linked_slice(linked: Sequence[LinkedQuestion]) -> dict[str, Any]:
-    took = total(each.spent or Spent() for each in linked)
+    took = total(seed.spent or Spent() for seed in linked)
     by_purpose = {purpose: spent(took if purpose == "linking" else Spent()) for purpose in PURPOSES}
     return {
-        "failed": sum(each.error is not None for each in linked),
+        "failed": sum(seed.error is not None for seed in linked),
         "usage": {**by_purpose, "total": spent(took)},
     }
 
 
-def spent(each: Spent) -> dict[str, Any]:
+def spent(item: Spent) -> dict[str, Any]:
     return {
-        "calls": each.calls,
-        **each.tokens.as_dict(),
-        "cost_usd": each.cost_usd,
-        "estimated": each.estimated,
+        "calls": item.calls,
+        **item.tokens.as_dict(),
+        "cost_usd": item.cost_usd,
+        "estimated": item.estimated,
     }
 
 
@@ -113,12 +113,12 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
     part = answer_slice(answered.answers, answered.overall)
     whole = part["usage"]["total"]
     by_tag = {
-        tag: each
+        tag: slice_
         | {
             "failed": answered.by_tag[tag].failed,
             "answers": answer_slice(answered.answers, answered.by_tag[tag]),
         }
-        for tag, each in head["by_tag"].items()
+        for tag, slice_ in head["by_tag"].items()
     }
     return head | {
         **token_fields({name: whole[name] for name in Tokens().as_dict()}),

@@ -40,7 +40,7 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
     return {
         "verdicts": found.verdicts,
         "waterfall": steps_json(found.waterfall),
-        "waterfall_by_tag": {tag: steps_json(each) for tag, each in found.waterfall_by_tag.items()},
+        "waterfall_by_tag": {tag: steps_json(part) for tag, part in found.waterfall_by_tag.items()},
         "oracle_recall": oracle_recall(found.waterfall),
         "waterfall_names": steps_json(found.waterfall_names) or None,
         "waterfall_gold_seeds": steps_json(gold.waterfall) or None if gold else None,
@@ -56,27 +56,27 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         **({} if found.no_answer is None else {"no_answer": _no_answer(found.no_answer)}),
         "hop_tags": {
             tag: {
-                "questions": each.questions,
-                "agree": each.agree,
-                "differ": each.differ,
-                "unmeasured": each.unmeasured,
-                "measured": {str(hops): count for hops, count in each.measured.items()},
+                "questions": slice_.questions,
+                "agree": slice_.agree,
+                "differ": slice_.differ,
+                "unmeasured": slice_.unmeasured,
+                "measured": {str(hops): count for hops, count in slice_.measured.items()},
             }
-            for tag, each in found.hop_tags.items()
+            for tag, slice_ in found.hop_tags.items()
         },
         "ties": _ties(found.ties),
         "recommendations": [
             {
-                "rule": each.rule,
-                "text": each.text,
-                "said": each.said,
-                "values": each.values,
+                "rule": recommendation.rule,
+                "text": recommendation.text,
+                "said": recommendation.said,
+                "values": recommendation.values,
                 "evidence": {
                     name: number(value) if isinstance(value, float) else value
-                    for name, value in each.evidence.items()
+                    for name, value in recommendation.evidence.items()
                 },
             }
-            for each in recommendations(found, trials)
+            for recommendation in recommendations(found, trials)
         ],
     }
 
@@ -105,13 +105,13 @@ def _no_answer(found: NoAnswer) -> dict[str, Any]:
 def walks_cut(evaluation: Evaluation) -> dict[str, Any]:
     """`walks_cut` of a summary, where a limit ended the walks of any question; hops: walked → questions."""
     limits: dict[str, dict[str, Any]] = {}
-    for limit in sorted({each.limit for each in evaluation.run.cuts.values()}):
-        cuts = [each for each in evaluation.run.cuts.values() if each.limit == limit]
-        hops = Counter(each.hops for each in cuts)
+    for limit in sorted({cut.limit for cut in evaluation.run.cuts.values()}):
+        cuts = [cut for cut in evaluation.run.cuts.values() if cut.limit == limit]
+        hops = Counter(cut.hops for cut in cuts)
         limits[limit] = {
             "most": cuts[0].most,
             "questions": len(cuts),
-            "hops": {str(each): hops[each] for each in sorted(hops)},
+            "hops": {str(hop): hops[hop] for hop in sorted(hops)},
         }
     return {"walks_cut": {"questions": len(evaluation.run.cuts), "limits": limits}} if limits else {}
 
@@ -174,7 +174,7 @@ def _written(references: References, spelled: Spelled) -> Iterable[bytes]:
         return spelled.encoded(fields).removesuffix(b"}")
 
     columns = (references.codes, references.grades, references.shares)
-    keys = zip(*(each.tolist() for each in columns), strict=True)
+    keys = zip(*(column.tolist() for column in columns), strict=True)
     return map(spelled.remembered("written", spell).__getitem__, keys)
 
 
@@ -236,8 +236,8 @@ def spelling_of(spelled: Spelled, entity: int, reference: str) -> str:
     if nfc(name) == written:
         return name
     known, folded = [name, *spelled.graph.entities.aliases[entity]], fold(reference)
-    exact = [each for each in known if nfc(each) == written]
-    return str([*exact, *(each for each in known if fold(each) == folded), known[0]][0])
+    exact = [candidate for candidate in known if nfc(candidate) == written]
+    return str([*exact, *(candidate for candidate in known if fold(candidate) == folded), known[0]][0])
 
 
 def _nearest(evaluation: Evaluation, spelled: Spelled, code: int) -> bytes:
@@ -272,17 +272,17 @@ def _ties(found: Ties) -> dict[str, Any]:
         "rate": number(found.rate),
         "questions": found.questions,
         "measures": {
-            str(each): {"worst": number(worst), "best": number(best)}
-            for each, (worst, best) in found.measures.items()
+            str(measure): {"worst": number(worst), "best": number(best)}
+            for measure, (worst, best) in found.measures.items()
         },
     }
 
 
-def perturbed_json(each: Perturbed) -> dict[str, Any]:
+def perturbed_json(perturbed: Perturbed) -> dict[str, Any]:
     """One kind of altered questions: what each measure lost, and which questions broke."""
     return {
-        "kind": each.kind,
-        "altered": each.altered,
+        "kind": perturbed.kind,
+        "altered": perturbed.altered,
         "measures": {
             str(measure): {
                 "mean": number(drop.mean),
@@ -291,7 +291,7 @@ def perturbed_json(each: Perturbed) -> dict[str, Any]:
                 "high": number(drop.high),
                 "n": drop.n,
             }
-            for measure, drop in each.measures.items()
+            for measure, drop in perturbed.measures.items()
         },
-        "broken": [{"id": question, "query": query} for question, query in each.broken],
+        "broken": [{"id": question, "query": query} for question, query in perturbed.broken],
     }

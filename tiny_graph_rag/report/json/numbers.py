@@ -84,7 +84,7 @@ def headline(
         "mean_mrr": Measure("mrr"),
         "mean_ndcg_at_k": Measure("ndcg", cutoff),
     }
-    return {name: number(found[each].mean if each in found else mean(each)) for name, each in fixed.items()}
+    return {name: number(found[part].mean if part in found else mean(part)) for name, part in fixed.items()}
 
 
 def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def slice_document(part: Slice) -> dict[str, Any]:
         "failed": part.failed,
         "failed_without_gold": part.failed_without_gold,
         **({"groups": part.groups} if part.groups is not None else {}),
-        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
+        "measures": {str(measure): mean_fields(mean) for measure, mean in part.measures.items()},
     }
 
 

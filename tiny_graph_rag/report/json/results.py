@@ -83,7 +83,7 @@ def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator
 def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
     if evaluation.perturbed:
-        found = {**found, "perturbations": [perturbed_json(each) for each in evaluation.perturbed]}
+        found = {**found, "perturbations": [perturbed_json(study) for study in evaluation.perturbed]}
     if evaluation.answered is not None:
         from tiny_graph_rag.report.json.answers import add_answers
 
@@ -96,7 +96,7 @@ def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, An
 
 
 def _links_by_model(evaluation: Evaluation) -> bool:
-    return any(each.spent is not None for each in evaluation.linked)
+    return any(seed.spent is not None for seed in evaluation.linked)
 
 
 def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> tuple[bytes, bytes]:
@@ -123,8 +123,8 @@ def _entities_json(rows: Sequence[int], spelled: Spelled) -> Iterator[bytes]:
         map(spelled.shown.__getitem__, map(known.types.__getitem__, rows)),
         map(spelled.encoded, known.descriptions.take(np.array(rows))),
     )
-    for each in zip(*columns, strict=True):
-        yield b'%b: {"name":%b,"type":%b,"description":%b}' % each
+    for part in zip(*columns, strict=True):
+        yield b'%b: {"name":%b,"type":%b,"description":%b}' % part
 
 
 def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, str]]:
@@ -151,7 +151,7 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
         "estimated_cost_usd": 0.0,
         **slice_document(overall),
-        "by_tag": {tag: slice_document(each) for tag, each in evaluation.summary.by_tag.items()},
+        "by_tag": {tag: slice_document(slice_) for tag, slice_ in evaluation.summary.by_tag.items()},
         **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
@@ -304,7 +304,7 @@ def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
 
 def _metrics_json(scores: Mapping[Measure, Column], block: slice, spelled: Spelled) -> Iterator[bytes]:
     """`metrics` of each question."""
-    names = [spelled.encoded(str(each)) + b":" for each in scores]
+    names = [spelled.encoded(str(score)) + b":" for score in scores]
     columns = [numbers_json(column[block], spelled) for column in scores.values()]
     if not columns:
         yield from [b"{}"] * (block.stop - block.start)

@@ -79,7 +79,7 @@ def document_parts(
     if graph is not None:
         from tiny_graph_rag.report.json.results import entities
 
-        known = entities(graph, [row for row, each in enumerate(graph.entities.ids) if each in mentioned])
+        known = entities(graph, [row for row, id_ in enumerate(graph.entities.ids) if id_ in mentioned])
     found = {
         **sources(),
         "summary": summary(collected, collected.found(), cutoff, usage) | _why(collected, listed),
@@ -120,12 +120,12 @@ def written(stretch: Stretch, wish: Wish) -> Written:
         return Written(brief_lines(stretch, stretch.names, columns, wish.cutoff), [], collected, listed)
     lines, mentioned = [], dict[str, None]()
     found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
-    for each in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
+    for item in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
         if stretch.borne is not None:
-            mentioned.update(dict.fromkeys(row["id"] for row in each["ranked"]))
-            for reference in each["references"]:
+            mentioned.update(dict.fromkeys(row["id"] for row in item["ranked"]))
+            for reference in item["references"]:
                 mentioned.update(dict.fromkeys(reference["entity_ids"]))
-        lines.append(_ENCODER.encode(each))
+        lines.append(_ENCODER.encode(item))
     return Written(lines, list(mentioned), collected, listed)
 
 
@@ -146,7 +146,7 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage}),
         "estimated_cost_usd": None if usage else 0.0,
         **slice_document(found.overall),
-        "by_tag": {tag: slice_document(each) for tag, each in found.by_tag.items()},
+        "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
         "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
     }
 
@@ -159,7 +159,7 @@ def _why(collected: Collected, listed: Listed) -> dict[str, Any]:
     return {
         "verdicts": listed.counts(),
         "waterfall": steps_json(whole),
-        "waterfall_by_tag": {tag: steps_json(each) for tag, each in by_tag.items()},
+        "waterfall_by_tag": {tag: steps_json(slice_) for tag, slice_ in by_tag.items()},
     }
 
 
@@ -183,7 +183,7 @@ class Brief(msgspec.Struct, gc=False):
 @cache
 def _metrics(spellings: tuple[str, ...]) -> Callable[..., msgspec.Struct]:
     """The record of a question's values, given in this order; NaN is written as null."""
-    names = {f"m{place}": each for place, each in enumerate(spellings)}
+    names = {f"m{place}": spelling for place, spelling in enumerate(spellings)}
     return msgspec.defstruct("Metrics", [(name, float) for name in names], rename=names, gc=False)
 
 
@@ -202,7 +202,7 @@ def brief_lines(stretch: Stretch, names: Names, columns: dict[Measure, Column], 
     is_open[items[items != NO_ITEM]] = False
     missed = names.wanted(np.flatnonzero(is_open))
     missed_ends = np.concatenate([[0], np.cumsum(is_open)])[np.cumsum(judged.relevant)]
-    metrics = map(_metrics(tuple(map(str, columns))), *(each.tolist() for each in columns.values()))
+    metrics = map(_metrics(tuple(map(str, columns))), *(column.tolist() for column in columns.values()))
     written = map(
         Brief,
         stretch.ids,
@@ -237,7 +237,7 @@ def question_rows(
     hit = (judged.grades[:, :cutoff] > 0).tolist()
     items = judged.items[:, :cutoff].tolist()
     first_item = np.concatenate([[0], np.cumsum(judged.relevant)]).tolist()
-    spellings = [str(each) for each in columns]
+    spellings = [str(column) for column in columns]
     values = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(stretch.ids)
     for place, question in enumerate(stretch.ids):
         ranked = [next(labelled) for _ in range(counts[place])]

@@ -38,13 +38,20 @@ def validation_json(
         "warnings": found.count("warning"),
         "recall_ceiling": number(found.ceiling),
         **{name: getattr(found, name) for name in counts},
-        "missing_names": {name: [each.name for each in near] for name, near in found.missing_names.items()},
-        "hop_tags": {tag: asdict(each) for tag, each in hop_tags.items()},
+        "missing_names": {
+            name: [entity.name for entity in near] for name, near in found.missing_names.items()
+        },
+        "hop_tags": {tag: asdict(slice_) for tag, slice_ in hop_tags.items()},
         "drift": None if drift is None else asdict(drift),
         "broken_lines": list(broken),
         "findings": [
-            {"severity": each.severity, "kind": each.kind, "line": each.line, "message": each.message}
-            for each in found.findings
+            {
+                "severity": finding.severity,
+                "kind": finding.kind,
+                "line": finding.line,
+                "message": finding.message,
+            }
+            for finding in found.findings
         ],
     }
 
@@ -62,13 +69,18 @@ def comparison_parts(found: Comparison, config: Config, made: Made | None = None
         "k": first.k,
         "questions": len(first.ids),
         "systems": [
-            {"name": each.name, "file": each.path.name, "graph_sha256": each.graph_sha256, "k": each.k}
-            | ({"speed": each.speed} if each.speed else {})
-            for each in found.systems
+            {
+                "name": system.name,
+                "file": system.path.name,
+                "graph_sha256": system.graph_sha256,
+                "k": system.k,
+            }
+            | ({"speed": system.speed} if system.speed else {})
+            for system in found.systems
         ],
         "notes": list(found.notes),
-        "verdicts": [each.shown for each in found.verdicts()],
-        "told": [{"said": each.said, "values": each.values} for each in found.verdicts()],
+        "verdicts": [verdict.shown for verdict in found.verdicts()],
+        "told": [{"said": verdict.said, "values": verdict.values} for verdict in found.verdicts()],
         "differs": {name: list(values) for name, values in found.differs.items()},
         **({"groups": found.groups} if found.groups is not None else {}),
         "measures": _rows(found.overall),
@@ -85,9 +97,9 @@ def _rows(rows: Rows) -> dict[str, list[dict[str, Any]]]:
                 name: number(value) if isinstance(value, float) else value
                 for name, value in asdict(row).items()
             }
-            for row in each
+            for row in part
         ]
-        for measure, each in rows.items()
+        for measure, part in rows.items()
     }
 
 
@@ -98,7 +110,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
         "query": flip.query,
         "tags": list(flip.tags),
         "change": flip.change,
-        "values": {each: [number(before), number(after)] for each, (before, after) in flip.values.items()},
+        "values": {key: [number(before), number(after)] for key, (before, after) in flip.values.items()},
         "references": [
             {"name": name, "before": before, "after": after} for name, before, after in flip.references
         ],
@@ -139,17 +151,17 @@ def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
         "seconds": found.seconds,
         "recommended": {
             "overall": _recommended(found, found.recommended[""]),
-            "by_tag": {tag: _recommended(found, each) for tag, each in found.recommended.items() if tag},
+            "by_tag": {tag: _recommended(found, part) for tag, part in found.recommended.items() if tag},
         },
         "flips": [
             {
-                "system": each.system,
-                "from_hops": each.before,
-                "to_hops": each.after,
-                "won": list(each.won),
-                "lost": list(each.lost),
+                "system": flip.system,
+                "from_hops": flip.before,
+                "to_hops": flip.after,
+                "won": list(flip.won),
+                "lost": list(flip.lost),
             }
-            for each in found.flips
+            for flip in found.flips
         ],
     }
     fields["seeds"] = {system: asdict(share) for system, share in found.seeds.items()}
@@ -157,47 +169,47 @@ def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
     yield from closed_with_rows("settings", map(_setting, found.settings))
 
 
-def _setting(each: Setting) -> dict[str, Any]:
+def _setting(setting: Setting) -> dict[str, Any]:
     return {
-        "system": each.system,
-        "retriever": each.retriever,
-        "settings": {name: each.variant.settings[name] for name in each.variant.varied},
-        "hops": each.hops,
-        "top_k": each.top_k,
-        **_slice(each.overall),
-        "by_tag": {tag: _slice(part) for tag, part in each.by_tag.items()},
-        "subgraph": {"mean": number(each.reached_mean), "p95": number(each.reached_p95)},
-        "seconds": each.seconds,
-        **({"walks_cut": each.walks_cut} if each.walks_cut else {}),
+        "system": setting.system,
+        "retriever": setting.retriever,
+        "settings": {name: setting.variant.settings[name] for name in setting.variant.varied},
+        "hops": setting.hops,
+        "top_k": setting.top_k,
+        **_slice(setting.overall),
+        "by_tag": {tag: _slice(part) for tag, part in setting.by_tag.items()},
+        "subgraph": {"mean": number(setting.reached_mean), "p95": number(setting.reached_p95)},
+        "seconds": setting.seconds,
+        **({"walks_cut": setting.walks_cut} if setting.walks_cut else {}),
     }
 
 
 def _slice(part: SettingSlice) -> dict[str, Any]:
     return {
         "questions": part.questions,
-        "measures": {str(each): mean_fields(mean) for each, mean in part.measures.items()},
+        "measures": {str(measure): mean_fields(mean) for measure, mean in part.measures.items()},
         "oracle_recall": number(part.reach.oracle_recall),
         "oracle_all": number(part.reach.oracle_all),
     }
 
 
-def _recommended(found: Sweep, each: Recommendation) -> dict[str, Any]:
-    setting = None if each.setting is None else found.settings[each.setting]
-    best = None if each.best is None else found.settings[each.best]
+def _recommended(found: Sweep, recommendation: Recommendation) -> dict[str, Any]:
+    setting = None if recommendation.setting is None else found.settings[recommendation.setting]
+    best = None if recommendation.best is None else found.settings[recommendation.best]
     return {
-        "setting": each.setting,
+        "setting": recommendation.setting,
         "system": setting.system if setting else None,
         "retriever": setting.retriever if setting else None,
         "hops": setting.hops if setting else None,
-        "best": each.best,
+        "best": recommendation.best,
         "best_hops": best.hops if best else None,
-        "loss": number(each.loss),
-        "p": number(each.p),
-        "held_out": mean_fields(each.held_out),
-        "questions": each.questions,
-        "reason": each.reason,
-        "said": each.said,
-        "values": each.values,
+        "loss": number(recommendation.loss),
+        "p": number(recommendation.p),
+        "held_out": mean_fields(recommendation.held_out),
+        "questions": recommendation.questions,
+        "reason": recommendation.reason,
+        "said": recommendation.said,
+        "values": recommendation.values,
     }
 
 
@@ -206,12 +218,22 @@ def sweep_csv(found: Sweep) -> bytes:
     text = io.StringIO()
     writer = TableWriter(text)
     writer.writerow([*_CSV, *_CSV_REACH])
-    for each in found.settings:
-        for tag, part in ((WHOLE, each.overall), *each.by_tag.items()):
-            whole = tag == WHOLE and part is each.overall
+    for setting in found.settings:
+        for tag, part in ((WHOLE, setting.overall), *setting.by_tag.items()):
+            whole = tag == WHOLE and part is setting.overall
             for measure, mean in part.measures.items():
-                sizes = (each.reached_mean, each.reached_p95, each.seconds) if whole else (None, None, None)
-                what = (guarded(each.system), guarded(each.retriever), each.hops, each.top_k, guarded(tag))
+                sizes = (
+                    (setting.reached_mean, setting.reached_p95, setting.seconds)
+                    if whole
+                    else (None, None, None)
+                )
+                what = (
+                    guarded(setting.system),
+                    guarded(setting.retriever),
+                    setting.hops,
+                    setting.top_k,
+                    guarded(tag),
+                )
                 figures = (mean.mean, mean.low, mean.high)
                 oracle = (part.reach.oracle_recall, part.reach.oracle_all)
                 writer.writerow(

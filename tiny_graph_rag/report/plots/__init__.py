@@ -59,7 +59,7 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
     from tiny_graph_rag.report.plots.figures import WORDS, figures
     from tiny_graph_rag.report.plots.fonts import families_for
 
-    letters, language = _letters([each.content for each in documents]), spoken()
+    letters, language = _letters([document.content for document in documents]), spoken()
     try:
         families = families_for(letters | set("".join(map(t, WORDS))))
     except UsageError:  # only the data's own letters are worth refusing
@@ -84,10 +84,10 @@ def _drawn(figure: Figure, form: str) -> bytes:
 def _letters(contents: Sequence[dict[str, Any]]) -> set[str]:
     """The letters of all words that pictures show: names of sets, systems, tags and retrievers."""
     words: list[str] = []
-    for each in contents:
-        words += [(each.get("dataset") or {}).get("name", "")]
-        words += list((each.get("summary") or {}).get("by_tag", {}))
-        for setting in each.get("settings", []):
+    for content in contents:
+        words += [(content.get("dataset") or {}).get("name", "")]
+        words += list((content.get("summary") or {}).get("by_tag", {}))
+        for setting in content.get("settings", []):
             words += [setting["system"], *setting.get("by_tag", {})]
-        words += [row["system"] for rows in each.get("measures", {}).values() for row in rows]
+        words += [row["system"] for rows in content.get("measures", {}).values() for row in rows]
     return {letter for word in words for letter in word}

@@ -34,23 +34,25 @@ LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look l
 
 def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
     """(file name without ending, figure) of all that the documents have numbers for."""
-    for each in documents:
-        if each.has_questions:
-            summary = each.content["summary"]
-            yield f"{each.name}-tags", _tags(each.content)
+    for document in documents:
+        if document.has_questions:
+            summary = document.content["summary"]
+            yield f"{document.name}-tags", _tags(document.content)
             if waterfall_steps(summary):
-                yield f"{each.name}-waterfall", _waterfall(each.content)
+                yield f"{document.name}-waterfall", _waterfall(document.content)
             if len(cutoffs := _cutoffs(summary["measures"])) > 1:
-                yield f"{each.name}-precision-recall", _precision_recall(each.content, cutoffs)
-        elif each.kind == "sweep":
-            for measure in _swept(each.content):
-                decides = measure == _deciding(each.content)
+                yield f"{document.name}-precision-recall", _precision_recall(document.content, cutoffs)
+        elif document.kind == "sweep":
+            for measure in _swept(document.content):
+                decides = measure == _deciding(document.content)
                 ending = "hops" if decides else f"hops-{measure.replace('@', '-at-')}"
-                yield f"{each.name}-{ending}", _hops(each.content, measure)
-        elif each.kind == "comparison":
-            yield f"{each.name}-differences", _differences(each.content)
+                yield f"{document.name}-{ending}", _hops(document.content, measure)
+        elif document.kind == "comparison":
+            yield f"{document.name}-differences", _differences(document.content)
     paid = [
-        each for each in documents if each.has_questions and each.content["summary"]["estimated_cost_usd"]
+        document
+        for document in documents
+        if document.has_questions and document.content["summary"]["estimated_cost_usd"]
     ]
     if len(paid) > 1:
         yield f"{paid[0].name}-cost", _cost(paid)
@@ -64,7 +66,7 @@ def _titled(content: Json) -> str:
     if asked.get("retriever") and "hops" in asked and walked(content.get("summary") or {}):
         system += ", " + counted(asked["hops"], "{n} hop", "{n} hops")
     dataset = drawable((content.get("dataset") or {}).get("name") or "", 60)
-    return " · ".join(each for each in (dataset, drawable(system, 40)) if each)
+    return " · ".join(item for item in (dataset, drawable(system, 40)) if item)
 
 
 def _counted(part: Json) -> str:
@@ -76,11 +78,11 @@ def _counted(part: Json) -> str:
 def _tags(content: Json) -> Figure:
     """A panel a measure, a bar a tag, with intervals and values; tags without any value are left out."""
     summary = content["summary"]
-    tags = sorted(summary.get("by_tag", {}).items(), key=lambda each: (-each[1]["questions"], each[0]))
+    tags = sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
     valued = [
         (tag, part) for tag, part in tags if any(m["mean"] is not None for m in part["measures"].values())
     ]
-    measures = [each for each, mean in summary["measures"].items() if mean["mean"] is not None]
+    measures = [block for block, mean in summary["measures"].items() if mean["mean"] is not None]
     slices = [(t("all"), summary), *valued[:TAGS_SHOWN]] if measures else []
     across, down = min(ACROSS, max(1, len(measures))), max(1, math.ceil(len(measures) / ACROSS))
     figure = Figure(figsize=(2 + 2.1 * across, 0.5 + down * (0.8 + 0.3 * max(1, len(slices)))))
@@ -126,7 +128,7 @@ def _waterfall(content: Json) -> Figure:
 
 def _cutoffs(measures: Json) -> list[int]:
     """The k for which both precision and recall were computed."""
-    ks = [int(each.split("@")[1]) for each in measures if each.startswith("precision@")]
+    ks = [int(measure.split("@")[1]) for measure in measures if measure.startswith("precision@")]
     return sorted(k for k in ks if f"recall@{k}" in measures)
 
 
@@ -152,25 +154,27 @@ def _precision_recall(content: Json, cutoffs: list[int]) -> Figure:
 
 
 def _deciding(content: Json) -> str:
-    measures = list(dict.fromkeys(each for setting in content["settings"] for each in setting["measures"]))
+    measures = list(
+        dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"])
+    )
     decided = content.get("decide_by")
     return str(decided) if decided in measures else measures[0]
 
 
 def _swept(content: Json) -> list[str]:
     """Every measure, the deciding one first."""
-    measures = dict.fromkeys(each for setting in content["settings"] for each in setting["measures"])
+    measures = dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"])
     return list(dict.fromkeys([_deciding(content), *measures]))
 
 
 def _curve(panel: Axes, means: Sequence[tuple[int, Json]], colour: str, label: str) -> None:
     """A system's means by hops with their intervals, the best of them as a figure. means: (hops, mean)."""
-    hops = [each for each, _ in means]
+    hops = [mean for mean, _ in means]
     values = [mean["mean"] for _, mean in means]
     panel.plot(hops, values, color=colour, marker="o", markersize=3, label=label)
     if not means:
         return
-    at, top = max(zip(hops, values, strict=True), key=lambda each: each[1])
+    at, top = max(zip(hops, values, strict=True), key=lambda pair: pair[1])
     panel.annotate(
         f"{top:.3f}",
         (at, top),
@@ -203,17 +207,21 @@ def _hops(content: Json, measure: str) -> Figure:
     """A panel for all questions and each tag: a measure by hops, and what the hops could give. Tags for which
     nothing is defined have none."""
     settings = content["settings"]
-    used = [each for each in settings if measure in each["measures"]]
+    used = [setting for setting in settings if measure in setting["measures"]]
 
     def valued(tag: str) -> int:
         """Questions behind the measure, 0 where it is undefined."""
         means = [
-            each["by_tag"][tag]["measures"].get(measure) for each in used if tag in each.get("by_tag", {})
+            setting["by_tag"][tag]["measures"].get(measure)
+            for setting in used
+            if tag in setting.get("by_tag", {})
         ]
         return max((mean["n"] for mean in means if mean and mean["mean"] is not None), default=0)
 
     tags = [
-        tag for tag in dict.fromkeys(tag for each in used for tag in each.get("by_tag", {})) if valued(tag)
+        tag
+        for tag in dict.fromkeys(tag for setting in used for tag in setting.get("by_tag", {}))
+        if valued(tag)
     ]
     slices = ["", *tags[: CURVES_SHOWN - 1]]
     across = min(3, len(slices))
@@ -223,18 +231,18 @@ def _hops(content: Json, measure: str) -> Figure:
     figure.suptitle(f"{heading} · {_titled(content)}".rstrip(" ·"), x=0.01, ha="left", fontsize=11)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
     for panel, tag in zip(panels, slices, strict=False):
-        parts = [(each, each["by_tag"].get(tag) if tag else each) for each in used]
-        systems = list(dict.fromkeys(each["system"] for each in used))
+        parts = [(setting, setting["by_tag"].get(tag) if tag else setting) for setting in used]
+        systems = list(dict.fromkeys(setting["system"] for setting in used))
         for colour, system in zip(LINES, systems, strict=False):
             means = [
-                (each["hops"], part["measures"].get(measure))
-                for each, part in parts
-                if part and each["system"] == system
+                (piece["hops"], part["measures"].get(measure))
+                for piece, part in parts
+                if part and piece["system"] == system
             ]
             known = [(hops, mean) for hops, mean in means if mean and mean["mean"] is not None]
             _curve(panel, known, colour, drawable(system, 30))
-        _oracle(panel, [(each["hops"], part) for each, part in parts if part])
-        n = valued(tag) if tag else max((each["measures"][measure]["n"] for each in used), default=0)
+        _oracle(panel, [(piece["hops"], part) for piece, part in parts if part])
+        n = valued(tag) if tag else max((setting["measures"][measure]["n"] for setting in used), default=0)
         panel.set(
             title=f"{drawable(tag, 30) if tag else t('all questions')}  (n {n})",
             ylim=(0, 1.02),
@@ -251,7 +259,7 @@ def _hops(content: Json, measure: str) -> Figure:
 
 def _differences(content: Json) -> Figure:
     """A row a system and measure: the difference to the baseline with its interval."""
-    rows = [(measure, row) for measure, each in content["measures"].items() for row in each[1:]]
+    rows = [(measure, row) for measure, part in content["measures"].items() for row in part[1:]]
     figure = Figure(figsize=(7, 1 + 0.34 * max(1, len(rows))))
     panel = figure.subplots()
     panel.axvline(0, color=SOFT, linewidth=0.8)
@@ -292,8 +300,10 @@ def _cost(documents: Sequence[Document]) -> Figure:
     """A point a results file: what its answers cost, and how good its retrieval or its answers are."""
     figure = Figure(figsize=(5.4, 4))
     panel = figure.subplots()
-    scores = [(each.content["summary"].get("answers") or {}).get("scores") or {} for each in documents]
-    shared = [name for name in scores[0] if all(name in each for each in scores)]
+    scores = [
+        (document.content["summary"].get("answers") or {}).get("scores") or {} for document in documents
+    ]
+    shared = [name for name in scores[0] if all(name in score for score in scores)]
     for document, answers in zip(documents, scores, strict=True):
         summary = document.content["summary"]
         mean = answers[shared[0]]["mean"] if shared else summary["mean_ndcg_at_k"]

@@ -62,7 +62,7 @@ def _by_likelihood() -> Iterator[Path]:
 
     def place(path: Path) -> tuple[int, bool, str]:
         name = path.name.lower().replace("-", "").replace("_", "")
-        likely = next((rank for rank, each in enumerate(LIKELY) if each in name), len(LIKELY))
+        likely = next((rank for rank, family in enumerate(LIKELY) if family in name), len(LIKELY))
         return likely, "regular" not in name, path.name
 
     return iter(sorted(paths, key=place))

@@ -110,11 +110,11 @@ class Table:
         What stays has room for its longest words, more where there is more. Tables without spare columns are
         left to rich.
         """
-        if not any(each.spare for each in self.columns):
+        if not any(table_column.spare for table_column in self.columns):
             return self, []
         cells = [
-            [_plain(each.header), *(_plain(row[0][place]) for row in self.rows)]
-            for place, each in enumerate(self.columns)
+            [_plain(table_column.header), *(_plain(row[0][place]) for row in self.rows)]
+            for place, table_column in enumerate(self.columns)
         ]
         widths = [
             max(_room(cell, column.no_wrap) for cell in mine)
@@ -138,14 +138,18 @@ class Table:
             [replace(self.columns[place], width=widths[place]) for place in kept],
             [(tuple(row[place] for place in kept), style, ends) for row, style, ends in self.rows],
         )
-        gone = [each.header for place, each in enumerate(self.columns) if place not in kept and each.header]
+        gone = [
+            table_column.header
+            for place, table_column in enumerate(self.columns)
+            if place not in kept and table_column.header
+        ]
         return table, gone
 
     def fits(self, width: int) -> bool:
         """Whether every cell has its room in `width` columns."""
         widths = [
-            max(cell_width(_plain(text)) for text in (each.header, *(row[0][place] for row in self.rows)))
-            for place, each in enumerate(self.columns)
+            max(cell_width(_plain(text)) for text in (column.header, *(row[0][place] for row in self.rows)))
+            for place, column in enumerate(self.columns)
         ]
         return sum(widths) + 3 * len(widths) - 1 <= width
 
@@ -160,15 +164,15 @@ class Table:
             title=self.title or None,
             title_justify="left",
         )
-        for each in self.columns:
+        for column in self.columns:
             drawn.add_column(
-                each.header,
-                justify=each.justify,
-                style=each.style,
-                no_wrap=each.no_wrap,
-                ratio=each.ratio,
-                min_width=each.min_width,
-                width=each.width,
+                column.header,
+                justify=column.justify,
+                style=column.style,
+                no_wrap=column.no_wrap,
+                ratio=column.ratio,
+                min_width=column.min_width,
+                width=column.width,
             )
         for cells, style, end_section in self.rows:
             drawn.add_row(*cells, style=style, end_section=end_section)
@@ -176,7 +180,7 @@ class Table:
 
     def plain_lines(self) -> list[str]:
         """As rich draws it where there is room enough, without spaces at the ends of lines."""
-        header = [_plain(each.header) if self.show_header else "" for each in self.columns]
+        header = [_plain(table_column.header) if self.show_header else "" for table_column in self.columns]
         shown = [[_plain(cell) for cell in cells] for cells, _, _ in self.rows]
         widths = [
             max([cell_width(cells[place]) for cells in (header, *shown)] + [column.min_width or 0])

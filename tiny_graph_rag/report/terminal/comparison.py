@@ -60,15 +60,15 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
 def _is_unset(setting: str, values: Sequence[object]) -> bool:
     """Whether a setting differs only because a run that another program made has none: the file says it."""
     section, _, name = setting.partition(".")
-    given = [each for each in values if each is not None]
+    given = [value for value in values if value is not None]
     default = getattr(getattr(Config(), section, None), name, None)
-    return len(given) < len(values) and all(each == default for each in given)
+    return len(given) < len(values) and all(value == default for value in given)
 
 
 def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
     slices = [found.overall, *(found.by_tag.values() if by_tag else ())]
-    rows = [row for part in slices for each in part.values() for row in each if row.wins is not None]
-    tests = sum(len(each) - 1 for each in found.overall.values())
+    rows = [row for part in slices for item in part.values() for row in item if row.wins is not None]
+    tests = sum(len(row_list) - 1 for row_list in found.overall.values())
     yield t(
         "differences to {baseline} with 95 % intervals ({mark}); p of a paired randomisation test and t-test;"
         " p (Holm) corrected for the {tests} over all questions, or for those of all tags together",
@@ -116,8 +116,8 @@ def _table(title: str, rows: Rows) -> Table:
         ("n", False, 0),
     ):
         table.add_column(column, justify="right", no_wrap=whole, spare=spare)
-    for measure, each in rows.items():
-        for place, row in enumerate(each):
+    for measure, part in rows.items():
+        for place, row in enumerate(part):
             table.add_row(measure if not place else "", escape(row.system), *_cells(row))
     return table
 
@@ -148,8 +148,8 @@ def _p(value: float) -> str:
 
 
 def _print_flips(found: Comparison, system: str, console: Console) -> None:
-    mine = [each for each in found.flips if each.system == system]
-    won, lost = (sum(each.change == change for each in mine) for change in ("won", "lost"))
+    mine = [flip for flip in found.flips if flip.system == system]
+    won, lost = (sum(flip.change == change for flip in mine) for change in ("won", "lost"))
     mixed = len(mine) - won - lost
     console.print(
         t(
@@ -161,16 +161,16 @@ def _print_flips(found: Comparison, system: str, console: Console) -> None:
             mixed=mixed,
         )
     )
-    for each in mine[:FLIPS_SHOWN]:
+    for flip in mine[:FLIPS_SHOWN]:
         verdicts = "; ".join(
             f"{name}: {t(before.replace('_', ' '))} → {t(after.replace('_', ' '))}"
-            for name, before, after in each.references
+            for name, before, after in flip.references
         )
         if not verdicts:
-            measure, (before, after) = next(iter(each.values.items()))
+            measure, (before, after) = next(iter(flip.values.items()))
             verdicts = f"{measure} {shown(before)} → {shown(after)}"
-        change = t(each.change)
+        change = t(flip.change)
         room = " " * max(5 - cell_width(change), 0)
-        console.print(escape(f"  {change}{room} {each.id}: {verdicts}"), soft_wrap=True)
+        console.print(escape(f"  {change}{room} {flip.id}: {verdicts}"), soft_wrap=True)
     if len(mine) > FLIPS_SHOWN:
         console.print(t("  … and {n} more in the file", n=f"{len(mine) - FLIPS_SHOWN:,}"))

@@ -72,15 +72,15 @@ def print_evaluation(
 ) -> None:
     """The summary, then what explains it. command_for: id of a question → the command that shows it."""
     print_summary(evaluation.summary, console)
-    for limit, each in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
+    for limit, part in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
         console.print(
             t(
                 "walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} "
                 "({most})",
-                n=f"{each['questions']:,}",
-                hops=", ".join(each["hops"]),
+                n=f"{part['questions']:,}",
+                hops=", ".join(part["hops"]),
                 limit=f"running.{limit}",
-                most=f"{each['most']:,}",
+                most=f"{part['most']:,}",
             )
         )
     advised = recommendations(evaluation.explanation, evaluation.trials)
@@ -102,7 +102,7 @@ def print_evaluation(
     _print_explanation(evaluation.explanation, console)
     _print_no_answer(evaluation.explanation.no_answer, console)
     _print_worst(evaluation, console, command_for)
-    hops_tried = any(each.flag.startswith("--hops") for each in evaluation.trials)
+    hops_tried = any(trial.flag.startswith("--hops") for trial in evaluation.trials)
     for advice in advised:
         if advice.rule == NOT_RECOGNISED or (advice.rule == "more hops" and hops_tried):
             continue  # said already; what was tried says more than what might be
@@ -149,25 +149,25 @@ def _print_explanation(found: Explanation, console: Console) -> None:
             gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
             gained = t("from the gold seeds recall@{k} {gain}", k=found.diagnosis.cutoff, gain=f"{gain:+.3f}")
         console.print("; ".join(part for part in (linking, gained) if part))
-    for tag, each in found.hop_tags.items():
-        if each.differ:
-            spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items())
+    for tag, slice_ in found.hop_tags.items():
+        if slice_.differ:
+            spread = ", ".join(f"{hops}: {count:,}" for hops, count in slice_.measured.items())
             console.print(
                 escape(
                     t(
                         "tag {tag}: the farthest reference lies elsewhere in {differ} of {n} questions "
                         "(hops measured → questions: {spread})",
                         tag=tag,
-                        differ=f"{each.differ:,}",
-                        n=f"{each.questions:,}",
+                        differ=f"{slice_.differ:,}",
+                        n=f"{slice_.questions:,}",
                         spread=spread,
                     )
                 )
             )
     if found.ties.rate > FEW_TIES:
         ranges = ", ".join(
-            f"{each} {shown(worst)}–{shown(best)}"
-            for each, (worst, best) in found.ties.measures.items()
+            f"{measure} {shown(worst)}–{shown(best)}"
+            for measure, (worst, best) in found.ties.measures.items()
             if shown(worst) != shown(best)
         )
         values = {"k": found.ties.cutoff, "share": f"{found.ties.rate:.1%}", "ranges": ranges}
@@ -292,15 +292,15 @@ def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
 
 def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:
     """A line a reference that was missed: what stood in its way, with its figure."""
-    missed = [each for each in found["references"] if each["verdict"] != "hit"]
-    for each in missed[:REFERENCES_SHOWN]:
-        yield f"{one_line(each['name'], 40)}: {end_words(each, hops)}"
+    missed = [reference for reference in found["references"] if reference["verdict"] != "hit"]
+    for reference in missed[:REFERENCES_SHOWN]:
+        yield f"{one_line(reference['name'], 40)}: {end_words(reference, hops)}"
     if len(missed) > REFERENCES_SHOWN:
         yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
     if not found["references"]:
         yield t("has no reference, and something was returned")
     elif not missed:
-        ranks = sorted(each["rank"] for each in found["references"] if each["rank"])
+        ranks = sorted(reference["rank"] for reference in found["references"] if reference["rank"])
         yield t("every reference is found: rank {ranks}", ranks=", ".join(map(str, ranks)))
 
 
@@ -352,26 +352,26 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
         table.add_column(name)
     for name in (t("mean"), t("drop"), t("95 % interval"), "n"):
         table.add_column(name, justify="right", no_wrap=True)
-    for each in found:
-        for place, (measure, drop) in enumerate(each.measures.items()):
+    for perturbed in found:
+        for place, (measure, drop) in enumerate(perturbed.measures.items()):
             ends = "–" if math.isnan(drop.low) else f"{drop.low:+.3f} … {drop.high:+.3f}"
             drops = "–" if math.isnan(drop.drop) else f"{drop.drop:+.3f}"
             row = (str(measure), shown(drop.mean), drops, ends, f"{drop.n:,}")
-            table.add_row("" if place else each.kind, *row)
+            table.add_row("" if place else perturbed.kind, *row)
     console.print(table)
-    for each in found:
-        more = ", …" if len(each.broken) > BROKEN_SHOWN else ""
-        listed = ", ".join(question for question, _ in each.broken[:BROKEN_SHOWN]) + more
+    for perturbed in found:
+        more = ", …" if len(perturbed.broken) > BROKEN_SHOWN else ""
+        listed = ", ".join(question for question, _ in perturbed.broken[:BROKEN_SHOWN]) + more
         values = {
-            "kind": each.kind,
-            "n": f"{each.altered:,}",
-            "broken": f"{len(each.broken):,}",
+            "kind": perturbed.kind,
+            "n": f"{perturbed.altered:,}",
+            "broken": f"{len(perturbed.broken):,}",
             "ids": listed,
         }
         console.print(
             escape(
                 t("{kind}: {n} questions altered, {broken} broke ({ids})", **values)
-                if each.broken
+                if perturbed.broken
                 else t("{kind}: {n} questions altered, none broke", **values)
             ),
             soft_wrap=True,

@@ -63,13 +63,13 @@ def print_diff(found: Diff, one: str, other: str, console: Console, *, every: bo
             added=f"{len(found.added):,}",
             removed=f"{len(found.removed):,}",
             renamed=f"{len(found.renamed):,}",
-            changed=f"{len({each.id for each in found.changed}):,}",
+            changed=f"{len({question.id for question in found.changed}):,}",
         )
     )
     most = None if every else SHOWN
     for what, ids in ((t("added"), found.added), (t("removed"), found.removed)):
-        for each in ids[:most]:
-            console.print(f"  {what} {escape(each)}")
+        for id_ in ids[:most]:
+            console.print(f"  {what} {escape(id_)}")
         _more(len(ids), most, console)
     for before, after in found.renamed[:most]:
         console.print(f"  {t('renamed')} {escape(before)} → {escape(after)}")
@@ -87,10 +87,10 @@ def _more(count: int, most: int | None, console: Console) -> None:
 def _said(before: Any, after: Any) -> str:
     """Of lists what came and went, of other values both."""
     if isinstance(before or [], list) and isinstance(after or [], list):
-        gone = [each for each in before or [] if each not in (after or [])]
-        come = [each for each in after or [] if each not in (before or [])]
+        gone = [item for item in before or [] if item not in (after or [])]
+        come = [item for item in after or [] if item not in (before or [])]
         return escape(
-            " ".join([*(f"-{_short(each)}" for each in gone), *(f"+{_short(each)}" for each in come)])
+            " ".join([*(f"-{_short(entity)}" for entity in gone), *(f"+{_short(entity)}" for entity in come)])
         )
     return escape(f"{_short(before)} → {_short(after)}")
 
@@ -118,34 +118,41 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
         )
     )
     for what, counts in found.counts.items():
-        console.print(
-            f"{t(what)}: " + ", ".join(f"{escape(each)} {count:,}" for each, count in counts.items())
-        )
-    quotas = any(each.quota is not None for each in found.slices)
+        console.print(f"{t(what)}: " + ", ".join(f"{escape(key)} {count:,}" for key, count in counts.items()))
+    quotas = any(slice_.quota is not None for slice_ in found.slices)
     table = Table()
     table.add_column(t("tag"))
     heads = (t("questions"), t("groups"), t("share"), *([t("quota")] if quotas else []))
     for header in (*heads, t("shows differences from")):
         table.add_column(header, justify="right")
-    for each in (found.whole, *found.slices):
-        quota = [] if not quotas else ["" if each.quota is None else f"{each.quota:.0%}"]
+    for tag_share in (found.whole, *found.slices):
+        quota = [] if not quotas else ["" if tag_share.quota is None else f"{tag_share.quota:.0%}"]
         seen = (
-            "—" if not each.groups else f".{round(each.seen * 100):02d}" if each.seen < 0.995 else t("never")
+            "—"
+            if not tag_share.groups
+            else f".{round(tag_share.seen * 100):02d}"
+            if tag_share.seen < 0.995
+            else t("never")
         )
         table.add_row(
-            escape(each.name), f"{each.questions:,}", f"{each.groups:,}", f"{each.share:.0%}", *quota, seen
+            escape(tag_share.name),
+            f"{tag_share.questions:,}",
+            f"{tag_share.groups:,}",
+            f"{tag_share.share:.0%}",
+            *quota,
+            seen,
         )
     console.print(table)
-    for each in found.slices:
-        if each.off_quota:
+    for slice_ in found.slices:
+        if slice_.off_quota:
             told = t(
                 "{tag}: {share} of the questions, wanted {quota}",
-                tag=each.name,
-                share=f"{each.share:.0%}",
-                quota=f"{each.quota:.0%}",
+                tag=slice_.name,
+                share=f"{slice_.share:.0%}",
+                quota=f"{slice_.quota:.0%}",
             )
             console.print(escape(f"{t('warning')}: {told}"))
-    small = [each.name for each in (found.whole, *found.slices) if each.groups < found.needed]
+    small = [item.name for item in (found.whole, *found.slices) if item.groups < found.needed]
     if small:
         told = t(
             "too small to show a difference of {effect} at 80 % power, which takes {groups}: {tags}",

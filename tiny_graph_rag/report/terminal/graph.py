@@ -31,11 +31,11 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
     for label, value in (
         (t("written by"), written_by),
         (t("entities"), f"{found.entities:,}"),
-        (f"  {t('types')}", _listed(f"{each} {count:,}" for each, count in found.entity_types.items())),
+        (f"  {t('types')}", _listed(f"{key} {count:,}" for key, count in found.entity_types.items())),
         (t("relations"), f"{found.relations:,}"),
-        (f"  {t('types')}", _listed(f"{each} {count:,}" for each, count in found.relation_types.items())),
+        (f"  {t('types')}", _listed(f"{key} {count:,}" for key, count in found.relation_types.items())),
         (t("relations an entity"), f"{t('mean')} {found.mean_degree:.2f}, {degrees}"),
-        (f"  {t('hubs')}", _listed(f"{each} {degree:,}" for each, degree in found.hubs)),
+        (f"  {t('hubs')}", _listed(f"{hub} {degree:,}" for hub, degree in found.hubs)),
         (t("components"), f"{len(components):,} ({t('sizes')} {_listed(components)})"),
         (
             t("aliases"),
@@ -47,7 +47,7 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
         ),
         (
             t("names borne by several"),
-            _listed(f"{each} ×{count}" for each, count in found.shared_names) or t("none"),
+            _listed(f"{name} ×{count}" for name, count in found.shared_names) or t("none"),
         ),
         (t("duplicate relations"), f"{found.duplicate_relations:,}"),
         (t("dangling relations"), t("{n} (left out)", n=f"{found.dangling_relations:,}")),
@@ -66,10 +66,10 @@ def _print_origin(origin: Origin, console: Console) -> None:
         table.add_column(column)
     for place, column, became in origin.columns:
         table.add_row(escape(f"{place}: {column}"), escape(became))
-    for each in origin.dropped:
+    for drop in origin.dropped:
         table.add_row(
-            escape(each.what),
-            escape(t("dropped: {n}, such as {example}", n=f"{each.count:,}", example=each.examples[0])),
+            escape(drop.what),
+            escape(t("dropped: {n}, such as {example}", n=f"{drop.count:,}", example=drop.examples[0])),
         )
     console.print(table)
 
@@ -119,25 +119,25 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
                 most=most,
             )
         )
-    wanted = {entity for each in found["references"] for entity in each["entity_ids"]}
-    for rank, each in enumerate(found["ranked"][:shown], start=1):
-        hit = each["id"] in wanted
-        name = ("✓ " if hit else "") + escape(each["name"])
-        hop = "–" if each["hop"] == NO_HOP else str(each["hop"])
-        cost = (cost_figure(each["cost"]["total"]),) if "cost" in each else ("",) if costs else ()
-        seed = seed_of(each, found["linked"])
+    wanted = {entity for reference in found["references"] for entity in reference["entity_ids"]}
+    for rank, item in enumerate(found["ranked"][:shown], start=1):
+        hit = item["id"] in wanted
+        name = ("✓ " if hit else "") + escape(item["name"])
+        hop = "–" if item["hop"] == NO_HOP else str(item["hop"])
+        cost = (cost_figure(item["cost"]["total"]),) if "cost" in item else ("",) if costs else ()
+        seed = seed_of(item, found["linked"])
         start = "" if seed is None else escape(f"{seed['name']} ({rule_words(seed['rule'])})")
-        cells = (str(rank), name, f"{each['score']:.3f}", *cost, hop, start, escape(each["walk_text"]))
+        cells = (str(rank), name, f"{item['score']:.3f}", *cost, hop, start, escape(item["walk_text"]))
         table.add_row(*cells, style="green" if hit else "")
     if table.rows:
         console.print(table)
-    if any(each["hop"] == NO_HOP for each in found["ranked"][:shown]):
+    if any(entity["hop"] == NO_HOP for entity in found["ranked"][:shown]):
         console.print(t("hop –: no path is known; what found it doesn't walk"))
-    for each in found["references"]:
-        ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in each["entity_ids"]]
-        missing = t("not ranked") if each["entity_ids"] else t("not in the graph")
+    for reference in found["references"]:
+        ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in reference["entity_ids"]]
+        missing = t("not ranked") if reference["entity_ids"] else t("not in the graph")
         became = t("rank {n}", n=ranks[0]) if ranks else missing
-        console.print(escape(f"  {t('reference')} {each['name']}: {became}"))
+        console.print(escape(f"  {t('reference')} {reference['name']}: {became}"))
 
 
 def rule_words(rule: str) -> str:
@@ -178,10 +178,10 @@ def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
     for column, justify in ((t("entity"), "left"), (t("part"), "left"), (t("words"), "left")):
         table.add_column(column, justify=justify)
     table.add_column(t("cost"), justify="right")
-    for rank, each in enumerate(ranked, start=1):
-        parts = each.get("reasons") or ()
+    for rank, entity in enumerate(ranked, start=1):
+        parts = entity.get("reasons") or ()
         for place, part in enumerate(parts):
-            name = f"{rank} {each['name']} ({each['score']:.3f})" if place == 0 else ""
+            name = f"{rank} {entity['name']} ({entity['score']:.3f})" if place == 0 else ""
             words = ", ".join(part["words"])
             table.add_row(escape(name), escape(part["what"]), escape(words), f"{part['price']:.3f}")
         if parts:

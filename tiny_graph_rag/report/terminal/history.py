@@ -21,31 +21,31 @@ NAME_WIDTH = 40
 def print_history(named: dict[str, list[Past]], measures: Sequence[str], tag: str, console: Console) -> None:
     """A table a gold set, oldest result first. measures: columns; all that a result has where empty."""
     for dataset, rows in named.items():
-        wanted = list(measures) or list(dict.fromkeys(name for each in rows for name in each.measures))
+        wanted = list(measures) or list(dict.fromkeys(name for row in rows for name in row.measures))
         table = Table(title=escape(f"{dataset} · {tag}" if tag else dataset))
         for place, header in enumerate((t("made"), t("result"), t("label"), t("settings that differ"))):
             table.add_column(header, no_wrap=place == 0, spare=4 if place == 2 else 0)
         for place, measure in enumerate(wanted):
             table.add_column(measure, justify="right", no_wrap=True, spare=0 if place == 0 else 5 + place)
         table.add_column("n", justify="right")
-        for each, differs in zip(rows, differing(rows), strict=True):
-            found = _of(each, tag)
+        for row, differs in zip(rows, differing(rows), strict=True):
+            found = _of(row, tag)
             means = [_mean(found.get(measure)) for measure in wanted]
             said = ", ".join(spelled_setting(name, value) for name, value in differs.items())
             table.add_row(
-                each.at.strftime("%Y-%m-%d %H:%M"),
-                escape(one_line(each.name, NAME_WIDTH)),
-                escape(one_line(each.label, NAME_WIDTH)),
+                row.at.strftime("%Y-%m-%d %H:%M"),
+                escape(one_line(row.name, NAME_WIDTH)),
+                escape(one_line(row.label, NAME_WIDTH)),
                 escape(one_line(said)),
                 *(interval(mean) if mean else "–" for mean in means),
                 f"{max((mean.n for mean in means if mean), default=0):,}",
             )
         console.print(table)
         for measure in wanted if len(rows) > 1 else ():
-            course = [_mean(_of(each, tag).get(measure)) for each in rows]
+            course = [_mean(_of(row, tag).get(measure)) for row in rows]
             values = [mean.mean if mean else math.nan for mean in course]
             console.print(f"  {measure}: {sparkline(values)} {shown(values[0])} → {shown(values[-1])}")
-        if not all(mean.reliable for each in rows for mean in map(_mean, _of(each, tag).values()) if mean):
+        if not all(mean.reliable for row in rows for mean in map(_mean, _of(row, tag).values()) if mean):
             console.print(unreliable())
         console.print("")
 

@@ -69,8 +69,8 @@ def _print_table(summary: Summary, console: Console) -> None:
         table = Table()
         for place, column in enumerate((t("measure"), t("all questions"), "n")):
             table.add_column(column, justify="right" if place else "left")
-        for each, mean in overall.measures.items():
-            table.add_row(str(each), interval(mean), f"{mean.n:,}")
+        for measure, mean in overall.measures.items():
+            table.add_row(str(measure), interval(mean), f"{mean.n:,}")
         console.print(table)
         if summary.by_tag:
             console.print(t("by tag ({n}): in the results file", n=len(summary.by_tag)))
@@ -121,7 +121,7 @@ def remarks(summary: Summary) -> list[str]:
 
 def scored_all_the_same(measures: Iterable[Measure]) -> list[str]:
     """The measures that score questions without gold too, or only those."""
-    return [str(each) for each in measures if each.kind.scores_no_gold]
+    return [str(measure) for measure in measures if measure.kind.scores_no_gold]
 
 
 def without_gold(part: Slice) -> list[str]:
@@ -148,8 +148,8 @@ def _beside(summary: Summary, spelled: Callable[[Mean], str]) -> Table:
     overall = summary.overall
     table = Table()
     table.add_column(t("questions"))
-    for each in overall.measures:
-        table.add_column(str(each), justify="right")
+    for measure in overall.measures:
+        table.add_column(str(measure), justify="right")
     table.add_column("n", justify="right")
     _add(table, t("all"), overall, spelled, style="bold")
     by_tag = sorted(summary.by_tag.items(), key=lambda item: (-item[1].questions, item[0]))

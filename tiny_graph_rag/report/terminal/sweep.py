@@ -44,20 +44,20 @@ _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 def print_sweep(found: Sweep, console: Console) -> None:
     shown_at = _deciding_cutoff(found)
-    rows = [each for each in found.settings if each.top_k == shown_at]
+    rows = [setting for setting in found.settings if setting.top_k == shown_at]
     console.print(_settings(found, rows))
-    for each in rows:
-        if each.walks_cut:
+    for row in rows:
+        if row.walks_cut:
             console.print(
                 t(
                     "{setting}: a limit (running.max_steps, running.max_states) ended the walks of {n} "
                     "questions early",
-                    setting=escape(_named(found, each)),
-                    n=f"{each.walks_cut:,}",
+                    setting=escape(_named(found, row)),
+                    n=f"{row.walks_cut:,}",
                 )
             )
     if len(found.plan.cutoffs) > 1:
-        others = ", ".join(str(each) for each in found.plan.cutoffs if each != shown_at)
+        others = ", ".join(str(cutoff) for cutoff in found.plan.cutoffs if cutoff != shown_at)
         console.print(t("the file holds the measures at {cutoffs} too", cutoffs=others))
     console.print(t(COLUMNS), soft_wrap=True)
     for system, share in found.seeds.items():
@@ -102,7 +102,7 @@ def print_sweep(found: Sweep, console: Console) -> None:
     rule = t(RULE, **rule_values(str(found.plan.decide_by), found.plan.tolerance))
     console.print(t("rule: {rule}", rule=rule), soft_wrap=True)
     drawn = _drawn(found, rows)
-    for flip in (each for each in found.flips if each.system in drawn):
+    for flip in (flip for flip in found.flips if flip.system in drawn):
         console.print(
             escape(
                 t(
@@ -133,7 +133,7 @@ def seed_words(share: SeedShare) -> str:
 
 def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
     """The systems whose curves are shown by tag: all where they are few, else the one with the best mean."""
-    names = list(dict.fromkeys(each.system for each in rows))
+    names = list(dict.fromkeys(row.system for row in rows))
     best = found.recommended[""].best
     return names if len(names) <= CURVES or best is None else [found.settings[best].system]
 
@@ -160,7 +160,7 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
         ("", "left"),
     ):
         table.add_column(name, justify=justify, no_wrap=True, spare=0 if name else _BAR_SPARE)
-    measures = [each for each in rows[0].overall.measures if each != found.plan.decide_by]
+    measures = [other_row for other_row in rows[0].overall.measures if other_row != found.plan.decide_by]
     for place, name in enumerate(map(str, measures), start=1):
         table.add_column(name, justify="right", spare=place)
     most = len(measures)
@@ -175,23 +175,23 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
     table.add_column(t("seconds"), justify="right", spare=most + 5)
     chosen = found.recommended[""].setting
     picked = found.settings[chosen] if chosen is not None else None
-    for each in rows:
-        mean = each.overall.measures[found.plan.decide_by]
+    for row in rows:
+        mean = row.overall.measures[found.plan.decide_by]
         bar = "" if math.isnan(mean.mean) else "█" * round(BAR * mean.mean)
-        is_picked = picked and (each.system, each.hops) == (picked.system, picked.hops)
+        is_picked = picked and (row.system, row.hops) == (picked.system, picked.hops)
         table.add_row(
-            *([escape(each.system)] if many else []),
-            "–" if each.hops is None else f"{each.hops}{' ◀' if is_picked else '  '}",
+            *([escape(row.system)] if many else []),
+            "–" if row.hops is None else f"{row.hops}{' ◀' if is_picked else '  '}",
             shown(mean.mean),
             f"{shown(mean.low)}–{shown(mean.high)}{'' if mean.reliable else '?'}",
             bar,
-            *(interval(each.overall.measures[measure]) for measure in measures),
+            *(interval(row.overall.measures[measure]) for measure in measures),
             f"{mean.n:,}",
-            shown(each.overall.reach.oracle_recall),
-            shown(each.overall.reach.oracle_all),
-            _count(each.reached_mean),
-            _count(each.reached_p95),
-            f"{each.seconds:.2f}",
+            shown(row.overall.reach.oracle_recall),
+            shown(row.overall.reach.oracle_all),
+            _count(row.reached_mean),
+            _count(row.reached_p95),
+            f"{row.seconds:.2f}",
             style="bold" if is_picked else "",
         )
     return table
@@ -209,14 +209,12 @@ def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
     ):
         table.add_column(name, justify="right" if name == "n" else "left")
     tags = [tag for tag in found.recommended if tag]
-    for tag in sorted(tags, key=lambda each: (-rows[0].by_tag[each].questions, each)):
+    for tag in sorted(tags, key=lambda pair: (-rows[0].by_tag[pair].questions, pair)):
         curves = []
         for name in names:
-            mine = [
-                each.by_tag[tag].measures[found.plan.decide_by].mean for each in rows if each.system == name
-            ]
+            mine = [row.by_tag[tag].measures[found.plan.decide_by].mean for row in rows if row.system == name]
             curves.append(f"{sparkline(mine)} {shown(mine[0])} … {shown(mine[-1])}")
-        reach = [each.by_tag[tag].reach.oracle_recall for each in rows if each.system == names[0]]
+        reach = [row.by_tag[tag].reach.oracle_recall for row in rows if row.system == names[0]]
         n = rows[0].by_tag[tag].measures[found.plan.decide_by].n
         few = found.recommended[tag].setting is None
         reason = _reason(found.recommended[tag])
@@ -245,7 +243,7 @@ def _named(found: Sweep, chosen: Setting) -> str:
 
 def sparkline(values: Sequence[float]) -> str:
     """One character a value in [0, 1]; · where undefined."""
-    return "".join("·" if math.isnan(each) else _EIGHTHS[min(7, int(8 * max(each, 0)))] for each in values)
+    return "".join("·" if math.isnan(value) else _EIGHTHS[min(7, int(8 * max(value, 0)))] for value in values)
 
 
 def _count(value: float) -> str:

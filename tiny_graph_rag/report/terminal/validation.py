@@ -55,19 +55,19 @@ def print_validation(
         table.add_row(label, value, said)
     console.print(table)
     unmeasured = 0
-    for tag, each in hop_tags.items():
-        spread = ", ".join(f"{hops}: {count:,}" for hops, count in each.measured.items()) or t("none")
-        unmeasured += each.unmeasured
+    for tag, slice_ in hop_tags.items():
+        spread = ", ".join(f"{hops}: {count:,}" for hops, count in slice_.measured.items()) or t("none")
+        unmeasured += slice_.unmeasured
         console.print(
             escape(
                 t(
                     "tag {tag}: {n}: {agree} as the graph has it, {differ} otherwise, {unmeasured} "
                     "can't be measured (hops measured → questions: {spread})",
                     tag=tag,
-                    n=amount(each.questions, "question"),
-                    agree=f"{each.agree:,}",
-                    differ=f"{each.differ:,}",
-                    unmeasured=f"{each.unmeasured:,}",
+                    n=amount(slice_.questions, "question"),
+                    agree=f"{slice_.agree:,}",
+                    differ=f"{slice_.differ:,}",
+                    unmeasured=f"{slice_.unmeasured:,}",
                     spread=spread,
                 )
             )
@@ -87,12 +87,12 @@ def print_findings(findings: Sequence[Finding], broken: Sequence[str], every: bo
     for line in broken:
         console.print(f"[red]{t('error')}[/red] schema: {escape(in_words(line))}", soft_wrap=True)
     by_kind: dict[tuple[str, str], list[Finding]] = {}
-    for each in findings:
-        by_kind.setdefault((each.severity, each.kind), []).append(each)
+    for finding in findings:
+        by_kind.setdefault((finding.severity, finding.kind), []).append(finding)
     for (severity, kind), group in by_kind.items():
         style = "red" if severity == "error" else "yellow"
-        for each in group if every else group[:SHOWN]:
-            console.print(f"[{style}]{t(severity)}[/{style}] {escape(each.shown)}", soft_wrap=True)
+        for finding in group if every else group[:SHOWN]:
+            console.print(f"[{style}]{t(severity)}[/{style}] {escape(finding.shown)}", soft_wrap=True)
         if not every and len(group) > SHOWN:
             more = f"{len(group) - SHOWN:,}"
             console.print(t("  … and {n} more of this kind ({kind}); --all shows them", n=more, kind=kind))
