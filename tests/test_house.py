@@ -32,7 +32,18 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
-    ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
+    (
+        "files",
+        "figures",
+        "journals",
+        "messages",
+        "registry",
+        "secret",
+        "shown",
+        "errors",
+        "stopping",
+        "version",
+    ),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

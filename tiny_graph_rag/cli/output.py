@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,12 +28,13 @@ class Output:
 
     given: str | None
     reports: tuple[str, ...]
+    title: str = ""
     _read: list[Path] = field(default_factory=list)
 
     @classmethod
     def of(cls, given: str | None, reporting: Reporting) -> Output:
         """Raises UsageError for reports that nobody writes, or that have no file to stand beside."""
-        return cls(given, reporting.names(to_stdout=given == STDOUT))
+        return cls(given, reporting.names(to_stdout=given == STDOUT), reporting.title or "")
 
     @property
     def to_stdout(self) -> bool:
@@ -85,7 +86,7 @@ class Output:
             from tiny_graph_rag.report.document import read_document
             from tiny_graph_rag.report.reports import ReportError, write_reports
 
-            document = read_document(next(iter(written.values())))
+            document = replace(read_document(next(iter(written.values()))), title=self.title)
             failed: list[ReportError] = []
             for path in write_reports([document], self.reports, read=self._read, failed=failed):
                 session.say(t("report: {path}", path=path))

@@ -128,13 +128,16 @@ def changes(document: Document) -> list[Said]:
     else:
         lines = [
             said(
-                "Since {run}: {measure} {before} → {now}, which may be chance (p {p}); {better} better, {worse} "
-                "worse.",
+                "Since {run}: {measure} {before} → {now}, which may be chance (p {p}); {better} better, "
+                "{worse} worse.",
                 **values,
             )
         ]
     changed = ["graph"] if before.graph_sha256 != now.graph_sha256 else []
-    changed += [f"{name.rpartition('.')[2]} {_value(old)} → {_value(new)}" for name, (old, new) in found.differs.items()]
+    changed += [
+        f"{name.rpartition('.')[2]} {_value(old)} → {_value(new)}"
+        for name, (old, new) in found.differs.items()
+    ]
     if changed:
         lines.append(said("Changed: {what}.", what="; ".join(changed)))
     return lines

@@ -64,8 +64,10 @@ def latex_file(documents: Sequence[Document]) -> Files:
 
 
 def paper_table(table: PaperTable) -> str:
-    """A `table` with caption and label, for \\input. It needs booktabs; figures stand to the left, for they are
-    equally wide and letters follow them."""
+    """A `table` with caption and label, for \\input. It needs booktabs.
+
+    Figures stand to the left, for they are equally wide and letters follow them.
+    """
     lines = [
         r"\begin{table}",
         r"  \centering",
@@ -76,7 +78,7 @@ def paper_table(table: PaperTable) -> str:
         r"    \toprule",
         f"    {' & '.join(map(_text, table.head))} \\\\",
         r"    \midrule",
-        *(f"    {' & '.join(map(_figure, row))} \\\\" for row in table.rows),
+        *(f"    {' & '.join([_text(name), *map(_figure, figures)])} \\\\" for name, figures in table.rows),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table}",
@@ -85,9 +87,7 @@ def paper_table(table: PaperTable) -> str:
     return "\n".join([preamble, *lines]) + "\n"
 
 
-def _figure(cell: str | Figure) -> str:
-    if isinstance(cell, str):
-        return _text(cell)
+def _figure(cell: Figure) -> str:
     text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
     if not cell.marks:
         return text

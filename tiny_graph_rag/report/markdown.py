@@ -36,14 +36,12 @@ def paper_table(table: PaperTable) -> str:
     lines = [
         f"| {' | '.join(map(_text, table.head))} |",
         "|" + "|".join([" --- "] * len(table.head)) + "|",
-        *(f"| {' | '.join(map(_figure, row))} |" for row in table.rows),
+        *(f"| {' | '.join([_text(name), *map(_figure, figures)])} |" for name, figures in table.rows),
     ]
     return "\n".join([*lines, "", _text(table.caption)]) + "\n"
 
 
-def _figure(cell: str | Figure) -> str:
-    if isinstance(cell, str):
-        return _text(cell)
+def _figure(cell: Figure) -> str:
     text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
     return f"{text}<sup>{''.join(cell.marks)}</sup>" if cell.marks else text
 

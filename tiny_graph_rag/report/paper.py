@@ -9,17 +9,15 @@ from collections.abc import Sequence
 from string import ascii_lowercase
 from typing import Any
 
-from tiny_graph_rag.errors import UsageError, amount
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.figures import three
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.report import latex, markdown
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import one_line, rises
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.views import Figure, PaperTable
-from tiny_graph_rag.study.compare import incomparable
-from tiny_graph_rag.study.results_file import system_of
+from tiny_graph_rag.study.compare import SURE
 
 Json = dict[str, Any]
 DAGGER = "†"
@@ -27,27 +25,26 @@ DAGGER = "†"
 
 @report("paper", "one table of systems and measures, LaTeX and Markdown")
 def paper(documents: Sequence[Document]) -> Files:
-    """The files of the one table. Raises UsageError where the documents do not make one."""
-    table = paper_table(documents)
-    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
+    """One table of all results that can be compared, every pair tested.
+
+    Results of different questions, sweeps and comparisons have a table each.
+    """
+    results = [document for document in documents if document.has_questions]
+    found = Systems.of(results)
+    if found is not None:
+        yield from _files(f"{results[0].name}-and-{len(results) - 1}-more", _of_systems(found))
+    for document in documents:
+        if document.kind == "sweep":
+            yield from _files(document.name, _of_sweep(document.content))
+        elif document.kind == "comparison":
+            yield from _files(document.name, _of_comparison(document.content))
+        elif found is None:
+            yield from _files(document.name, _of_one(document))
+
+
+def _files(name: str, table: PaperTable) -> Files:
     yield f"{name}-paper.tex", latex.paper_table(table).encode("utf-8", "replace")
     yield f"{name}-paper.md", markdown.paper_table(table).encode("utf-8", "replace")
-
-
-def paper_table(documents: Sequence[Document]) -> PaperTable:
-    """Of several results every pair is tested; of a comparison all are tested against the first; a single
-    result and a sweep have no tests. Raises UsageError for results that can't stand in one table."""
-    results = [document for document in documents if document.has_questions]
-    if len(results) > 1:
-        found = Systems.of(results)
-        if found is None:
-            reasons = incomparable([system_of(document.content, document.path) for document in results])
-            raise UsageError(said("--report paper: {reasons}", reasons="; ".join(reasons)))
-        return _of_systems(found)
-    if results:
-        return _of_one(results[0])
-    first = documents[0]
-    return _of_sweep(first.content) if first.kind == "sweep" else _of_comparison(first.content)
 
 
 def letters(count: int) -> list[str]:
@@ -62,7 +59,7 @@ def _of_systems(found: Systems) -> PaperTable:
     rows = [
         (
             f"{marks[row]}  {one_line(name, 60)}",
-            *(
+            tuple(
                 Figure(
                     three(found.pairs.means[measure][row].mean),
                     best=best[measure] is not None
@@ -77,16 +74,20 @@ def _of_systems(found: Systems) -> PaperTable:
     ]
     tests = sum(map(len, found.pairs.tests.values()))
     caption = (
-        f"{_on(found.documents[0].content)} The best mean of each measure is bold. A letter marks a system that "
-        "is significantly worse than the one it stands beside: paired randomisation test, two-sided, p < .05 "
-        f"after Holm's correction for {amount(tests, 'test')}, and a 95 % interval of the difference without 0."
+        f"{_on(found.documents[0].content)} The best mean of each measure is bold. A letter marks a system "
+        "that is significantly worse than the one it stands beside: paired randomisation test, two-sided, "
+        f"p < .05 after Holm's correction for {amount(tests, 'test')}, and a 95 % interval of the difference "
+        "without 0."
     )
     return PaperTable(caption, _label(found.documents[0].content), ("system", *found.measures), tuple(rows))
 
 
 def _of_one(document: Document) -> PaperTable:
     measures = document.content["summary"]["measures"]
-    row = (one_line(system_names([document])[0], 60), *(Figure(three(mean["mean"])) for mean in measures.values()))
+    row = (
+        one_line(system_names([document])[0], 60),
+        tuple(Figure(three(mean["mean"])) for mean in measures.values()),
+    )
     return PaperTable(_on(document.content), _label(document.content), ("system", *measures), (row,))
 
 
@@ -96,7 +97,7 @@ def _of_sweep(content: Json) -> PaperTable:
     rows = [
         (
             one_line(_setting_name(setting), 60),
-            *(
+            tuple(
                 _best_of(settings, measure, (setting["measures"].get(measure) or {}).get("mean"))
                 for measure in measures
             ),
@@ -123,14 +124,16 @@ def _of_comparison(content: Json) -> PaperTable:
     systems = [system["name"] for system in content["systems"]]
     measures = content["measures"]
     best = {
-        measure: three((max if rises(measure) else min)([row["mean"] for row in rows if row["mean"] is not None]))
+        measure: three(
+            (max if rises(measure) else min)([row["mean"] for row in rows if row["mean"] is not None])
+        )
         for measure, rows in measures.items()
         if any(row["mean"] is not None for row in rows)
     }
     rows = [
         (
             one_line(name, 60),
-            *(
+            tuple(
                 Figure(
                     three(of[place]["mean"]),
                     best=three(of[place]["mean"]) == best.get(measure),
@@ -143,15 +146,13 @@ def _of_comparison(content: Json) -> PaperTable:
     ]
     caption = (
         f"{_on(content)} The best mean of each measure is bold. {DAGGER}: significantly different from "
-        f"{one_line(systems[0], 60)} (paired randomisation test, two-sided, p < .05 after Holm's correction, and "
-        "a 95 % interval of the difference without 0)."
+        f"{one_line(systems[0], 60)} (paired randomisation test, two-sided, p < .05 after Holm's correction, "
+        "and a 95 % interval of the difference without 0)."
     )
     return PaperTable(caption, _label(content), ("system", *measures), tuple(rows))
 
 
 def _is_sure(row: Json) -> bool:
-    from tiny_graph_rag.study.compare import SURE
-
     if row.get("p_holm") is None or row.get("low") is None:
         return False
     return bool(row["p_holm"] < SURE and not row["low"] <= 0 <= row["high"])
@@ -165,7 +166,7 @@ def _on(content: Json) -> str:
 
 
 def _label(content: Json) -> str:
-    """`tab:NAME`, of letters, digits and hyphens alone; what else the gold set's name has becomes a hyphen."""
+    """`tab:NAME`, of ASCII letters, digits and hyphens; any other sign of the name becomes a hyphen."""
     name = (content.get("dataset") or {}).get("name") or "results"
     plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in name)
     return "tab:" + ("-".join(part for part in plain.split("-") if part).lower() or "results")

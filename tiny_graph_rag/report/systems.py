@@ -5,12 +5,13 @@ precision and recall by rank, differences by question, and every pair tested.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from tiny_graph_rag.messages import shown
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import worst_by
+from tiny_graph_rag.report.plain import rises, worst_by
 from tiny_graph_rag.study.compare import align, incomparable, measures_in_common
 from tiny_graph_rag.study.pairs import Pairs, pairs
 from tiny_graph_rag.study.results_file import ENDINGS, System, system_of
@@ -51,8 +52,10 @@ class Systems:
         aligned = align(systems)
         names = system_names(documents)
         measures = measures_in_common(aligned, ())
-        named = [_named(system, name) for system, name in zip(aligned, names, strict=True)]
-        return cls(tuple(documents), names, worst_by(measures) or measures[0], tuple(named), pairs(named, measures))
+        named = [replace(system, name=name) for system, name in zip(aligned, names, strict=True)]
+        return cls(
+            tuple(documents), names, worst_by(measures) or measures[0], tuple(named), pairs(named, measures)
+        )
 
     @property
     def measures(self) -> list[str]:
@@ -62,11 +65,13 @@ class Systems:
         return [document.content["summary"]["measures"][measure] for document in self.documents]
 
     def tags(self) -> list[str]:
-        """Tags that all systems have, those of most questions first, without those that every question has."""
+        """Tags that all systems have, most questions first, without those that every question has."""
         first, *others = (document.content["summary"].get("by_tag") or {} for document in self.documents)
         questions = self.documents[0].content["summary"]["questions"]
         shared = [
-            tag for tag, part in first.items() if part["questions"] < questions and all(tag in by for by in others)
+            tag
+            for tag, part in first.items()
+            if part["questions"] < questions and all(tag in by for by in others)
         ]
         return sorted(shared, key=lambda tag: (-first[tag]["questions"], tag))
 
@@ -88,14 +93,8 @@ class Systems:
         return {name: sorted(change[change == change].tolist()) for name, change in changes.items()}
 
 
-def _named(system: System, name: str) -> System:
-    from dataclasses import replace
-
-    return replace(system, name=name)
-
-
 def system_names(documents: Sequence[Document]) -> tuple[str, ...]:
-    """Short names: what `--label` says, else the file's name without its endings; the same one is numbered."""
+    """Short names: what `--label` says, else the file's name without its endings; equal ones are numbered."""
     names: list[str] = []
     for document in documents:
         name = (document.content.get("made") or {}).get("label") or document.name
@@ -188,11 +187,20 @@ def page_systems(found: Systems, mine: int) -> Mapping[str, Any]:
             {"precision": line.precision, "recall": line.recall}
             for line in (curve(document.content) for document in found.documents)
         ],
-        "differences": {
-            measure: {name: _thinned(values) for name, values in found.differences(measure).items()}
-            for measure in found.measures
-        },
+        "differences": {measure: _ways(found, measure) for measure in found.measures},
+        "advice": [shown(sentence) for sentence in found.pairs.advice(found.measure)],
     }
+
+
+def _ways(found: Systems, measure: str) -> Json:
+    """Of each system the differences that are drawn, and how many questions are better, equal and worse."""
+    sign = 1 if rises(measure) else -1
+    ways = {}
+    for name, values in found.differences(measure).items():
+        better, worse = (sum(way * sign * value > 0 for value in values) for way in (1, -1))
+        equal = len(values) - better - worse
+        ways[name] = {"values": _thinned(values), "better": better, "equal": equal, "worse": worse}
+    return ways
 
 
 def _thinned(values: list[float]) -> list[float]:

@@ -12,8 +12,8 @@ from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.figures import p_value, signed, three
+from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import changes, headline
 from tiny_graph_rag.report.json.spelled import seed_of, walk_in_words
@@ -101,12 +101,12 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class PaperTable:
-    """A table for a paper. rows: a name, then a figure a column of `head` after the first."""
+    """A table for a paper. rows: a name, and a figure for each column of `head` after the first."""
 
     caption: str
     label: str
     head: tuple[str, ...]
-    rows: tuple[tuple[str | Figure, ...], ...]
+    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
 
 
 Block = Heading | Paragraph | NumberedList | View
@@ -128,7 +128,7 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
 
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
-    summaries = {each.name: each.content["summary"] for each in results}
+    summaries = {result.name: result.content["summary"] for result in results}
     yield Heading(_title(results[0], "Method by method"), 1)
     yield methods(summaries)
     if len({result.content["dataset"]["sha256"] for result in results}) > 1:
@@ -162,8 +162,8 @@ def _which_to_take(found: Systems) -> Iterator[Block]:
     yield View(head, tuple(rows), (0, 1))
     tests = amount(sum(map(len, found.pairs.tests.values())), "test")
     yield Paragraph(
-        f"Paired randomisation tests on {amount(found.pairs.questions, 'question')}; p corrected (Holm) for the "
-        f"{tests} over all pairs and measures."
+        f"Paired randomisation tests on {amount(found.pairs.questions, 'question')}; p corrected (Holm) for "
+        f"the {tests} over all pairs and measures."
     )
 
 
@@ -493,7 +493,12 @@ def _sweep(content: Json) -> Iterator[Block]:
     yield View(("system", "hops", "k", *measures, "reachable within h hops"), tuple(rows))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     tags = [
-        (one_line(tag), _setting_of(content, part) or "none", f"{part['questions']:,}", one_line(part["reason"], 300))
+        (
+            one_line(tag),
+            _setting_of(content, part) or "none",
+            f"{part['questions']:,}",
+            one_line(part["reason"], 300),
+        )
         for tag, part in by_tag.items()
     ]
     if tags:
@@ -506,12 +511,18 @@ def _recommended(content: Json, part: Json) -> str:
     setting, reason = _setting_of(content, part), one_line(str(part["reason"]), 600)
     if setting is None:
         best = part.get("best")
-        leading = f" The best mean is that of {_flags(content, content['settings'][best])}." if best is not None else ""
+        leading = (
+            f" The best mean is that of {_flags(content, content['settings'][best])}."
+            if best is not None
+            else ""
+        )
         return f"No setting is recommended: {reason}.{leading}"
     held = part.get("held_out") or {}
     mean = held.get("mean")
     spread = "" if held.get("low") is None else f" ({three(held['low'])} – {three(held['high'])})"
-    figures = "" if mean is None else f" {content.get('decide_by')} on questions held out: {three(mean)}{spread}."
+    figures = (
+        "" if mean is None else f" {content.get('decide_by')} on questions held out: {three(mean)}{spread}."
+    )
     return f"Recommended: {setting}. Why: {reason}.{figures}"
 
 

@@ -11,12 +11,16 @@ from tiny_graph_rag.study.verdicts import Verdict
 Json = dict[str, Any]
 
 BEST = 1.0
+VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
 
 
-def worst_rows(values: Sequence[float | None], losses: Sequence[Hashable], nothing_lost: Hashable) -> list[int]:
-    """Rows of the questions below 1, worst first, but one of each kind of loss before a second of any; of equal
-    values the earlier one. The kind that costs most questions comes first, questions that lost nothing (their
-    references are only ranked late) come last.
+def worst_rows(
+    values: Sequence[float | None], losses: Sequence[Hashable], nothing_lost: Hashable
+) -> list[int]:
+    """Rows of the questions below 1, worst first, but one of each kind of loss before a second of any.
+
+    Of equal values the earlier one. The kind that costs most questions comes first, questions that lost
+    nothing (their references are only ranked late) come last.
 
     values: of the measure that tells it, None or NaN where undefined. losses: the kind of loss of each.
     """
@@ -30,13 +34,17 @@ def worst_rows(values: Sequence[float | None], losses: Sequence[Hashable], nothi
 
 
 def worst_questions(content: Json) -> tuple[str, list[int]]:
-    """(the measure that tells it, rows of `results`) of a results document; ("", []) where none tells it."""
+    """(the measure that tells it, rows of `results`) of a results document; ("", []) where none tells it. The
+    questions that lost nothing come after all others."""
     measure = worst_by(list(content["summary"]["measures"]))
-    values = [row["metrics"].get(measure) for row in content["results"]]
-    return measure, worst_rows(values, [_loss(row) for row in content["results"]], int(Verdict.HIT))
+    losses = [_loss(row) for row in content["results"]]
+    rows = worst_rows([row["metrics"].get(measure) for row in content["results"]], losses, Verdict.HIT)
+    return measure, sorted(rows, key=lambda row: losses[row] == Verdict.HIT)
 
 
-def _loss(question: Json) -> int:
-    """The first place where one of its references was lost; HIT where none was, or where nobody judged it."""
-    known = {verdict.name.lower(): int(verdict) for verdict in Verdict}
-    return min((known.get(row.get("verdict"), int(Verdict.HIT)) for row in question["references"]), default=int(Verdict.HIT))
+def _loss(question: Json) -> Verdict:
+    """The first place where one of its references was lost; where nobody diagnosed it, whether one was."""
+    if any("verdict" not in reference for reference in question["references"]):
+        return Verdict.RANKED_BELOW_K if question.get("fn") else Verdict.HIT
+    ends = [VERDICTS.get(reference["verdict"], Verdict.HIT) for reference in question["references"]]
+    return min(ends, default=Verdict.HIT)

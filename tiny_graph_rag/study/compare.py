@@ -189,7 +189,10 @@ def compare(
     groups = numbered(aligned[0].groups)
     tests = len(chosen) * (len(aligned) - 1)
     found = {
-        tag: {each: compared_rows(aligned, each, rows, groups, seed, tests * len(parts)) for each in chosen}
+        tag: {
+            measure: compared_rows(aligned, measure, rows, groups, seed, tests * len(parts))
+            for measure in chosen
+        }
         for tag, rows in parts.items()
     }
     overall = corrected({"": found.pop("")})[""]

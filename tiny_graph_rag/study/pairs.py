@@ -68,7 +68,7 @@ class Pairs:
             "best": self.systems[best],
             "measure": measure,
             "mean": three(self.means[measure][best].mean),
-            "questions": amount(self.questions, "question"),
+            "questions": amount(self.means[measure][best].n, "question"),
         }
         if not alike:
             p = max(self.between(measure, best, other).p_holm for other in others)
@@ -85,28 +85,31 @@ class Pairs:
             nearest = max(alike, key=lambda place: (sign * self.means[measure][place].mean, -place))
             row = self.between(measure, best, nearest)
             behind = self.means[measure][nearest].mean - self.means[measure][best].mean
+            rest = ", ".join(self.systems[place] for place in alike if place != nearest)
             values |= {
-                "others": ", ".join(self.systems[place] for place in alike),
+                "more": said(" or {systems}", systems=rest) if rest else "",
                 "nearest": self.systems[nearest],
                 "difference": signed(behind),
                 "p": p_value(row.p_holm),
             }
-            text = (
-                "{best} has the best {measure} ({mean}), but it is not significantly better than {others} "
-                "(nearest: {nearest} {difference}, p {p}). {questions} don't decide between them: choose by "
-                "cost or speed."
-                if beaten
-                else "No system is significantly better in {measure}: {best} has the best mean ({mean}), "
-                "nearest is {nearest} ({difference}, p {p}). {questions} don't decide between them: choose by "
-                "cost or speed, or add questions."
-            )
-            lines = [said(text, **values)]
+            lines = [
+                said(
+                    "{best} has the best {measure} ({mean}), but it is not significantly better than "
+                    "{nearest} ({difference}, p {p}){more}. {questions} don't decide between them: choose by "
+                    "cost or speed."
+                    if beaten
+                    else "No system is significantly better in {measure}: {best} has the best mean ({mean}), "
+                    "nearest is {nearest} ({difference}, p {p}). {questions} don't decide between them: "
+                    "choose by cost or speed, or add questions.",
+                    **values,
+                )
+            ]
         for name in self.means:
             ahead = [place for place in others if self._way(name, place, best) > 0]
             if ahead:
                 lines.append(
                     said(
-                        "But in {measure} {others} scores significantly better than {best}.",
+                        "But in {measure} {best} is significantly worse than {others}.",
                         measure=name,
                         others=", ".join(self.systems[place] for place in ahead),
                         best=self.systems[best],

@@ -136,7 +136,7 @@ function methodSection(data) {
       el("table", { class: "by-tag" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, each)))),
         el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
-    el("p", { class: "small" }, t("By the mean alone; the command compare says which differences are more than chance.")));
+    !data.extra.systems && el("p", { class: "small" }, t("By the mean alone; the command compare says which differences are more than chance.")));
 }
 
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
@@ -214,13 +214,13 @@ function waterfallTable(steps, others, tag, k, hops) {
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
-      others.map(([, column]) => el("td", { class: "number" }, figure(column.find((other) => other.step === each.step)?.recall)))));
+      others.map(([, column]) => el("td", { class: "number other" }, figure(column.find((other) => other.step === each.step)?.recall)))));
   return el("table", { class: "waterfall" },
     tag ? el("caption", {}, t("only"), " ", name(tag)) : null,
     el("thead", {}, el("tr", {},
       el("th", { scope: "col" }, t("step")), el("th", { scope: "col", class: "bar" }, el("span", { class: "hidden" }, t("bar"))),
       el("th", { scope: "col", class: "number" }, others.length ? t("as run") : t("recall")), el("th", { scope: "col", class: "number" }, t("points")),
-      others.map(([head]) => el("th", { scope: "col", class: "number" }, t(head))))),
+      others.map(([head]) => el("th", { scope: "col", class: "number other" }, t(head))))),
     el("tbody", {}, rows));
 }
 

@@ -11,6 +11,7 @@ from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.messages import ENGLISH, speaking, spoken, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.report.systems import system_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -59,7 +60,7 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
     from tiny_graph_rag.report.plots.figures import WORDS, figures
     from tiny_graph_rag.report.plots.fonts import families_for
 
-    letters, language = _letters([document.content for document in documents]), spoken()
+    letters, language = _letters(documents), spoken()
     try:
         families = families_for(letters | set("".join(map(t, WORDS))))
     except UsageError:  # only the data's own letters are worth refusing
@@ -81,10 +82,10 @@ def _drawn(figure: Figure, form: str) -> bytes:
     return content.getvalue()
 
 
-def _letters(contents: Sequence[dict[str, Any]]) -> set[str]:
+def _letters(documents: Sequence[Document]) -> set[str]:
     """The letters of all words that pictures show: names of sets, systems, tags and retrievers."""
-    words: list[str] = []
-    for content in contents:
+    words = list(system_names([document for document in documents if document.has_questions]))
+    for content in (document.content for document in documents):
         words += [(content.get("dataset") or {}).get("name", "")]
         words += list((content.get("summary") or {}).get("by_tag", {}))
         for setting in content.get("settings", []):

@@ -16,18 +16,17 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import rises
 from tiny_graph_rag.report.plots.fonts import drawable
+from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
 from tiny_graph_rag.report.systems import Systems, curve, first_hit_names, first_hits
 
 Json = dict[str, Any]
 
-INK, SOFT, ACCENT, LOST, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#d9897f", "#e3e0d8"
-LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00", "#65625c")
-TAGS_SHOWN, ACROSS = 24, 3
+TAGS_SHOWN, ACROSS = 24, 4
 DARK = 0.55  # of the scale: light words stand on cells above it
 RAMP = ("#1d5a96", "#5b8fbf", "#9cbfdd", "#cfdfec", "#e9eff4", LOST)  # early hits to none
 WORDS = (
     *("Systems side by side", "mean with its 95 % interval", "{measure} by tag and system"),
-    *("{system} less {baseline}: {measure} by question", "questions, sorted by difference"),
+    *("{measure} by question against {baseline}, sorted", "questions, sorted by difference"),
     *("better {better} · equal {equal} · worse {worse}", "Rank of the first hit", "share of questions"),
     *("later or never", "Precision and recall by rank", "precision at rank k", "recall at rank k"),
 )
@@ -72,7 +71,12 @@ def _side_by_side(found: Systems, title: str) -> Figure:
             panel.plot(mean["mean"], row, "o", color=ACCENT, markersize=5)
             weight = "bold" if row == best else "normal"
             _beside(panel, row, three(mean["mean"]), weight)
-        values = [mean[end] for mean in found.means(measure) for end in ("mean", "high") if mean.get(end) is not None]
+        values = [
+            mean[end]
+            for mean in found.means(measure)
+            for end in ("mean", "high")
+            if mean.get(end) is not None
+        ]
         panel.set(title=measure, xlim=(0, 1) if max(values, default=0) <= 1 else (0, max(values) * 1.05))
         panel.grid(axis="x", color=GRID, linewidth=0.6)
         panel.set_axisbelow(True)
@@ -104,10 +108,14 @@ def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Fi
         for column, mean in enumerate(means):
             colour = "white" if mean == mean and mean / top > DARK else INK
             weight = "bold" if mean == best else "normal"
-            panel.text(column, row, three(mean), ha="center", va="center", color=colour, weight=weight, size=8)
+            panel.text(
+                column, row, three(mean), ha="center", va="center", color=colour, weight=weight, size=8
+            )
     panel.set_xticks(range(len(found.names)), _labels(found.names), rotation=30, ha="right")
     questions = found.documents[0].content["summary"]["by_tag"]
-    panel.set_yticks(range(len(rows)), [f"{drawable(tag, 30)}  (n {questions[tag]['questions']})" for tag in rows])
+    panel.set_yticks(
+        range(len(rows)), [f"{drawable(tag, 30)}  (n {questions[tag]['questions']})" for tag in rows]
+    )
     panel.tick_params(length=0)
     for spine in panel.spines.values():
         spine.set_visible(False)
@@ -142,7 +150,11 @@ def _question_differences(found: Systems, title: str) -> Figure:
         panel.remove()
     panels[0].set_ylabel(found.measure)
     baseline = drawable(found.names[0], 30)
-    heading = t("{system} less {baseline}: {measure} by question", system="…", baseline=baseline, measure=found.measure)
+    heading = t(
+        "{measure} by question against {baseline}, sorted",
+        baseline=baseline,
+        measure=found.measure,
+    )
     _headed(figure, heading, title)
     return figure
 
@@ -158,7 +170,16 @@ def first_hit_figure(documents: Sequence[Document], names: Sequence[str], title:
         for head, colour, count in zip(heads, RAMP, counts, strict=True):
             share = count / total
             label = head if row == 0 else None
-            panel.barh(row, share, left=left, color=colour, height=0.62, label=label, edgecolor="white", linewidth=0.5)
+            panel.barh(
+                row,
+                share,
+                left=left,
+                color=colour,
+                height=0.62,
+                label=label,
+                edgecolor="white",
+                linewidth=0.5,
+            )
             if share > 0.045:
                 ink = "white" if colour in RAMP[:2] else INK
                 panel.text(left + share / 2, row, str(count), ha="center", va="center", color=ink, size=8)
@@ -179,11 +200,21 @@ def _precision_recall(found: Systems, title: str) -> Figure:
         line = curve(document.content)
         colour = LINES[place % len(LINES)]
         style = "-" if place < len(LINES) else "--"
-        panel.plot(line.recall, line.precision, style, color=colour, marker="o", markersize=3, label=drawable(name, 30))
+        panel.plot(
+            line.recall,
+            line.precision,
+            style,
+            color=colour,
+            marker="o",
+            markersize=3,
+            label=drawable(name, 30),
+        )
         for cutoff in (1, 5, 10):
             if place == 0 and cutoff <= len(line.recall):
                 at = (line.recall[cutoff - 1], line.precision[cutoff - 1])
-                panel.annotate(f"k = {cutoff}", at, xytext=(5, 5), textcoords="offset points", color=SOFT, size=8)
+                panel.annotate(
+                    f"k = {cutoff}", at, xytext=(5, 5), textcoords="offset points", color=SOFT, size=8
+                )
     panel.set(xlim=(0, 1), ylim=(0, 1), xlabel=t("recall at rank k"), ylabel=t("precision at rank k"))
     panel.grid(color=GRID, linewidth=0.6)
     panel.legend(fontsize=8)
