@@ -1,10 +1,18 @@
-"""Where caches lie."""
+"""Settings by their full names, and where caches lie."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
-from tiny_graph_rag.config import Config, cache_folder
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.cli.help import default_of
+from tiny_graph_rag.cli.reference import commands, reference
+from tiny_graph_rag.config import Config, all_settings, cache_folder, find_setting, load_config
+from tiny_graph_rag.config.settings import Setting
+from tiny_graph_rag.errors import ConfigError, TinyGraphRagError, UsageError
 
 
 def test_the_cache_folder_is_xdgs_else_the_platforms_own() -> None:
@@ -20,3 +28,181 @@ def test_a_relative_xdg_folder_is_ignored_as_its_specification_says() -> None:
 
 def test_how_the_work_is_done_is_not_recorded_in_results() -> None:
     assert "running" not in Config().as_dict()
+
+
+def test_a_full_name_means_its_own_section() -> None:
+    config = Config().replaced({"openai.seed": 3, "evaluation.seed": 4})
+    assert (config.openai.seed, config.evaluation.seed) == (3, 4)
+    assert Config().replaced({"seed": 5}).evaluation.seed == 5  # as `--seed` says it
+    assert find_setting("exclude-seeds") is find_setting("retrieval.exclude_seeds")
+    assert [find_setting(setting.full_name) for setting in all_settings()] == list(all_settings())
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("nonsense.min_weight", "retrieval.min_weight"),
+        ("evaluation.hops", "retrieval.hops"),
+        ("ranking.seed", "'evaluation.seed', 'openai.seed'"),
+        ("retrieval.hop", "retrieval.hops"),
+        ("hopps", "'hops'"),
+        ("", "config.yaml lists them"),
+        ("retrieval", "'retriever'"),
+        ("retrieval.hops.x", "retrieval.hops"),
+    ],
+)
+def test_a_name_of_another_section_or_of_none_is_refused_with_the_right_one(name: str, near: str) -> None:
+    with pytest.raises(UsageError, match="unknown setting") as raised:
+        find_setting(name)
+    assert near in str(raised.value)
+
+
+@pytest.mark.parametrize("setting", all_settings(), ids=lambda setting: setting.full_name)
+def test_a_setting_reads_its_own_default_back_and_no_other_type(setting: Setting) -> None:
+    text = "none" if setting.default is None else str(setting.default)
+    assert setting.parse(text, "x") == setting.default
+    if not setting.accepts("words"):
+        with pytest.raises(ConfigError, match=r"^x"):
+            setting.parse("words", "x")
+
+
+def command_files(folder: Path) -> None:
+    """A graph, a gold set and a results file that commands can be asked about."""
+    (folder / "t-KG.json").write_text(
+        '{"entities": [{"id": "e1", "name": "Ann"}, {"id": "e2", "name": "Bob"}], "relationships": '
+        '[{"source_entity_id": "e1", "target_entity_id": "e2", "relation_type": "KNOWS"}]}',
+        encoding="utf-8",
+    )
+    gold = '{"id": "q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n'
+    (folder / "t-eval.jsonl").write_text(gold, encoding="utf-8")
+    (folder / "r.trec").write_text("q1 Q0 Bob 1 2.0 x\n", encoding="utf-8")
+
+
+SET = [
+    ("eval", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--skip-generation", "-o", "-"),
+    ("query", "Whom does Ann know?", "-g", "t-KG.json", "--skip-generation"),
+    ("score", "--run", "r.trec", "--gold", "t-eval.jsonl", "-o", "-"),
+    ("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "-o", "-"),
+    ("stats", "-g", "t-KG.json"),
+    ("validate", "--dataset", "t-eval.jsonl", "-g", "t-KG.json"),
+    ("measures",),
+    ("settings",),
+]
+
+
+@pytest.mark.parametrize("call", SET, ids=lambda call: call[0])
+def test_every_command_takes_any_setting_by_its_full_name(
+    call: tuple[str, ...], own_folder: Path, run_cli
+) -> None:
+    command_files(own_folder)
+    done = run_cli(*call, "--set", "running.threads=1", "--set", "running.graph_cache=false")
+    assert done.exit_code in (0, 1), done.output  # 1: `validate` found something
+    for wrong, words in (
+        ("retrieval.nope=1", "unknown setting 'retrieval.nope'"),
+        ("running.threads", "write a setting and its value"),
+        ("running.threads=x", "--set running.threads must be a whole number, got 'x'"),
+        ("running.threads=-1", "--set running.threads must be 0 or more, got -1"),
+    ):
+        refused = run_cli(*call, "--set", wrong)
+        assert refused.exit_code == 2, refused.output
+        assert words in refused.stderr
+
+
+def test_a_setting_given_twice_is_refused(own_folder: Path, run_cli) -> None:
+    command_files(own_folder)
+    for twice in (
+        ("--set", "retrieval.hops=1", "--set", "hops=2"),
+        ("--set", "retrieval.hops=1", "--hops", "2"),
+    ):
+        refused = run_cli("query", "Who?", "-g", "t-KG.json", *twice)
+        assert refused.exit_code == 2, refused.output
+        assert "retrieval.hops" in refused.stderr
+
+
+def test_a_setting_for_one_run_reaches_the_results(own_folder: Path, run_cli) -> None:
+    command_files(own_folder)
+    call = ("eval", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--skip-generation", "-o", "./r.json")
+    done = run_cli(*call, "--set", "retrieval.depth=7", "--set", "openai.seed=none")
+    assert done.exit_code == 0, done.output
+    config = json.loads((own_folder / "r.json").read_text("utf-8"))["config"]
+    assert (config["retrieval"]["depth"], config["openai"]["seed"], config["evaluation"]["seed"]) == (
+        7,
+        None,
+        0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("evaluation.seed=1,2",), "--set evaluation.seed can't change what is retrieved"),
+        (("seed=1,2",), "--set evaluation.seed can't change"),
+        (("openai.seed=1,2",), "--set openai.seed can't change"),
+        (("running.threads=1,2",), "--set running.threads can't change"),
+        (("retrieval.vocabulary=auto,none",), "--set retrieval.vocabulary can't change"),
+        (("nonsense.min_weight=0,0.5",), "unknown setting 'nonsense.min_weight'"),
+        (("retrieval.hops=1,2",), "--hops"),
+        (("ranking.step=0.1,0.2", "--retriever", "bm25"), "--set ranking.step can't change"),
+        (("retrieval.direction=in,out", "--retriever", "bm25"), "--set retrieval.direction can't change"),
+        (("embeddings.dense_model=a,b",), "--set embeddings.dense_model can't change"),
+    ],
+)
+def test_a_sweep_refuses_to_vary_what_changes_nothing(
+    given: tuple[str, ...], words: str, own_folder: Path, run_cli
+) -> None:
+    command_files(own_folder)
+    refused = run_cli("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--set", *given)
+    assert refused.exit_code == 2, refused.output
+    assert words in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("ranking.step=0.1,0.2", "--retriever", "hybrid:bfs+bm25,bm25"),
+        ("ranking.text_seeds=1,2", "--retriever", "pagerank"),
+        ("running.max_steps=0,1",),
+        ("retrieval.types=A,B", "--retriever", "bm25"),
+        ("evaluation.seed=3",),
+    ],
+)
+def test_a_sweep_varies_what_changes_something(given: tuple[str, ...], own_folder: Path, run_cli) -> None:
+    command_files(own_folder)
+    done = run_cli("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "-o", "-", "--set", *given)
+    assert "can't change" not in done.output
+
+
+def test_a_folders_code_stays_untrusted_in_a_sweep_and_is_trusted_by_set(own_folder: Path, run_cli) -> None:
+    command_files(own_folder)
+    (own_folder / "theirs.py").write_text("def ask(question):\n    return ['Bob']\n", encoding="utf-8")
+    (own_folder / "config.yaml").write_text("retrieval: {retriever: 'theirs.py:ask'}\n", encoding="utf-8")
+    call = ("--dataset", "t-eval.jsonl", "-g", "t-KG.json")
+    for command in ("eval", "sweep"):
+        refused = run_cli(command, *call)
+        assert refused.exit_code == 2, refused.output
+        assert "isn't trusted" in refused.stderr
+    done = run_cli("eval", *call, "--set", "retrieval.retriever=theirs.py:ask", "--skip-generation")
+    assert done.exit_code == 0, done.output
+
+
+def test_the_environment_the_file_and_help_say_the_same_of_every_setting() -> None:
+    documents = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    for setting in all_settings():
+        assert f"  {setting.name}: " in documents
+        assert f"# {setting.comment}\n" in documents
+        assert f"| `{setting.full_name}` |" in reference()
+        assert setting.environment in setting.comment  # whoever reads of it reads how to set it
+    names = {setting.name for setting in all_settings()}
+    for command, parameters in commands():
+        for parameter in parameters:
+            if parameter.name in names and getattr(parameter, "hidden", False):
+                setting = find_setting(parameter.name)
+                assert default_of(parameter) in ("", str(setting.default)), (command, parameter.name)
+                assert parameter.help == setting.comment, (command, parameter.name)
+
+
+def test_an_unusable_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for setting in all_settings():
+        if setting.environment and not setting.accepts("words"):
+            with pytest.raises(TinyGraphRagError, match=setting.environment):
+                load_config(environment={setting.environment: "words"})

@@ -14,7 +14,7 @@ from typing import Any
 
 from tiny_graph_rag.errors import TinyGraphRagError, at
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 MOST_YAML_BYTES = 1 << 24
 MOST_YAML_DEPTH = 50
@@ -23,16 +23,16 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class NotJsonError(ValueError):
-    """line, column: from 1, 0 where no place can be named. said: what is wrong, in words."""
+    """line, column: from 1, 0 where no place can be named. wrong: what it is, in words."""
 
-    def __init__(self, said: str, line: int = 0, column: int = 0) -> None:
-        super().__init__(said)
-        self.said, self.line, self.column = said, line, column
+    def __init__(self, wrong: Said, line: int = 0, column: int = 0) -> None:
+        super().__init__(wrong)
+        self.wrong, self.line, self.column = wrong, line, column
 
-    def at(self, path: Path, line: int = 0) -> str:
+    def at(self, path: Path, line: int = 0) -> Said:
         """`file:line:column: what is wrong`; line: of the file, where one line of it was parsed."""
         place = f"{path.name}:{line or self.line}:{self.column}" if self.column else path.name
-        return at(f"{place}:{line}" if line and not self.column else place, self.said)
+        return at(f"{place}:{line}" if line and not self.column else place, self.wrong)
 
 
 def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = False) -> Any:
@@ -75,7 +75,7 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
     return value
 
 
-def json_file(path: Path, failure: Callable[[str], Exception]) -> Any:
+def json_file(path: Path, failure: Callable[[Said], Exception]) -> Any:
     """The document of a file. Raises `failure` with line and column, InputError for what can't be read."""
     try:
         return parse_json(decode_utf8(read_bytes(path), path))
@@ -90,7 +90,14 @@ def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
     """
     raw = read_bytes(path)
     if len(raw) > MOST_YAML_BYTES:
-        raise failure(f"{path}: {len(raw):,} bytes are too many for YAML; at most {MOST_YAML_BYTES:,}")
+        raise failure(
+            said(
+                "{path}: {n} bytes are too many for YAML; at most {most_yaml_bytes}",
+                path=path,
+                n=f"{len(raw):,}",
+                most_yaml_bytes=f"{MOST_YAML_BYTES:,}",
+            )
+        )
     return parse_yaml(decode_utf8(raw, path), str(path), failure)
 
 
@@ -105,10 +112,10 @@ def parse_yaml(text: str, name: str, failure: type[TinyGraphRagError]) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-        said = " ".join(str(getattr(error, "problem", None) or error).split())
-        raise failure(f"{place}: not YAML: {said}") from error
+        why = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise failure(said("{place}: not YAML: {why}", place=place, why=why)) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:  # a date in month 13, say
-        raise failure(f"{name}: a value can't be read: {error}") from error
+        raise failure(said("{name}: a value can't be read: {error}", name=name, error=error)) from error
 
 
 def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[TinyGraphRagError]) -> None:
@@ -127,14 +134,32 @@ def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[Ti
             keys, is_key = open_[-1]
             if keys is not None and is_key and isinstance(event, yaml.ScalarEvent):
                 if event.value in keys:
-                    raise failure(f"{place}: the key {event.value[:60]!r} stands twice; keep one of them")
+                    raise failure(
+                        said(
+                            "{place}: the key {value} stands twice; keep one of them",
+                            place=place,
+                            value=repr(event.value[:60]),
+                        )
+                    )
                 keys.add(event.value)
             open_[-1] = (keys, not is_key)
         if isinstance(event, yaml.AliasEvent):
             aliases += 1
             if aliases > MOST_YAML_ALIASES:
-                raise failure(f"{place}: more than {MOST_YAML_ALIASES} aliases (*name); write the values out")
+                raise failure(
+                    said(
+                        "{place}: more than {most_yaml_aliases} aliases (*name); write the values out",
+                        place=place,
+                        most_yaml_aliases=MOST_YAML_ALIASES,
+                    )
+                )
         elif isinstance(event, yaml.CollectionStartEvent):
             open_.append((set() if isinstance(event, yaml.MappingStartEvent) else None, True))
             if len(open_) > MOST_YAML_DEPTH:
-                raise failure(f"{place}: nested more than {MOST_YAML_DEPTH} deep")
+                raise failure(
+                    said(
+                        "{place}: nested more than {most_yaml_depth} deep",
+                        place=place,
+                        most_yaml_depth=MOST_YAML_DEPTH,
+                    )
+                )

@@ -28,12 +28,20 @@ SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error
 
 
 class TinyGraphRagError(Exception):
+    """lines: what is wrong, each made by `said`: whoever shows it can do so in the reader's language."""
+
     exit_code = 2
+
+    def __init__(self, *lines: Said) -> None:
+        super().__init__(*lines)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
     @property
     def shown(self) -> str:
-        """The message in the language spoken, as far as it has words there."""
-        return shown(self.args[0]) if self.args and isinstance(self.args[0], Said) else str(self)
+        """The message in the language spoken."""
+        return "\n".join(map(shown, self.args))
 
 
 class UsageError(TinyGraphRagError):
@@ -43,7 +51,7 @@ class UsageError(TinyGraphRagError):
 class UnknownNameError(UsageError):
     """A name that none of the choices bears. name: as it was given."""
 
-    def __init__(self, message: str, name: str) -> None:
+    def __init__(self, message: Said, name: str) -> None:
         super().__init__(message)
         self.name = name
 
@@ -65,20 +73,11 @@ class InputError(TinyGraphRagError):
     problems: full sentences, each with its place; the message shows the first 20 and counts the rest.
     """
 
-    def __init__(self, *problems: str) -> None:
+    def __init__(self, *problems: Said) -> None:
         self.problems = problems
-        super().__init__("\n".join(self._first()))
-
-    @property
-    def shown(self) -> str:
-        return "\n".join(map(shown, self._first()))
-
-    def _first(self) -> list[str]:
-        more = len(self.problems) - SHOWN_PROBLEMS
-        return [
-            *self.problems[:SHOWN_PROBLEMS],
-            *([said("… and {n} more problems", n=f"{more:,}")] if more > 0 else []),
-        ]
+        more = len(problems) - SHOWN_PROBLEMS
+        rest = (said("… and {n} more problems", n=f"{more:,}"),) if more > 0 else ()
+        super().__init__(*problems[:SHOWN_PROBLEMS], *rest)
 
 
 class GraphError(InputError):
@@ -117,13 +116,13 @@ class ServiceError(TinyGraphRagError):
     exit_code = 3
 
 
-def check_few(problems: Sequence[str], failure: type[InputError]) -> None:
+def check_few(problems: Sequence[Said], failure: type[InputError]) -> None:
     """Raises `failure` with them where they are so many that reading on would only fill memory."""
     if len(problems) >= MOST_PROBLEMS:
         raise failure(*problems)
 
 
-def at(place: object, wrong: str) -> Said:
+def at(place: object, wrong: object) -> Said:
     """`place: wrong`; what is wrong can still be shown in another language."""
     return said("{place}: {wrong}", place=place, wrong=wrong)
 

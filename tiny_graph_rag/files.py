@@ -30,7 +30,37 @@ ON_DISK = 16  # times as much for a file that is mapped, not read
 LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 
-def _composed(name: str) -> str:
+# The inputs of the command that this process runs; `outputs` refuses to write over them. Kept here, where
+# every reader passes, so that no command can forget to list one.
+_named: dict[Path, None] = {}
+_read: dict[Path, None] = {}
+
+
+def forget_inputs() -> None:
+    """A command begins."""
+    _named.clear()
+    _read.clear()
+
+
+def note_named(*paths: Path) -> None:
+    """Files and folders that the user named to be read."""
+    _named.update(dict.fromkeys(paths))
+
+
+def note_read(*paths: Path) -> None:
+    """Files that are read because of others; the readers of this module say so themselves."""
+    _read.update(dict.fromkeys(paths))
+
+
+def named_inputs() -> list[Path]:
+    return list(_named)
+
+
+def read_inputs() -> list[Path]:
+    return list(_read)
+
+
+def composed(name: str) -> str:
     """A file name in Unicode composition form C: a Mac writes Hangul names taken apart."""
     return unicodedata.normalize("NFC", name)
 
@@ -59,6 +89,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
                 raise InputError(
                     said("{path}: the {what} must be a file, this is a folder", path=found, what=said(what))
                 )
+            note_named(found)
             return found
     looked = ", ".join(dict.fromkeys(str(place.parent) for place in places))
     raise InputError(
@@ -107,9 +138,9 @@ def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) 
     names = list(dict.fromkeys(name for names_there in there for name in names_there))
     if or_folder:
         beside = (path for place in places for path in _files_in(place.parent))
-        names += [_composed(path.name) for path in beside if path.is_dir()]
+        names += [composed(path.name) for path in beside if path.is_dir()]
     spelled = {bare_name(Path(name)): name for name in reversed(names)}
-    wanted = _composed(path.name)
+    wanted = composed(path.name)
     hint = nearest(wanted, names) or nearest(
         bare_name(path) if is_named else wanted, list(spelled), spelled=spelled
     )
@@ -128,10 +159,10 @@ def _ending(path: Path) -> str:
 
 def _of_kind(folder: Path, endings: Sequence[str], what: str) -> list[str]:
     found = (path for path in _files_in(folder) if path.is_file() and _ending(path) in endings)
-    return [_composed(item.name) for item in found if what != "run" or not _is_ours(item)]
+    return [composed(item.name) for item in found if what != "run" or not is_results(item)]
 
 
-def _is_ours(path: Path) -> bool:
+def is_results(path: Path) -> bool:
     """Whether it is a results file, which lies where runs are looked for and is none."""
     try:
         with path.open("rb") as stream:
@@ -143,8 +174,8 @@ def _is_ours(path: Path) -> bool:
 def _existing(path: Path) -> Path | None:
     if path.exists():
         return path
-    wanted = _composed(path.name)
-    return next((item for item in _files_in(path.parent) if _composed(item.name) == wanted), None)
+    wanted = composed(path.name)
+    return next((item for item in _files_in(path.parent) if composed(item.name) == wanted), None)
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -156,7 +187,7 @@ def _files_in(folder: Path) -> list[Path]:
 
 def bare_name(path: Path) -> str:
     """The file's name without `.gz` and its suffix, in NFC."""
-    name = _composed(path.name).removesuffix(".gz")
+    name = composed(path.name).removesuffix(".gz")
     return name.rsplit(".", 1)[0] if "." in name else name
 
 
@@ -185,6 +216,7 @@ def read_bytes(path: Path) -> bytes:
 def refuse_device(path: Path) -> None:
     """Raises InputError for a device, which may give without end (/dev/zero); /dev/null is an empty file."""
     mode = path.stat().st_mode
+    note_read(path)
     if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and os.path.realpath(path) != os.path.realpath(os.devnull):
         raise InputError(said("{path}: this is a device, not a file", path=path))
 
@@ -401,7 +433,7 @@ def check_writable(path: Path) -> None:
     """Refuse before any work what could not be written after it. Raises UsageError."""
     if path.is_dir():
         raise UsageError(said("{path}: results must go to a file, this is a folder", path=path))
-    if _is_device(path):
+    if is_device(path):
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -426,7 +458,7 @@ def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     Into a pipe or a device (/dev/null, /dev/stdout) it writes directly: moving a file there would replace it.
     A link stays one; what it points to is replaced. Raises OSError, with `path` as its file.
     """
-    if _is_device(path):
+    if is_device(path):
         with path.open("wb") as stream:
             stream.writelines(parts)
         return
@@ -447,7 +479,8 @@ def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     _remove_leftovers(path)
 
 
-def _is_device(path: Path) -> bool:
+def is_device(path: Path) -> bool:
+    """Whether it is a device or a pipe: what is written there goes on, and replaces nothing."""
     return path.exists() and not path.is_file() and not path.is_dir()
 
 

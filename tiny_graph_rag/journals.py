@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiny_graph_rag.errors import InputError, UsageError
+from tiny_graph_rag.messages import said
 
 
 class JournalFile:
@@ -33,13 +34,17 @@ class JournalFile:
             self._stream = os.fdopen(os.open(path, flags, mode), "r+b", buffering=0)
         except OSError as error:
             why = "it is a link" if path.is_symlink() else error.strerror
-            raise InputError(f"{path}: the journal can't be opened: {why}") from error
+            raise InputError(
+                said("{path}: the journal can't be opened: {why}", path=path, why=why)
+            ) from error
         self.descriptor = self._stream.fileno()
         try:
             if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
-                raise InputError(f"{path}: not a journal but a pipe or a device. Move it away")
+                raise InputError(
+                    said("{path}: not a journal but a pipe or a device. Move it away", path=path)
+                )
             if not lock_file(self.descriptor):
-                raise UsageError(f"{path}: {busy}")
+                raise UsageError(said("{path}: {busy}", path=path, busy=busy))
         except BaseException:
             self._stream.close()
             raise

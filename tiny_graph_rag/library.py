@@ -12,15 +12,15 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.config import Config, cache_folder, setting_names
-from tiny_graph_rag.config.settings import fits, section_of, setting_type
-from tiny_graph_rag.errors import MissingExtraError, UsageError, amount, nearest
+from tiny_graph_rag.config import Config, cache_folder, find_setting
+from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Mean, Measure, default_measures, parse_measures
 from tiny_graph_rag.measures.summary import Summary
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own
 
 if TYPE_CHECKING:
@@ -71,8 +71,11 @@ def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *,
         return read_eval_set(_existing(source, "gold set"))
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise UsageError(
-            "wanted the path of a gold set, or a list of records with 'query' and 'reference_entities'; "
-            f"got {type(source).__name__}"
+            said(
+                "wanted the path of a gold set, or a list of records with 'query' and "
+                "'reference_entities'; got {kind}",
+                kind=type(source).__name__,
+            )
         )
     return eval_set_of(source, name)
 
@@ -142,7 +145,7 @@ def ask(graph: GraphLike, question: str, *, config: Config | None = None, **sett
     from tiny_graph_rag.study.ask import ask as asked
 
     if not isinstance(question, str) or not question.strip():
-        raise UsageError(f"the question must be words, got {question!r}")
+        raise UsageError(said("the question must be words, got {question}", question=repr(question)))
     knowledge = _graph(graph)
     return _ranking(knowledge, asked(knowledge, question, _configured(config, settings)))
 
@@ -238,23 +241,37 @@ def evaluate(
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
-        raise UsageError("evaluate() takes a graph and questions; for a run and qrels there is score()")
+        raise UsageError(said("evaluate() takes a graph and questions; for a run and qrels there is score()"))
     given = retriever is not None and not isinstance(retriever, str)
     if retriever is not None:
         settings["retriever"] = _called(retriever) if given else retriever
     chosen = _configured(config, settings)
     own = is_own(chosen.retrieval.retriever)
     if repeat != 1 and not own:
-        raise UsageError("repeat= asks a retriever of your own again; a built-in one never changes its order")
+        raise UsageError(
+            said("repeat= asks a retriever of your own again; a built-in one never changes its order")
+        )
     if measures is None:
         wanted = default_measures(chosen.evaluation.top_k)
     else:
         wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(_measure, measures))
     for entry in wanted:
         if (entry.cutoff or 0) > chosen.retrieval.depth:
-            raise UsageError(f"{entry} can't cut deeper than depth={chosen.retrieval.depth}; raise depth")
+            raise UsageError(
+                said(
+                    "{entry} can't cut deeper than depth={depth}; raise depth",
+                    entry=entry,
+                    depth=chosen.retrieval.depth,
+                )
+            )
     if chosen.evaluation.top_k > chosen.retrieval.depth:
-        raise UsageError(f"top_k={chosen.evaluation.top_k} can't be more than depth={chosen.retrieval.depth}")
+        raise UsageError(
+            said(
+                "top_k={top_k} can't be more than depth={depth}",
+                top_k=chosen.evaluation.top_k,
+                depth=chosen.retrieval.depth,
+            )
+        )
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:
@@ -295,7 +312,9 @@ def assert_retrieval(
     gates = parse_floors(floors)
     for gate in gates:
         if isinstance(gate.measure, str):
-            raise UsageError(f"{gate}: times differ from machine to machine; a test takes measures only")
+            raise UsageError(
+                said("{gate}: times differ from machine to machine; a test takes measures only", gate=gate)
+            )
     measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
     result = evaluate(graph, questions, measures=measures, **options)
     outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis))
@@ -343,18 +362,21 @@ def _existing(path: str | PathLike[str], what: str) -> Path:
 
 def _check_path(path: str | PathLike[str], what: str) -> None:
     if not isinstance(path, str | PathLike):
-        raise UsageError(f"wanted the path of a {what}, got {type(path).__name__}")
+        raise UsageError(said("wanted the path of a {what}, got {kind}", what=what, kind=type(path).__name__))
 
 
 def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
-    known = setting_names()
-    for name in settings:
-        if name not in known:
+    for name, value in settings.items():
+        setting = find_setting(name)
+        if value is not None and not setting.accepts(value):
             raise UsageError(
-                f"no setting is called {name!r}{nearest(name, known) or '; config.yaml lists all'}"
+                said(
+                    "{place} must be {wanted}, got {got}",
+                    place=name,
+                    wanted=setting.type_name,
+                    got=repr(value),
+                )
             )
-        if settings[name] is not None and not fits(section_of(name), name, settings[name]):
-            raise UsageError(f"{name} must be {setting_type(name)}, got {settings[name]!r}")
     return (config or Config()).override(**settings)
 
 

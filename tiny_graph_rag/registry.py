@@ -23,6 +23,7 @@ from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.errors import RegistrationError, TinyGraphRagError, UsageError, unknown
+from tiny_graph_rag.messages import said
 
 T = TypeVar("T")
 
@@ -81,12 +82,22 @@ class Registry(Generic[T]):
             except Exception as error:
                 if choice.module.startswith(f"{self.room}.") or isinstance(error, TinyGraphRagError):
                     raise
-                said = f"{type(error).__name__}: {error}"
-                raise RegistrationError(f"{choice.place}: can't be imported: {said}") from error
+                why = f"{type(error).__name__}: {error}"
+                raise RegistrationError(
+                    said("{place}: can't be imported: {why}", place=choice.place, why=why)
+                ) from error
             if name not in self._things:
                 raise RegistrationError(
-                    f"{choice.place}: {choice.module} registers no {self.kind} {name!r}; "
-                    f'decorate it: @{self.decorator}("{name}", "what it does in one line")'
+                    said(
+                        "{place}: {module} registers no {kind} {name}; decorate it: "
+                        '@{decorator}("{name_2}", "what it does in one line")',
+                        place=choice.place,
+                        module=choice.module,
+                        kind=self.kind,
+                        name=repr(name),
+                        decorator=self.decorator,
+                        name_2=name,
+                    )
                 )
         return self._things[name][0]
 
@@ -161,7 +172,11 @@ class Registry(Generic[T]):
             words = [argument for argument in arguments if isinstance(argument, str)]
             if call is None or not words or len(words) < len(arguments):
                 raise RegistrationError(
-                    f"{place}: @{self.decorator} wants a name and the line that explains it as plain strings"
+                    said(
+                        "{place}: @{decorator} wants a name and the line that explains it as plain strings",
+                        place=place,
+                        decorator=self.decorator,
+                    )
                 )
             settings = {}
             for keyword in call.keywords:
@@ -172,7 +187,15 @@ class Registry(Generic[T]):
             yield Choice(words[0], words[1] if len(words) > 1 else "", module, place, settings)
 
     def _twice(self, name: str, one: str, other: str) -> RegistrationError:
-        return RegistrationError(f"{self.kind} {name!r} is registered twice: {one} and {other}; rename one")
+        return RegistrationError(
+            said(
+                "{kind} {name} is registered twice: {one} and {other}; rename one",
+                kind=self.kind,
+                name=repr(name),
+                one=one,
+                other=other,
+            )
+        )
 
 
 def _call(source: str) -> ast.Call | None:

@@ -11,6 +11,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.llm.base import Message
+from tiny_graph_rag.messages import said
 
 PLACES = ("graph", "question")
 DIVIDER = "---"  # a line of its own: the system's part above, the user's below
@@ -29,7 +30,13 @@ class Template:
         """Raises UsageError where a place is missing."""
         for place in PLACES:
             if f"{{{place}}}" not in text:
-                raise UsageError(f"{source}: a prompt needs {{{place}}} where the {place} is to stand")
+                raise UsageError(
+                    said(
+                        "{source}: a prompt needs {{{place}}} where the {place} is to stand",
+                        source=source,
+                        place=place,
+                    )
+                )
         above, divider, below = text.replace("\r\n", "\n").partition(f"\n{DIVIDER}\n")
         return cls(above.strip(), below.strip()) if divider else cls("", text.strip())
 

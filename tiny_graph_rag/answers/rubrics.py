@@ -14,6 +14,7 @@ from importlib import resources
 
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.llm.base import Json, Message, read_object, strict_object
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 QUALITIES = ("coherence", "relevance", "fluency", "consistency", "readability")
@@ -73,7 +74,7 @@ class Rubric:
             if entities is not None:
                 _check_places(reply, entities)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"the reply is not of the form asked for ({error})") from None
+            raise ValueError(said("the reply is not of the form asked for ({error})", error=error)) from None
         return reply
 
 
@@ -109,13 +110,20 @@ def judge(
 
 def _grade(value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"wanted a whole number from {low} to {high}, got {json_kind(value)}")
+        raise ValueError(
+            said(
+                "wanted a whole number from {low} to {high}, got {got}",
+                low=low,
+                high=high,
+                got=json_kind(value),
+            )
+        )
     return value
 
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"wanted true or false, got {json_kind(value)}")
+        raise ValueError(said("wanted true or false, got {got}", got=json_kind(value)))
     return value
 
 
@@ -141,7 +149,7 @@ def _preference(reply: Json) -> dict[str, float]:
     """1 where the answer (B) is preferred to the reference answer (A), .5 for a tie, 0 where A is."""
     worth = {"A": 0.0, "tie": 0.5, "B": 1.0}
     if reply["winner"] not in worth:
-        raise ValueError(f"wanted A, B or tie, got {json_kind(reply['winner'])}")
+        raise ValueError(said("wanted A, B or tie, got {got}", got=json_kind(reply["winner"])))
     return {"preference": worth[reply["winner"]]}
 
 
@@ -196,14 +204,15 @@ def _check_places(reply: Json, entities: int) -> None:
         return
     missing = sorted(set(wanted) - set(places))
     invented = sorted(set(places) - set(wanted))
-    said = (
-        f"no grade for {missing[0]}"
-        if missing
-        else f"a grade for {invented[0]}"
-        if invented
-        else "two for one"
+    if missing:
+        got = said("no grade for {entity}", entity=missing[0])
+    elif invented:
+        got = said("a grade for {entity}", entity=invented[0])
+    else:
+        got = said("two for one")
+    raise ValueError(
+        said("wanted one grade for each of {entities} entities, got {got}", entities=entities, got=got)
     )
-    raise ValueError(f"wanted one grade for each of {entities} entities, got {said}")
 
 
 @judge(

@@ -115,6 +115,7 @@ COMMANDS = (
     "convert",
     "visualize",
     "measures",
+    "settings",
     "mcp",
     "validate",
     "generate",

@@ -44,11 +44,13 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     """
     links = asks_model(session.config)
     if options.max_cost is not None and math.isnan(options.max_cost):
-        raise UsageError("--max-cost must be an amount of USD, got nan: nothing is ever above it")
+        raise UsageError(said("--max-cost must be an amount of USD, got nan: nothing is ever above it"))
     if options.skip_generation:
         for name in ("generate", "dry_run"):
             if getattr(options, name):
-                raise UsageError(f"--skip-generation and --{name.replace('_', '-')} exclude each other")
+                raise UsageError(
+                    said("--skip-generation and --{name} exclude each other", name=name.replace("_", "-"))
+                )
         if not links:
             return None
     config = session.config
@@ -81,7 +83,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     chat = open_chat(
         config,
         tariff,
-        None if options.dry_run else journal_path(results),
+        None if options.dry_run else session.outputs.claim(journal_path(results), is_own=True),
         resume=options.resume or options.retry_failed,
         retry_failed=options.retry_failed,
         cap_usd=options.max_cost,
@@ -103,7 +105,9 @@ def priced(session: Session, options: Generating) -> Session:
         if part is None:
             continue
         if not math.isfinite(part):
-            raise UsageError(f"--price-per-1k-{name} must be an amount of USD, got {part}")
+            raise UsageError(
+                said("--price-per-1k-{name} must be an amount of USD, got {part}", name=name, part=part)
+            )
         prices[name] = round(part * 1000, 9)  # a thousandth of a million; without the product's last bit
     missing = [name for name in given if name not in prices]
     if missing:
@@ -115,8 +119,12 @@ def priced(session: Session, options: Generating) -> Session:
             known = None
         if known is None:
             raise UsageError(
-                f"--price-per-1k-{missing[0]} is missing, and {settings.model!r} has no known price: a cost "
-                "needs the price of input and of output tokens"
+                said(
+                    "--price-per-1k-{missing} is missing, and {model} has no known price: a cost needs "
+                    "the price of input and of output tokens",
+                    missing=missing[0],
+                    model=repr(settings.model),
+                )
             )
         prices |= (
             {"input": known.usd_per_million_input, "cached_input": known.usd_per_million_cached}

@@ -18,6 +18,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.results_file import System
@@ -78,7 +79,7 @@ def compare_command(
 
     out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout)
-    gates = drops.checked()
+    gates = drops.checked(session)
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]
     wanted = [str(measure) for measure in parse_measures(measures)] if measures else list(systems[0].columns)
@@ -86,32 +87,35 @@ def compare_command(
         wanted = [entry for entry in wanted if "@" not in entry or entry.endswith(f"@{top_k}")]
         if not wanted:
             raise UsageError(
-                f"no measure is cut at {top_k}; run eval with --top-k {top_k} or name --measures"
+                said(
+                    "no measure is cut at {top_k}; run eval with --top-k {top_k} or name --measures",
+                    top_k=top_k,
+                )
             )
     if measures or top_k is not None:
         wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
     else:
         wanted = []
     target = out.path(session, f"{_named(systems)}-comparison.json")
-    out.keep_apart(
-        target, gates.junit, read=(*(other_system.path for other_system in systems), *session.files_read)
-    )
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     print_comparison(found, session.console, by_tag=by_tag)
-    out.write(target, comparison_parts(found, session.config, session.made()))
+    out.write(session, target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):
         missing = [name for name in map(str, gates.measures) if name not in found.overall]
         if missing:
             raise UsageError(
-                f"--max-drop: {missing[0]} is not in every results file; run eval with it in --measures"
+                said(
+                    "--max-drop: {missing} is not in every results file; run eval with it in --measures",
+                    missing=missing[0],
+                )
             )
         differences = {key: rows[row] for key, rows in found.overall.items()}
         base = found.systems[0].speed
         without = [name for name in gates.speeds if name not in base or name not in system.speed]
         if without:
-            raise UsageError(f"--max-drop: {without[0]} is not in every results file")
+            raise UsageError(said("--max-drop: {without} is not in every results file", without=without[0]))
         faster = {name: system.speed[name] - base[name] for name in gates.speeds}
         outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster)
     gates.conclude(session, outcomes, "compare")

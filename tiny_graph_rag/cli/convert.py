@@ -11,7 +11,6 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Graph
-from tiny_graph_rag.cli.output import keep_apart
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.messages import said
@@ -64,9 +63,9 @@ def convert(
     ] = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
-    from tiny_graph_rag.files import check_writable, sha256_of
+    from tiny_graph_rag.files import sha256_of
     from tiny_graph_rag.formats.graphs import DATABASE
-    from tiny_graph_rag.formats.graphs.writing import check_form, form_of, write_graph
+    from tiny_graph_rag.formats.graphs.writing import check_form, files_of, form_of, write_graph
 
     session = Session.open(common, folders)
     given = [path for path in (source, target) if path is not None]
@@ -85,11 +84,10 @@ def convert(
     source, target = given
     form = form_of(target, to)
     check_form(form)
-    is_pair = form == "parquet"
-    check_writable(target / "entities.parquet" if is_pair and target.suffix != ".parquet" else target)
-    whole = Graph(source, None, columns, query)
-    keep_apart((target,), (session.graph_path(whole),))
-    knowledge = session.graph(whole)
+    for path in files_of(target, form):
+        session.outputs.claim(path)
+    knowledge = session.graph(Graph(source, None, columns, query))
+    session.outputs.confirm()
     for line in write_graph(knowledge, target, form):
         session.warn(line)
     session.say(

@@ -50,26 +50,23 @@ def curate_command(
     ] = None,
 ) -> None:
     """Judge a draft in a browser, on loopback: every decision is on disk before the next."""
-    from tiny_graph_rag.cli.output import keep_apart
-    from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path
+    from tiny_graph_rag.cli.output import Output
+    from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_drafts
     from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
     from tiny_graph_rag.gold.examples import EvalSet
 
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
-            raise MissingExtraError("curate", package, "curate")
+            raise MissingExtraError(said("curate"), package, "curate")
     from tiny_graph_rag.report.curation import CurationServer
 
     session = Session.open(common, folders)
-    sets = Path(session.config.storage.dataset_dir)
-    source = find_input(dataset, sets, "draft")
+    source = find_input(dataset, Path(session.config.storage.dataset_dir), "draft")
     name = bare_name(source)
     derived = f"{name.removesuffix('-draft')}-eval" if name.endswith("-draft") else f"{name}-judged"
-    path = output_path(output, sets) if output else source.with_name(f"{derived}.jsonl")
-    journal_file = journal_path(source)
-    keep_apart((path, journal_file), (source, session.config.file))
-    check_writable(path)
+    path = Output(output, folder="dataset_dir").path(session, source.with_name(f"{derived}.jsonl"))
+    journal_file = session.outputs.claim(journal_path(source), is_own=True)
     drafts, sha256 = read_drafts(source)
     examples = {draft.example.id: draft.example for draft in drafts}
     base = name.removesuffix("-draft").removesuffix("-questions")

@@ -10,7 +10,7 @@ import typer
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
-from tiny_graph_rag.cli.help import GOLD, Commands
+from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.output import STDOUT
@@ -95,9 +95,9 @@ def merge_command(
     if output is not None and not Path(output).suffix:
         format = format or format_of(read[0].path)
     to = GoldOutput(output, format)
-    path = to.path(session, f"{read[0].name}-merged.jsonl", read=[source.path for source in read])
+    path = to.path(session, f"{read[0].name}-merged.jsonl")
     found = merge(read, prefer)  # type: ignore[arg-type]
-    to.write(path, found.examples, read[0])
+    to.write(session, path, found.examples, read[0])
     session.say(
         f"{amount(len(found.examples), 'question')} of {sum(map(len, read)):,}: {found.agreed:,} ids held "
         f"alike by several, {found.settled:,} settled"
@@ -159,10 +159,10 @@ def split_command(
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
     stem, format = _stem(output, examples, format)
-    outputs = [GoldOutput(f"{stem[0]}-{name}{stem[1]}", format) for name in called]
-    paths = [output.path(session, "", read=(examples.path,)) for output in outputs]
-    for to, path, part in zip(outputs, paths, parts, strict=True):
-        to.write(path, part, examples)
+    to = GoldOutput(output, format)
+    paths = [to.named(session, f"{stem[0]}-{part}{stem[1]}") for part in called]
+    for path, part in zip(paths, parts, strict=True):
+        to.write(session, path, part, examples)
         tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
         session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
@@ -226,8 +226,8 @@ def convert_command(
     to = GoldOutput(output, format)
     session = Session.open(common, folders, to_stdout=to.to_stdout)
     examples = read_any(session, dataset)
-    path = to.path(session, "", read=(examples.path,))
-    to.write(path, examples.examples, examples)
+    path = to.path(session, "")
+    to.write(session, path, examples.examples, examples)
     _tell(session, to, path, examples.examples)
 
 
@@ -240,8 +240,10 @@ def from_command(
     folders: Folders,
     chosen: Chosen,
     common: Common,
-    linker: Annotated[str | None, from_config("--linker", help="how names are found in the texts")] = None,
-    fuzzy: Annotated[float | None, from_config("--fuzzy")] = None,
+    linker: Annotated[
+        str | None, from_config("--linker", panel=OPTIONS, help="how names are found in the texts")
+    ] = None,
+    fuzzy: Annotated[float | None, from_config("--fuzzy", panel=OPTIONS)] = None,
     accept: Annotated[
         str | None,
         typer.Option(
@@ -266,7 +268,7 @@ def from_command(
     ] = None,
 ) -> None:
     """Find references in answers and evidence: entities that they name and the question does not. A draft."""
-    from tiny_graph_rag.cli.recommend import write_draft
+    from tiny_graph_rag.cli.recommend import DraftOutput
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.graph.names import NameIndex
@@ -278,12 +280,13 @@ def from_command(
     examples = read_questions(source).select(selection(chosen))
     for note in examples.notes:
         session.note(at(examples.name, note))
+    to = DraftOutput.of(session, source, output)
     linking = Linking.of(session, cap_usd=max_cost)
     knowledge = session.graph(graph, examples)
     finder = linking.maker(knowledge, NameIndex.of(knowledge), session.config)
     found = bridged(knowledge, examples, finder, accepted)
     linking.say_spent()
-    draft = write_draft(session, found.drafts, source, output)
+    draft = to.write(found.drafts)
     session.say(
         t(
             "{questions}: {found} name an entity in answer or evidence that the question does not name, "
@@ -339,7 +342,7 @@ def version_command(
     ] = None,
 ) -> None:
     """Record a version of a gold set beside it (version, SHA-256, changelog), or show those there are."""
-    from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry
+    from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
 
     session = Session.open(common, folders)
     examples = read_any(session, dataset)
@@ -360,6 +363,7 @@ def version_command(
                 )
             )
         return
+    session.outputs.claim(versions_path(examples), is_own=True)
     entry, path = record(
         examples, note or "", part or "minor", None if since is None else read_any(session, since)
     )

@@ -80,28 +80,27 @@ def evaluate_command(
         bool,
         typer.Option(
             "--watch",
-            help="Run again when graph, gold set, vocabulary or settings change; show what moved.",
+            help="Run again whenever the graph, gold set, vocabulary or settings change, and show what "
+            "moved.",
             rich_help_panel=OUTPUT,
         ),
     ] = False,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
-    match: Annotated[str | None, from_config("--match", panel=MEASURES + DETAIL)] = None,
-    rouge_threshold: Annotated[
-        float | None, from_config("--rouge-threshold", panel=MEASURES + DETAIL)
-    ] = None,
-    relation_match: Annotated[str | None, from_config("--relation-match", panel=MEASURES + DETAIL)] = None,
-    source_chunks: Annotated[str | None, from_config("--source-chunks", panel=MEASURES + DETAIL)] = None,
+    match: Annotated[str | None, from_config("--match")] = None,
+    rouge_threshold: Annotated[float | None, from_config("--rouge-threshold")] = None,
+    relation_match: Annotated[str | None, from_config("--relation-match")] = None,
+    source_chunks: Annotated[str | None, from_config("--source-chunks")] = None,
     label: Label = None,
-    latency_sample: Annotated[int | None, from_config("--latency-sample", panel=MEASURES + DETAIL)] = None,
-    save_reasons: Annotated[bool | None, from_config("--save-reasons", panel=OUTPUT + DETAIL)] = None,
-    results: Annotated[str | None, from_config("--results", panel=OUTPUT + DETAIL)] = None,
+    latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
+    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
+    results: Annotated[str | None, from_config("--results")] = None,
     cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
         typer.Option(
             "--perturb",
-            help="Ask again in altered form (lower,typos,spaces,particles) and show what it costs.",
+            help="Ask again with altered questions (lower,typos,spaces,particles) and show what is lost.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,
@@ -110,7 +109,7 @@ def evaluate_command(
         typer.Option(
             "--repeat",
             min=1,
-            help="Ask your own retriever so many times; show whether its order changes.",
+            help="Ask your own retriever this many times and show whether its order changes.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = 1,
@@ -118,7 +117,7 @@ def evaluate_command(
         str | None,
         typer.Option(
             "--save-run",
-            help="Write the whole run: .trec, .jsonl, .csv or .parquet.",
+            help="Write the whole run (.trec, .jsonl, .csv, .parquet).",
             rich_help_panel=OUTPUT + DETAIL,
         ),
     ] = None,
@@ -161,7 +160,7 @@ def evaluate_command(
         raise UsageError(
             said("--repeat asks a retriever of your own again; a built-in one gives the same order")
         )
-    gates = floors.checked()
+    gates = floors.checked(session)
     computed = _measures(config, measures, gates)
     altered = _altered(config, perturb)
     saved = SavedRun.of(session, save_run, save_run_format)
@@ -170,8 +169,8 @@ def evaluate_command(
     if watch:
         _run_again(session, target, examples, graph)
     answering = prepare(session, generating, examples, target)
-    read = (examples.path, session.graph_path(graph, examples), *session.files_read)
-    out.keep_apart(target, saved.path if saved else None, gates.junit, read=read)
+    session.graph_path(graph, examples)
+    session.outputs.confirm()
 
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
@@ -190,13 +189,13 @@ def evaluate_command(
                 retriever = cluster.sharing(session.graph_path(graph, examples), progress)
             if own:
                 journal_of = None if out.to_stdout else target
-                retriever = asking_own(config, generating, journal_of, progress, repeat)
+                retriever = asking_own(session, generating, journal_of, progress, repeat)
             shown = (lambda done: None) if own else progress
             evaluation = evaluate(
                 knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
             )
     if saved is not None:
-        saved.write(evaluation)
+        saved.write(session, evaluation)
 
     evaluation = replace(evaluation, trials=trials(evaluation))
     shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
@@ -208,7 +207,7 @@ def evaluate_command(
             answering.forecast(evaluation)
             return
         evaluation = answering.answered(evaluation)
-    out.write(target, document_parts(evaluation, session.made(label)))
+    out.write(session, target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
     _conclude(session, gates, evaluation, problems(answering, evaluation) if answering else [])
 
@@ -256,18 +255,15 @@ class SavedRun:
             if form is not None:
                 raise UsageError(said("--save-run-format {form} goes with --save-run FILE", form=form))
             return None
-        from tiny_graph_rag.files import check_writable, output_path
+        from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.runs.writing import form_of
 
         target = output_path(path, Path(session.config.storage.results_dir))
-        found = cls(target, form_of(target, form))
-        check_writable(target)
-        return found
+        return cls(session.outputs.claim(target), form_of(target, form))
 
-    def write(self, evaluation: Evaluation) -> None:
+    def write(self, session: Session, evaluation: Evaluation) -> None:
         import numpy as np
 
-        from tiny_graph_rag.files import write_atomically
         from tiny_graph_rag.formats.runs.writing import run_parts
 
         known = evaluation.graph.entities  # with what only the retriever knows
@@ -275,7 +271,7 @@ class SavedRun:
         if run.failures:  # in a file an empty list would be an answer, so a question that failed is left out
             answered = np.array([row for row in range(len(run)) if row not in run.failures], dtype=np.int64)
             run, questions = run.of(answered), [questions[row] for row in answered.tolist()]
-        write_atomically(self.path, run_parts(run, questions, known.ids, known.names, self.form))
+        session.outputs.write(self.path, run_parts(run, questions, known.ids, known.names, self.form))
 
 
 def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) -> None:
@@ -326,7 +322,7 @@ def _conclude(
 
 
 def asking_own(
-    config: Config,
+    session: Session,
     generating: Generating,
     results: Path | None,
     progress: Callable[[int, str], None],
@@ -336,9 +332,10 @@ def asking_own(
     from tiny_graph_rag.retrieval.own import Asking, make_own
     from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
 
-    journal = None
+    config, journal = session.config, None
     if results is not None:
         journal = results.with_name(results.name.removesuffix(".json") + JOURNAL_ENDING)
+        session.outputs.claim(journal, is_own=True)
     asking = Asking(
         config.openai.concurrency,
         config.openai.timeout,

@@ -11,7 +11,6 @@ import typer
 
 from tiny_graph_rag.cli.help import DETAIL, GATES
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
-from tiny_graph_rag.files import check_writable, write_atomically
 
 if TYPE_CHECKING:
     import numpy as np
@@ -49,13 +48,13 @@ class Floors:
     gate_on: GateOn = ON_MEAN
     junit: Junit = None
 
-    def checked(self) -> Gates:
+    def checked(self, session: Session) -> Gates:
         """Before any work. Raises UsageError for what is no gate or can't be written."""
         if not self.fail_under:
-            return Gates.of((), self.gate_on, self.junit)
+            return Gates.of(session, (), self.gate_on, self.junit)
         from tiny_graph_rag.study.gates import parse_floors
 
-        return Gates.of(parse_floors(self.fail_under), self.gate_on, self.junit)
+        return Gates.of(session, parse_floors(self.fail_under), self.gate_on, self.junit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +73,12 @@ class Drops:
     gate_on: GateOn = ON_MEAN
     junit: Junit = None
 
-    def checked(self) -> Gates:
+    def checked(self, session: Session) -> Gates:
         """Before any work. Raises UsageError for what is no gate or can't be written."""
         from tiny_graph_rag.study.gates import parse_drops
 
-        return Gates.of(parse_drops(self.max_drop) if self.max_drop else (), self.gate_on, self.junit)
+        drops = parse_drops(self.max_drop) if self.max_drop else ()
+        return Gates.of(session, drops, self.gate_on, self.junit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +90,12 @@ class Gates:
     junit: Path | None
 
     @classmethod
-    def of(cls, gates: tuple[Gate, ...], gate_on: str, junit: Path | None) -> Gates:
+    def of(cls, session: Session, gates: tuple[Gate, ...], gate_on: str, junit: Path | None) -> Gates:
         if gate_on != ON_MEAN:  # without a gate nothing of them is loaded
             from tiny_graph_rag.study.gates import check_basis
 
             check_basis(gate_on)
-        if junit is not None:
-            check_writable(junit)
-        return cls(gates, gate_on, junit)
+        return cls(gates, gate_on, None if junit is None else session.outputs.claim(junit))
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -123,12 +121,12 @@ class Gates:
         if self.junit is not None:
             from tiny_graph_rag.study.gates import junit_xml
 
-            write_atomically(self.junit, [junit_xml(outcomes, suite)])
+            session.outputs.write(self.junit, [junit_xml(outcomes, suite)])
         for outcome in outcomes:
             if outcome.passed:
                 session.say(outcome.message)
         failed = [outcome.message for outcome in outcomes if not outcome.passed]
-        end_with([*([FoundProblems("\n".join(failed))] if failed else []), *session.failures])
+        end_with([*([FoundProblems(*failed)] if failed else []), *session.failures])
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:
@@ -136,4 +134,4 @@ def end_with(problems: Sequence[TinyGraphRagError]) -> None:
     before a failed gate (1), for the figures that the gate was held against are then too low."""
     if problems:
         gravest = max(problems, key=lambda item: item.exit_code)
-        raise type(gravest)("\n".join(str(problem) for problem in problems))
+        raise type(gravest)(*(line for problem in problems for line in problem.args))

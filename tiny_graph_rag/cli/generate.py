@@ -12,7 +12,7 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
-from tiny_graph_rag.cli.help import GOLD
+from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
 from tiny_graph_rag.cli.session import Session, joined
@@ -45,12 +45,12 @@ def generate_command(
         str | None,
         typer.Option("--lang", help="Language of the questions: en or ko.", show_default="the graph's"),
     ] = None,
-    vocabulary: Annotated[str | None, from_config("--vocabulary")] = None,
+    vocabulary: Annotated[str | None, from_config("--vocabulary", panel=OPTIONS)] = None,
     rewrite: Annotated[
         bool, typer.Option("--rewrite", help="Let a model say the questions as people would.")
     ] = False,
-    model: Annotated[str | None, from_config("--model")] = None,
-    concurrency: Annotated[int | None, from_config("--concurrency")] = None,
+    model: Annotated[str | None, from_config("--model", panel=OPTIONS)] = None,
+    concurrency: Annotated[int | None, from_config("--concurrency", panel=OPTIONS)] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show calls, tokens and cost of --rewrite; call nothing.")
     ] = False,
@@ -95,7 +95,7 @@ def generate_command(
         session.config.evaluation.seed,
     )
     knowledge = session.graph(graph)
-    path = to.path(session, f"{knowledge.name}-generated.jsonl", read=(session.graph_path(graph),))
+    path = to.path(session, f"{knowledge.name}-generated.jsonl")
     names = NameIndex.of(knowledge)
     with joined(cluster_address) as cluster:
         if cluster is None:
@@ -121,9 +121,9 @@ def generate_command(
             rewriting.forecast(knowledge, found.questions)
             return
         found = replace(found, questions=rewriting.said(knowledge, found.questions, path))
-    to.write(path, found.questions)
+    to.write(session, path, found.questions)
     if not to.to_stdout:
-        to.stamp(path, knowledge, names)
+        to.stamp(session, path, knowledge, names)
         session.say(t("gold set: {path}", path=path))
 
 
@@ -186,6 +186,7 @@ class Rewriting:
         from tiny_graph_rag.llm.setup import open_chat
 
         journal = journal_path(path.with_name(f"{path.stem}-rewrite.json"))
+        self.session.outputs.claim(journal, is_own=True)
         chat = open_chat(self.session.config, self.tariff, journal, resume=self.resume, cap_usd=self.max_cost)
         calls = self._calls(graph, questions)
         try:

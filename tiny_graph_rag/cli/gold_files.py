@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.cli.output import STDOUT, keep_apart
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.errors import at
-from tiny_graph_rag.files import check_writable, find_input, output_path, write_atomically
+from tiny_graph_rag.files import find_input
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
@@ -27,45 +26,55 @@ class GoldOutput:
     format: str | None = None
 
     @property
+    def output(self) -> Output:
+        return Output(self.given, folder="dataset_dir")
+
+    @property
     def to_stdout(self) -> bool:
-        return self.given == STDOUT
+        return self.output.to_stdout
 
-    def path(self, session: Session, derived: str, read: Iterable[Path | None] = ()) -> Path:
-        """The file to write; refused before any work where it can't be written or would destroy an input."""
+    def path(self, session: Session, derived: str) -> Path:
+        """The file to write; refused before any work where it can't be written or would destroy an input, and
+        where a set that somebody may have changed has the derived name."""
         from tiny_graph_rag.formats.gold.exchange import format_for
+        from tiny_graph_rag.gold.stamp import is_as_generated
 
-        path = output_path(self.given or derived, Path(session.config.storage.dataset_dir))
+        path = self.output.path(session, derived, is_as_generated)
         if not self.to_stdout:
             format_for(path, self.format)
-            keep_apart((path,), (*read, session.config.file))
-            check_writable(path)
         return path
 
-    def write(self, path: Path, examples: Sequence[Example], like: EvalSet | None = None) -> None:
+    def named(self, session: Session, name: str) -> Path:
+        """`path` of one of several files that are named after what `-o` says."""
+        return replace(self, given=None if self.given is None else name).path(session, name)
+
+    def write(
+        self, session: Session, path: Path, examples: Sequence[Example], like: EvalSet | None = None
+    ) -> None:
         """like: the set that the questions come from, whose layout and head they keep."""
         from tiny_graph_rag.formats.gold.exchange import format_for, written
-        from tiny_graph_rag.formats.gold.head import write_head
+        from tiny_graph_rag.formats.gold.head import head_path, write_head
 
-        if not self.to_stdout:
-            format = format_for(path, self.format)
-            write_atomically(path, written(examples, path, format, like))
-            if like is not None and like.head and format not in ("json", "rag"):
-                write_head(path, {key: value for key, value in like.head.items() if key != like.list_key})
-            return
-        for part in written(examples, path, self.format or "jsonl", like):
-            sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
+        format = (self.format or "jsonl") if self.to_stdout else format_for(path, self.format)
+        head = {} if like is None or self.to_stdout or format in ("json", "rag") else dict(like.head)
+        if head and like is not None:
+            head.pop(like.list_key, None)
+            session.outputs.claim(head_path(path), is_own=True)
+        self.output.write(session, path, written(examples, path, format, like))
+        if head:
+            write_head(path, head)
 
-    def stamp(self, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
+    def stamp(self, session: Session, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
         """Record beside the set which graph it was made for, so that `validate` tells when it has drifted."""
         from tiny_graph_rag.formats.gold.exchange import format_for
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
         from tiny_graph_rag.gold.resolve import resolve
-        from tiny_graph_rag.gold.stamp import write_stamp
+        from tiny_graph_rag.gold.stamp import stamp_path, write_stamp
 
         if format_for(path, self.format) == "jsonl" and path.is_file():
             examples = read_eval_set(path)
-            write_stamp(graph, examples, resolve(examples, names, len(graph)))
+            session.outputs.claim(stamp_path(examples), is_own=True)
+            write_stamp(graph, examples, resolve(examples, names, len(graph)), generated=True)
 
 
 def read_any(session: Session, dataset: Path) -> EvalSet:

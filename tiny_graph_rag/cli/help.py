@@ -1,23 +1,25 @@
-"""How `--help` reads: plain lines in groups, what most people need first, what few need after it.
+"""How `--help` reads: plain lines in groups, in the reader's language; what most people need comes first.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Groups whose name ends in DETAIL are the rare ones: they stand below all others. What an option chooses by
-name stands a line each, as its registry has it (none of it is imported for that): below a rare option, and in
-a group of its own further down for a common one.
+Those whose group ends in DETAIL are needed less often: they come after all others, as one group. What an
+option chooses by name stands beside it, as its registry has it (none of it is imported for that); retrievers
+and linkers are explained in a group of their own.
 """
 
 from __future__ import annotations
 
-import re
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from tiny_graph_rag.cli.usage import ParserError, say_misuse
+from tiny_graph_rag.cli.usage import ParserError, asked_language, say_misuse
 from tiny_graph_rag.errors import RegistrationError
+from tiny_graph_rag.messages import shown, speak, t
 from tiny_graph_rag.registry import Registry
+from tiny_graph_rag.report.terminal import cell_width
 
 INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Input",
@@ -29,10 +31,10 @@ INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Options",
 )
 DETAIL = ", in detail"
+ARGUMENTS, MORE = "Arguments", "More options"
 BEGIN, MEASURE, LOOK, GOLD = "Begin", "Measure and compare", "Look closer", "Gold sets"
-OPTION_GROUPS = (INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS)
+GROUPS = (ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE)
 COMMAND_GROUPS = (BEGIN, MEASURE, LOOK, GOLD)
-NAMED = 40  # characters of choices that stand beside their option
 NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
 
 Rows = list[tuple[str, str]]
@@ -45,44 +47,43 @@ CHOOSING = {
     "--gold-format": "tiny_graph_rag.formats.gold.base:GOLD_FORMATS",
     "--run-format": "tiny_graph_rag.formats.runs.base:RUN_FORMATS",
 }
+EXPLAINED = ("--retriever", "--linker")
 A_FILE = ("history", "--report")  # of this command it names a file
-_DEFAULT = re.compile(r"\[default: \(?(.*?)\)?(?=\]|; )")
 
 
 class Command(TyperCommand):
     """A command whose help is in groups."""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        arguments: Rows = []
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Usage, what the command does, then its options."""
+        usage = f"{t('Usage:')} {ctx.command_path} {' '.join(usage_pieces(self, ctx))}"
+        formatter.write(f"{usage}\n")
+        _write_text(formatter, self.help or "")
         groups: dict[str, Rows] = {}
+        explained: dict[str, Rows] = {}
         for parameter in self.get_params(ctx):
-            row = parameter.get_help_record(ctx)
-            if row is None:
+            record = parameter.get_help_record(ctx)
+            if record is None:
                 continue
-            row = row[0], _DEFAULT.sub(r"[\1", row[1])
-            if parameter.param_type_name == "argument":
-                arguments.append(row)
-            else:
-                group = getattr(parameter, "rich_help_panel", None) or OPTIONS
-                choices = [] if (ctx.info_name, parameter.opts[0]) == A_FILE else _choices(parameter.opts[0])
-                if choices and not group.endswith(DETAIL):
-                    row = row[0], f"{row[1]} {_named(choices)}"
-                    groups[f"{parameter.opts[0]}{DETAIL}"] = choices
-                    choices = []
-                groups.setdefault(group, []).extend([row, *choices])
-        if arguments:
-            groups = {"Arguments": arguments, **groups}
-        common = [text for text in groups if not text.endswith(DETAIL)]
-        for group in _ordered(common, ("Arguments", *OPTION_GROUPS)):
-            _write(formatter, group, groups[group])
-        for group in _ordered([text for text in groups if text.endswith(DETAIL)], OPTION_GROUPS):
-            _write(formatter, group, groups[group])
+            option = parameter.opts[0]
+            text = option_help(parameter)
+            choices = [] if (ctx.info_name, option) == A_FILE else _choices(option)
+            if choices and option in EXPLAINED:
+                explained[option] = choices
+            elif choices:
+                text = f"{text} ({', '.join(name for name, _ in choices)})"
+            groups.setdefault(group_of(parameter), []).append((record[0].replace(" range>", ">"), text))
+        for group in _ordered(list(groups), GROUPS):
+            _write_rows(formatter, t(group), groups[group])
+        for option, choices in explained.items():
+            _write_rows(formatter, option, choices)
 
 
 class Commands(TyperGroup):
     """The program's own help, its commands by what they are for; and what is wrong with a command line."""
 
     def main(self, *arguments: Any, **more: Any) -> Any:
+        speak(asked_language(more.get("args") or (arguments[0] if arguments else None) or sys.argv[1:]))
         if not more.get("standalone_mode", True):
             return super().main(*arguments, **more)
         try:
@@ -92,48 +93,126 @@ class Commands(TyperGroup):
             sys.exit(error.exit_code)
         sys.exit(ended if isinstance(ended, int) else 0)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Usage, what the program is for, its options and its commands."""
+        formatter.write(f"{t('Usage:')} {ctx.command_path} {' '.join(usage_pieces(self, ctx))}\n")
+        _write_text(formatter, self.help or "")
         groups: dict[str, Rows] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                groups.setdefault(OPTIONS, []).append((record[0], option_help(parameter)))
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
-            if command is None or command.hidden:
-                continue
-            group = getattr(command, "rich_help_panel", None) or LOOK
-            groups.setdefault(group, []).append((name, command.get_short_help_str(200)))
-        for group in _ordered(list(groups), COMMAND_GROUPS):
-            _write(formatter, group, groups[group])
+            if command is not None and not command.hidden:
+                group = getattr(command, "rich_help_panel", None) or LOOK
+                groups.setdefault(group, []).append((name, first_sentence(command)))
+        for group in _ordered(list(groups), (OPTIONS, *COMMAND_GROUPS)):
+            _write_rows(formatter, t(group), groups[group])
+
+
+def usage_pieces(command: Any, ctx: Any) -> list[str]:
+    """`[OPTIONS] QUESTION`: what may follow the command's name."""
+    return [t("[OPTIONS]") if piece == "[OPTIONS]" else piece for piece in command.collect_usage_pieces(ctx)]
+
+
+def group_of(parameter: Any) -> str:
+    """The group of `--help` that an option or argument stands in."""
+    if parameter.param_type_name == "argument":
+        return ARGUMENTS
+    group = getattr(parameter, "rich_help_panel", None) or OPTIONS
+    return MORE if group.endswith(DETAIL) or parameter.name == "help" else group
+
+
+def option_help(parameter: Any) -> str:
+    """What an option is for and its default, in the language spoken."""
+    text = sentence(parameter.help or "")
+    default = t("required") if parameter.required else default_of(parameter)
+    return f"{text} [{default}]" if default else text
+
+
+def sentence(text: str) -> str:
+    """A help text, or a setting's comment, in the language spoken; in English a sentence."""
+    words = t(text)
+    is_whole = words != text or text[-1:] in ("", ".", ":")
+    return words if is_whole else f"{text[:1].upper()}{text[1:]}."
+
+
+def default_of(parameter: Any) -> str:
+    """The default as shown, "" for none."""
+    words = getattr(parameter, "show_default", None)
+    if isinstance(words, str):
+        return t(words)
+    default = parameter.default
+    hidden = words is False or default is None or isinstance(default, bool) or callable(default)
+    return "" if hidden else str(default)
+
+
+def paragraphs(text: str) -> list[str]:
+    """The paragraphs of a docstring, each in one line."""
+    return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+
+
+def first_sentence(command: Any) -> str:
+    """What a command does, as the list of commands says it."""
+    lines = paragraphs(command.help or "")
+    return t(lines[0]) if lines else ""
 
 
 def registry_of(option: str) -> Registry[Any]:
+    """The registry of what this option chooses from."""
     module, _, name = CHOOSING[option].partition(":")
-    found: Registry[Any] = getattr(import_module(module), name)
-    return found
+    registry: Registry[Any] = getattr(import_module(module), name)
+    return registry
 
 
 def _choices(option: str) -> Rows:
     """What an option can choose, other packages' things too."""
     if option not in CHOOSING:
         return []
-    registry = registry_of(option)
     try:
-        choices = registry.choices()
+        choices = registry_of(option).choices()
     except RegistrationError as error:
-        return [("  !", str(error))]
-    return [(f"  {name}", choice.line) for name, choice in choices.items()]
-
-
-def _named(choices: Rows) -> str:
-    """The choices of an option that is often used, where they are few; what each is stands further down."""
-    names = ", ".join(name.strip() for name, _ in choices)
-    return f"({names})" if len(names) <= NAMED else "(listed below)"
+        return [("!", shown(error.args[0]))]
+    return [(name, t(choice.line)) for name, choice in choices.items()]
 
 
 def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:
     """Known groups in their order, then the others as they came."""
     known = {name: place for place, name in enumerate(order)}
-    return sorted(groups, key=lambda item: known.get(item.removesuffix(DETAIL), len(order)))
+    return sorted(groups, key=lambda group: known.get(group, len(order)))
 
 
-def _write(formatter: Any, group: str, rows: Rows) -> None:
-    with formatter.section(group):
-        formatter.write_dl(rows, col_max=NAMES_WIDTH)
+def _write_text(formatter: Any, text: str) -> None:
+    for paragraph in paragraphs(text):
+        formatter.write("\n")
+        for line in wrapped(t(paragraph), formatter.width - 2):
+            formatter.write(f"  {line}\n")
+
+
+def _write_rows(formatter: Any, title: str, rows: Rows) -> None:
+    """A group: names in a column, what they mean beside them."""
+    widths = [cell_width(name) for name, _ in rows]
+    column = max((width for width in widths if width <= NAMES_WIDTH), default=NAMES_WIDTH)
+    formatter.write(f"\n{title}:\n")
+    for (name, text), width in zip(rows, widths, strict=True):
+        lines = list(wrapped(text, formatter.width - column - 4)) or [""]
+        if width > column:
+            formatter.write(f"  {name}\n")
+            width, name = 0, ""
+        for place, line in enumerate(lines):
+            start = f"  {name}{' ' * (column - width)}" if place == 0 else " " * (column + 2)
+            formatter.write(f"{start}  {line}".rstrip() + "\n")
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """`text` in lines of so many columns of a terminal; Hangul takes two. A longer word stays whole."""
+    line = ""
+    for word in text.split():
+        if line and cell_width(line) + 1 + cell_width(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    if line:
+        yield line

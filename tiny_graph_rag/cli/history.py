@@ -12,7 +12,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, comma_list
-from tiny_graph_rag.cli.output import STDOUT, Written, write_document
+from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.messages import said, t
@@ -49,7 +49,7 @@ def history_command(
     output: Written = None,
 ) -> None:
     """Show how results came over time: a table and a line by measure and tag, oldest first."""
-    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.files import note_named, output_path
     from tiny_graph_rag.report.history import groups, history_document, read_past
     from tiny_graph_rag.report.terminal.history import print_history
 
@@ -63,9 +63,11 @@ def history_command(
         raise UsageError(
             said("--report {report}: the page is an HTML file; name it something.html", report=report)
         )
-    if page is not None:
-        check_writable(page)
     past, _ = read_past(place)
+    note_named(*(one.path for one in past))
+    out = DocumentOutput.of(session, output)
+    if page is not None:
+        session.outputs.claim(page)
     if dataset is not None:
         name = Path(dataset).name.removesuffix(".jsonl")
         known = tuple(dict.fromkeys(entry.dataset for entry in past))
@@ -106,9 +108,9 @@ def history_command(
     named = groups(past)
     print_history(named, wanted, tag or "", session.console)
     document = history_document(named)
-    write_document(session, output, "history", **document)
+    out.write("history", **document)
     if page is not None:
         from tiny_graph_rag.report.html import history_page
 
-        write_atomically(page, [history_page(place.name, document).encode("utf-8", "replace")])
+        session.outputs.write(page, [history_page(place.name, document).encode("utf-8", "replace")])
         session.say(t("report: {path}", path=page))

@@ -8,7 +8,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common
-from tiny_graph_rag.cli.output import STDOUT, Written, write_document
+from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 
 
@@ -21,7 +21,7 @@ def measures(common: Common, output: Written = None) -> None:
     rows = listed()
     fields = ("name", "range", "definition", "source")
     listing = [dict(zip(fields, row, strict=True)) for row in rows]
-    write_document(session, output, "measures", measures=listing)
+    DocumentOutput.of(session, output).write("measures", measures=listing)
     if session.to_stdout:
         return
     if not sys.stdout.isatty():

@@ -13,24 +13,29 @@ from typing import Annotated, Any, ClassVar
 import typer
 
 from tiny_graph_rag.cli.help import ANSWERS, DETAIL, INPUT, MEASURES, OUTPUT, RETRIEVAL
-from tiny_graph_rag.config import setting_field
+from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import LANGUAGES, said
+from tiny_graph_rag.messages import said
 
-RETRIEVER_HELP = "how entities are found and ranked; also file.py:function, one of your own"
+RETRIEVER_HELP = "how entities are found and ranked; also file.py:function for a function of yours"
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
 def from_config(flag: str, *more: str, help: str = "", panel: str | None = None) -> Any:
     """An option whose default, unit and comment are those of the setting of the same name.
 
-    panel: its group in `--help`, that of its record where None.
+    panel: its group in `--help`. Without one the option is rare: `--help` leaves it out, because `--set` does
+    the same, and lists of settings name it.
     """
-    item = setting_field(flag.partition("/")[0].lstrip("-").replace("-", "_"))
-    text = help or str(item.metadata["comment"])
-    shown: Any = False if item.default in NO_DEFAULT else str(item.default)
+    setting = find_setting(flag.partition("/")[0].lstrip("-"))
+    default: Any = False if setting.default in NO_DEFAULT else str(setting.default)
     return typer.Option(
-        flag, *more, help=text[:1].upper() + text[1:] + ".", show_default=shown, rich_help_panel=panel
+        flag,
+        *more,
+        help=help or setting.comment,
+        show_default=default,
+        rich_help_panel=panel,
+        hidden=panel is None,
     )
 
 
@@ -53,19 +58,28 @@ class Common:
         bool,
         typer.Option(
             "--trust-config",
-            help="Let the settings file name code and the API's address, until it changes.",
+            help="Trust the code and API address in this settings file.",
             rich_help_panel=INPUT + DETAIL,
         ),
     ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
-    seed: Annotated[int | None, from_config("--seed", panel=MEASURES + DETAIL)] = None
+    seed: Annotated[int | None, from_config("--seed")] = None
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SECTION.NAME=VALUE",
+            help="Any setting, such as retrieval.depth=50 (the command `settings` lists all). Repeatable.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None
     lang: Annotated[
         str | None,
         typer.Option(
             "--lang",
-            help=f"Language of what is shown: {', '.join(LANGUAGES)}.",
-            show_default="the locale's",
+            help="Language of all output (en, ko).",
+            show_default="from the locale",
         ),
     ] = None
 
@@ -76,11 +90,9 @@ class Folders:
 
     PANEL: ClassVar[str] = INPUT + DETAIL
 
-    kg_dir: Annotated[str | None, from_config("--kg-dir", help="folder of knowledge graphs")] = None
-    dataset_dir: Annotated[str | None, from_config("--dataset-dir", help="folder of gold sets")] = None
-    results_dir: Annotated[
-        str | None, from_config("--results-dir", help="folder of results", panel=OUTPUT + DETAIL)
-    ] = None
+    kg_dir: Annotated[str | None, from_config("--kg-dir")] = None
+    dataset_dir: Annotated[str | None, from_config("--dataset-dir")] = None
+    results_dir: Annotated[str | None, from_config("--results-dir")] = None
 
 
 def completed(kind: str, *endings: str) -> Callable[[str], list[str]]:
@@ -90,8 +102,8 @@ def completed(kind: str, *endings: str) -> Callable[[str], list[str]]:
         from tiny_graph_rag.config import load_config
 
         folder = Path(getattr(load_config().storage, kind))
-        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return [item for item in found if item.startswith(incomplete) and item.endswith(endings)]
+        files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        return [name for name in files if name.startswith(incomplete) and name.endswith(endings)]
 
     return names
 
@@ -117,19 +129,17 @@ class Graph:
             "-g",
             "--graph",
             help="Knowledge graph.",
-            show_default="the gold set's NAME-KG.json, else the only one",
+            show_default="the gold set's NAME-KG.json, else the only one in the folder",
             autocompletion=completed("kg_dir", ".json", ".gz", ".graphml", ".csv", ".parquet"),
         ),
     ] = None
-    graph_cache: Annotated[
-        bool | None, from_config("--graph-cache/--no-graph-cache", panel=INPUT + DETAIL)
-    ] = None
+    graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None
     columns: Annotated[
         str | None,
         typer.Option(
             "--columns",
-            help="What a graph's own columns mean (source=head_entity,target=tail_entity,name=label).",
-            show_default="NAME-columns.yaml beside the graph",
+            help="What the columns of a graph file mean (source=head,target=tail,name=label).",
+            show_default="NAME-columns.yaml next to the graph",
             rich_help_panel=INPUT + DETAIL,
         ),
     ] = None
@@ -137,7 +147,7 @@ class Graph:
         str | None,
         typer.Option(
             "--query",
-            help="What to take from a database that -g names, in Cypher.",
+            help="Cypher query for what to read from the database that -g names.",
             show_default="everything",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -169,7 +179,8 @@ class Retrieving:
         from_config("--retriever", panel=RETRIEVAL, help=RETRIEVER_HELP),
     ] = None
     linker: Annotated[
-        str | None, from_config("--linker", panel=RETRIEVAL, help="how a question's entities are found")
+        str | None,
+        from_config("--linker", panel=RETRIEVAL, help="how a question's entities (seeds) are found"),
     ] = None
     fuzzy: Annotated[float | None, from_config("--fuzzy", panel=RETRIEVAL)] = None
     exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds", panel=RETRIEVAL)] = None
@@ -197,9 +208,9 @@ class Generating:
         bool, typer.Option("--skip-generation", help="Measure retrieval only.", rich_help_panel=ANSWERS)
     ] = False
     generate: Annotated[
-        bool, typer.Option("--generate", help="Insist on answers: without a key it is an error.")
+        bool, typer.Option("--generate", help="Require answers: fail if there is no key.")
     ] = False
-    model: Annotated[str | None, from_config("--model")] = None
+    model: Annotated[str | None, from_config("--model", panel=ANSWERS, help="model that answers")] = None
     prompt: Annotated[str | None, from_config("--prompt")] = None
     context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
     concurrency: Annotated[int | None, from_config("--concurrency")] = None
@@ -208,31 +219,35 @@ class Generating:
         bool,
         typer.Option(
             "--dry-run",
-            help="Show calls, tokens and cost of the answers; call nothing.",
+            help="Show calls, tokens and cost of the answers without calling anything.",
             rich_help_panel=ANSWERS,
         ),
     ] = False
     max_cost: Annotated[
         float | None,
-        typer.Option(
-            "--max-cost", help="USD that the run may cost at most.", min=0.0, rich_help_panel=ANSWERS
-        ),
+        typer.Option("--max-cost", help="Most USD that the run may cost.", min=0.0, rich_help_panel=ANSWERS),
     ] = None
     price_per_1k_input: Annotated[
         float | None,
-        typer.Option("--price-per-1k-input", help="USD for 1,000 input tokens of --model.", min=0.0),
+        typer.Option(
+            "--price-per-1k-input", help="USD for 1,000 input tokens of --model.", min=0.0, hidden=True
+        ),
     ] = None
     price_per_1k_output: Annotated[
         float | None,
-        typer.Option("--price-per-1k-output", help="USD for 1,000 output tokens of --model.", min=0.0),
+        typer.Option(
+            "--price-per-1k-output", help="USD for 1,000 output tokens of --model.", min=0.0, hidden=True
+        ),
     ] = None
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the journal of a run that was cut off.")
+        bool, typer.Option("--resume", help="Continue an interrupted run from its journal.")
     ] = False
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Go on with the journal and ask its failed calls again.")
+        bool, typer.Option("--retry-failed", help="Continue from the journal and repeat its failed calls.")
     ] = False
-    judge: Annotated[str | None, from_config("--judge", help="what a model judges (a,b)")] = None
+    judge: Annotated[
+        str | None, from_config("--judge", panel=ANSWERS + DETAIL, help="what a model judges (a,b)")
+    ] = None
     accuracy_model: Annotated[str | None, from_config("--accuracy-model")] = None
     bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
     fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
@@ -262,7 +277,7 @@ Measured = Annotated[
     str | None,
     typer.Option(
         "--measures",
-        help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (all of them: the command `measures`).",
+        help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (the command `measures` lists all).",
         show_default="precision, recall, ndcg at --top-k, and mrr",
         rich_help_panel=MEASURES,
     ),
@@ -272,7 +287,7 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Share the work out to a Dask cluster (tcp://HOST:8786): the same bytes, on many machines.",
+        help="Dask cluster to share the work with (tcp://HOST:8786).",
         rich_help_panel=RETRIEVAL + DETAIL,
     ),
 ]
@@ -280,7 +295,7 @@ Label = Annotated[
     str | None,
     typer.Option(
         "--label",
-        help="A few words of yours, kept in the results.",
+        help="A label of your own, recorded in the results.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -296,7 +311,7 @@ class Reporting:
         str | None,
         typer.Option(
             "--report",
-            help="Reports to write beside the results (a,b).",
+            help="Reports to write next to the results (a,b).",
             show_default="none",
         ),
     ] = None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,63 +13,50 @@ import typer
 from tiny_graph_rag.cli.help import OUTPUT
 from tiny_graph_rag.cli.options import Reporting
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.files import bare_name, check_writable, output_path, write_atomically
-from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.files import output_path
+from tiny_graph_rag.messages import t
 
 STDOUT = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """given: what `-o` says, None without it. reports: names of the reports asked for."""
+    """given: what `-o` says, None without it. reports: names of the reports asked for. folder: the setting of
+    storage under which a relative name lies."""
 
     given: str | None
-    reports: tuple[str, ...]
+    reports: tuple[str, ...] = ()
+    folder: str = "results_dir"
     title: str = ""
-    _read: list[Path] = field(default_factory=list)
 
     @classmethod
     def of(cls, given: str | None, reporting: Reporting) -> Output:
         """Raises UsageError for reports that nobody writes, or that have no file to stand beside."""
-        return cls(given, reporting.names(to_stdout=given == STDOUT), reporting.title or "")
+        return cls(given, reporting.names(to_stdout=given == STDOUT), title=reporting.title or "")
 
     @property
     def to_stdout(self) -> bool:
         return self.given == STDOUT
 
-    def path(self, session: Session, derived: str) -> Path:
-        """The file to write, `derived` unless named. Refused before any work where it can't be written."""
-        path = output_path(self.given or derived, Path(session.config.storage.results_dir))
-        if not self.to_stdout:
-            check_writable(path)
-        return path
+    def path(
+        self, session: Session, derived: str | Path, may_replace: Callable[[Path], bool] | None = None
+    ) -> Path:
+        """The file to write, `derived` unless named; claimed, so refused before any work where it can't be.
 
-    def keep_apart(self, path: Path, *more: Path | None, read: Iterable[Path | None]) -> None:
-        """Refuse a `path` (or `more` outputs, or reports beside it) that the command reads or that are the
-        same. See below."""
-        self._read.extend(source for source in read if source is not None)
-        keep_apart((None if self.to_stdout else path, *more), self._read)
+        may_replace: of a file that has the derived name already, whether it may go; None for any.
+        """
+        folder = Path(getattr(session.config.storage, self.folder))
         if self.to_stdout:
-            return
-        name, folder = bare_name(path), os.path.realpath(path.parent)
-        for item in self._read:
-            beside = os.path.realpath(item.parent) == folder and nfc(item.name).startswith(name)
-            if beside and item.suffix[1:].lower() in self.reports:
-                raise UsageError(
-                    said(
-                        "{each}: this command reads that file, and --report {suffix} beside {name} could "
-                        "destroy it; choose another name with -o",
-                        each=item,
-                        suffix=item.suffix[1:],
-                        name=path.name,
-                    )
-                )
+            return output_path(STDOUT, folder)
+        path = derived if isinstance(derived, Path) else output_path(derived, folder)
+        if self.given is not None:
+            path = output_path(self.given, folder)
+        free = self.given is not None or may_replace is None or not path.is_file() or may_replace(path)
+        return session.outputs.claim(path, replaces=free)
 
-    def write(self, path: Path, parts: Iterable[bytes]) -> None:
+    def write(self, session: Session, path: Path, parts: Iterable[bytes]) -> None:
         if not self.to_stdout:
-            write_atomically(path, parts)
+            session.outputs.write(path, parts)
             return
         for part in parts:
             sys.stdout.buffer.write(part)
@@ -88,34 +74,9 @@ class Output:
 
             document = replace(read_document(next(iter(written.values()))), title=self.title)
             failed: list[ReportError] = []
-            for path in write_reports([document], self.reports, read=self._read, failed=failed):
+            for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
                 session.say(t("report: {path}", path=path))
             session.failures.extend(failed)
-
-
-def keep_apart(outputs: Iterable[Path | None], inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse to write over what is read, or twice to one file; links and `..` are seen through.
-
-    None stands for what was not asked for. Raises UsageError.
-    """
-    read = {os.path.realpath(path) for path in inputs if path is not None}
-    written: set[str] = set()
-    for path in outputs:
-        if path is None or (
-            path.exists() and not path.is_file()
-        ):  # a device takes anything, any number of times
-            continue
-        place = os.path.realpath(path)
-        if place in read:
-            raise UsageError(
-                said(
-                    "{path}: this command reads that file and would destroy it; choose another name",
-                    path=path,
-                )
-            )
-        if place in written:
-            raise UsageError(said("{path}: two outputs would go to this one file; rename one", path=path))
-        written.add(place)
 
 
 Written = Annotated[
@@ -130,14 +91,26 @@ Written = Annotated[
 ]
 
 
-def write_document(session: Session, given: str | None, kind: str, **fields: Any) -> None:
-    """`-o` of a command that writes no file without it: `fields` as JSON, below the head that every file has.
-    What else it prints goes to standard error where `given` is -, if the session knows (`to_stdout`)."""
-    if given is None:
-        return
-    from tiny_graph_rag.report.json.numbers import head, whole
+@dataclass(frozen=True, slots=True)
+class DocumentOutput:
+    """`-o` of a command that writes no file without it. path: None without it."""
 
-    out = Output(given, ())
-    path = out.path(session, given)
-    out.write(path, [whole(head(kind, session.made(), **fields))])
-    out.tell(session, json=path)
+    session: Session
+    output: Output
+    path: Path | None
+
+    @classmethod
+    def of(cls, session: Session, given: str | None) -> DocumentOutput:
+        """Before any work. What else the command prints goes to standard error where `given` is -, if the
+        session knows (`to_stdout`)."""
+        output = Output(given)
+        return cls(session, output, None if given is None else output.path(session, given))
+
+    def write(self, kind: str, **fields: Any) -> None:
+        """`fields` as JSON, below the head that every file has."""
+        if self.path is None:
+            return
+        from tiny_graph_rag.report.json.numbers import head, whole
+
+        self.output.write(self.session, self.path, [whole(head(kind, self.session.made(), **fields))])
+        self.output.tell(self.session, json=self.path)

@@ -13,10 +13,10 @@ from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking, say_paid
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
-from tiny_graph_rag.cli.output import STDOUT, Written, write_document
+from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import said, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def query(
         save_reasons=explain or None,
         latency_sample=0,
     )
+    out = DocumentOutput.of(session, output)
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError(said('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID'))
@@ -92,7 +93,7 @@ def query(
         except ServiceError as error:  # what was retrieved is shown and written all the same
             failed.append(error)
     known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
-    write_document(session, output, "query", graph=known, config=session.config.as_dict(), question=found)
+    out.write("query", graph=known, config=session.config.as_dict(), question=found)
     end_with(failed)
 
 
@@ -152,7 +153,7 @@ def _asked(
     asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
     linking.say_spent()
     if asked.linked.error is not None:
-        raise ServiceError(asked.linked.error)
+        raise ServiceError(verbatim(asked.linked.error))
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
@@ -182,7 +183,7 @@ def _asked_again(
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
     linking.say_spent()
     if evaluation.linked[0].error is not None:
-        raise ServiceError(evaluation.linked[0].error)
+        raise ServiceError(verbatim(evaluation.linked[0].error))
     spelled = Spelled(knowledge)
     found = results.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
     if found["references"]:  # one of them may have a rank that isn't shown

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,10 +14,10 @@ from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
-from tiny_graph_rag.cli.output import STDOUT, keep_apart
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.files import bare_name, check_writable, output_path, write_atomically
+from tiny_graph_rag.files import bare_name
 from tiny_graph_rag.messages import counted, said, shown, t
 from tiny_graph_rag.retrieval import check_retrieval
 
@@ -79,14 +79,14 @@ def recommend_command(
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.study.recommend import recommend
 
-    to_stdout = output == STDOUT
-    session = Session.open(common, folders, to_stdout=to_stdout, **flags_of(retrieving), depth=max(pool, 10))
+    session = Session.open(
+        common, folders, to_stdout=output == STDOUT, **flags_of(retrieving), depth=max(pool, 10)
+    )
     chosen = comma_list(retrievers) or DEFAULT
     for item in chosen:
         check_retrieval(session.config.override(retriever=item))
-    sets = Path(session.config.storage.dataset_dir)
-    source = find_input(dataset, sets, "questions")
-    draft_path(session, source, output)  # refused before any work
+    source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
+    to = DraftOutput.of(session, source, output)  # refused before any work
     examples = read_questions(source)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
@@ -95,7 +95,7 @@ def recommend_command(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar
         )
     linking.say_spent()
-    path = write_draft(session, found.drafts, source, output)
+    path = to.write(found.drafts)
     for name in found.silent:
         session.warn(said("{retriever} found nothing for any question", retriever=name))
     drafts = found.drafts
@@ -122,30 +122,28 @@ def recommend_command(
         session.say(t("draft: {path}; to make it a gold set: {command}", path=path, command=judges))
 
 
-def draft_path(session: Session, source: Path, output: str | None) -> Path | None:
-    """Where a draft goes, None for standard output. Raises UsageError where it can't be written, or would
-    destroy what is read."""
-    if output == STDOUT:
-        return None
-    sets = Path(session.config.storage.dataset_dir)
-    path = output_path(output or f"{bare_name(source)}-draft.jsonl", sets)
-    keep_apart((path,), (source, session.config.file))
-    check_writable(path)
-    return path
+@dataclass(frozen=True, slots=True)
+class DraftOutput:
+    """Where a draft goes: a file, or standard output."""
 
+    session: Session
+    output: Output
+    path: Path
 
-def write_draft(session: Session, drafts: Sequence[Draft], source: Path, output: str | None) -> Path | None:
-    """The draft's file, None where it went to standard output."""
-    from tiny_graph_rag.formats.gold.drafts import draft_lines
+    @classmethod
+    def of(cls, session: Session, source: Path, given: str | None) -> DraftOutput:
+        """Before any work. A file of the derived name is replaced where it is a draft too."""
+        from tiny_graph_rag.formats.gold.drafts import is_draft
 
-    path = draft_path(session, source, output)
-    lines = draft_lines(drafts)
-    if path is not None:
-        write_atomically(path, lines)
-        return path
-    sys.stdout.buffer.writelines(lines)
-    sys.stdout.buffer.flush()
-    return None
+        output = Output(given, folder="dataset_dir")
+        return cls(session, output, output.path(session, f"{bare_name(source)}-draft.jsonl", is_draft))
+
+    def write(self, drafts: Sequence[Draft]) -> Path | None:
+        """The draft's file, None where it went to standard output."""
+        from tiny_graph_rag.formats.gold.drafts import draft_lines
+
+        self.output.write(self.session, self.path, draft_lines(drafts))
+        return None if self.output.to_stdout else self.path
 
 
 def flags_of(retrieving: Retrieving) -> dict[str, object]:

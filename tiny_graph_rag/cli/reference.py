@@ -8,7 +8,9 @@ from typing import Any
 import typer
 
 from tiny_graph_rag.cli import app, load
-from tiny_graph_rag.cli.help import CHOOSING, registry_of
+from tiny_graph_rag.cli.help import CHOOSING, default_of, paragraphs, registry_of, sentence
+from tiny_graph_rag.cli.settings import spelled
+from tiny_graph_rag.config import all_settings, find_setting
 
 
 def reference() -> str:
@@ -25,19 +27,44 @@ def reference() -> str:
         "used or the usage was wrong; 3 an outside service failed; 70 a mistake of this program;",
         "130 interrupted.",
     ]
+    flags: dict[str, str] = {}
     for name, command in _commands(root):
-        lines += ["", f"## {name}", "", (command.help or "").strip(), ""]
+        lines += ["", f"## {name}", "", *paragraphs(command.help or ""), ""]
         lines += ["| option | meaning | default |", "|---|---|---|"]
         for parameter in command.params:
-            if parameter.name == "help":
-                continue
-            meaning = _cell(getattr(parameter, "help", "") or "")
-            lines.append(f"| {_spelled(parameter)} | {meaning} | {_default(parameter)} |")
+            flags.setdefault(parameter.name, _spelled(parameter))
+            if parameter.name != "help" and not getattr(parameter, "hidden", False):
+                default = "required" if parameter.required else default_of(parameter)
+                lines.append(f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |")
+    lines += [
+        "",
+        "## Every setting",
+        "",
+        "config.yaml sets them for good; `--set section.name=value`, as often as needed, for one run of any",
+        "command. Some also have a flag, on the commands that need them most. The command",
+        "`settings` shows the values in force.",
+        "",
+        "| setting | meaning | default | flag |",
+        "|---|---|---|---|",
+    ]
+    for setting in all_settings():
+        flag = flags.get(setting.name, "") if find_setting(setting.name) == setting else ""
+        lines.append(
+            f"| `{setting.full_name}` | {_cell(sentence(setting.comment))} | "
+            f"{_cell(spelled(setting.default))} | {flag} |"
+        )
     for option in CHOOSING:
         registry = registry_of(option)
         lines += ["", f"## What {option} chooses from", "", f"| {registry.kind} | what it is |", "|---|---|"]
-        lines += [f"| `{name}` | {_cell(part.line)} |" for name, part in registry.built_in.items()]
+        lines += [f"| `{name}` | {_cell(choice.line)} |" for name, choice in registry.built_in.items()]
     return "\n".join(lines) + "\n"
+
+
+def commands() -> Iterator[tuple[str, list[Any]]]:
+    """Every command with its arguments and options."""
+    load()
+    for name, command in _commands(typer.main.get_command(app)):
+        yield name, command.params
 
 
 def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -54,16 +81,6 @@ def _spelled(parameter: object) -> str:
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
         return f"`{names[0].upper()}`"
     return ", ".join(f"`{name}`" for name in sorted(names, key=len))
-
-
-def _default(parameter: object) -> str:
-    if parameter.required:  # type: ignore[attr-defined]
-        return "required"
-    shown = getattr(parameter, "show_default", None)
-    if isinstance(shown, str):
-        return _cell(shown)
-    default = parameter.default  # type: ignore[attr-defined]
-    return "" if default is None or default is False or callable(default) else _cell(str(default))
 
 
 def _cell(text: str) -> str:

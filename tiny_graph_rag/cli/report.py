@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Reporting
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import said, t
 
 
 @command(app, "report", LOOK)
@@ -64,12 +64,13 @@ def report_command(
     ]
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
-    for path in write_reports(
-        documents, names, target, read=[document.path for document in documents], failed=failed
-    ):
+    for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):
         session.say(t("report: {path}", path=path))
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
         raise InputError(
-            *(f"{documents[0].path}: was changed and can't be shown: {failure}" for failure in failed)
+            *(
+                said("{path}: was changed and can't be shown: {why}", path=documents[0].path, why=failure)
+                for failure in failed
+            )
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
@@ -14,10 +13,10 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, flags
-from tiny_graph_rag.cli.output import STDOUT, keep_apart
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
-from tiny_graph_rag.messages import counted, shown, t
+from tiny_graph_rag.messages import counted, shown, t, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 
@@ -57,23 +56,19 @@ def retrieve_command(
     ] = False,
 ) -> None:
     """Retrieve for questions without references, and write the run: for a contest, or to judge it later."""
-    from tiny_graph_rag.files import bare_name, check_writable, find_input, output_path, write_atomically
+    from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.formats.runs.writing import form_of, run_parts
     from tiny_graph_rag.study.evaluate import evaluate
 
-    to_stdout = output == STDOUT
-    session = Session.open(common, folders, to_stdout=to_stdout, **flags(retrieving), latency_sample=0)
+    out = Output(output)
+    session = Session.open(common, folders, to_stdout=out.to_stdout, **flags(retrieving), latency_sample=0)
     config = session.config
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
-    given = output or f"{bare_name(source)}.{'jsonl' if format == 'contest' else format or 'trec'}"
-    path = output_path(given, Path(config.storage.results_dir))
-    form = (format or "jsonl") if to_stdout else form_of(path, format, option="-o")
+    path = out.path(session, f"{bare_name(source)}.{'jsonl' if format == 'contest' else format or 'trec'}")
+    form = (format or "jsonl") if out.to_stdout else form_of(path, format, option="-o")
     form_of(path, form, option="-o")
-    if not to_stdout:
-        keep_apart((path,), (source, *session.files_read))
-        check_writable(path)
     examples = read_questions(source).select(selection(chosen))
     for note in examples.notes:
         session.note(at(examples.name, note))
@@ -86,12 +81,7 @@ def retrieve_command(
     entities = found.graph.entities
     ids = entities.names if names else entities.ids
     asked = [example.written_id for example in examples]
-    parts = run_parts(found.run, asked, ids, entities.names, form)
-    if to_stdout:
-        sys.stdout.buffer.writelines(parts)
-        sys.stdout.buffer.flush()
-    else:
-        write_atomically(path, parts)
+    out.write(session, path, run_parts(found.run, asked, ids, entities.names, form))
     empty = [
         str(asked[row])
         for row in range(len(found.run))
@@ -113,10 +103,10 @@ def retrieve_command(
     if twice:
         one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"
         session.warn(counted(twice, one, many))
-    if not to_stdout:
+    if not out.to_stdout:
         session.say(t("run: {path}", path=path))
     if failed:
-        raise ServiceError(failed[0])
+        raise ServiceError(verbatim(failed[0]))
 
 
 def _doubled(listed: list[str], offsets: list[int]) -> int:

@@ -157,8 +157,9 @@ def score(
     if ambiguous != "first" and graph is None:
         raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
-    gates, out = floors.checked(), Output.of(output, reporting)
+    out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
+    gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = _measures(measures, gates, cutoff, on_graph=graph is not None)
@@ -182,7 +183,7 @@ def score(
     )
     target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(graph)) if graph is not None else None
-    out.keep_apart(target, gates.junit, read=(request.run, request.gold, graph_path, *session.files_read))
+    session.outputs.confirm()
     knowledge = session.graph(Graph(graph)) if graph is not None else None
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     wish = Wish(
@@ -209,7 +210,7 @@ def score(
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
-            out.write(target, [b"".join(parts)] if out.to_stdout else parts)
+            out.write(session, target, [b"".join(parts)] if out.to_stdout else parts)
         except AnotherWay:
             continue
         break
@@ -314,9 +315,11 @@ def _sources(
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
     if kind is not None and on_graph:
-        raise UsageError("--match compares strings and texts; with -g names become entities. Leave one out")
+        raise UsageError(
+            said("--match compares strings and texts; with -g names become entities. Leave one out")
+        )
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        raise UsageError(said("--rouge-threshold goes with --match rouge1, rouge2 or rougeL"))
     if kind is None:
         return None
     from tiny_graph_rag.measures.textual import TextMatch

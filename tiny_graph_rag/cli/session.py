@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,11 +15,21 @@ from typing import TYPE_CHECKING, Protocol
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
 from tiny_graph_rag.cli.streams import is_unicode
-from tiny_graph_rag.config import NO_CACHE, Config, cache_folder, language, load_config, spelled_setting
+from tiny_graph_rag.config import (
+    NO_CACHE,
+    Config,
+    cache_folder,
+    find_setting,
+    language,
+    load_config,
+    settings_of,
+    spelled_setting,
+)
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
-from tiny_graph_rag.files import allow_unpacked, find_input
+from tiny_graph_rag.files import allow_unpacked, find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, counted, said, shown, speak, t
+from tiny_graph_rag.outputs import Outputs
 from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
 
@@ -43,12 +53,14 @@ class Bar(Protocol):
 @dataclass(frozen=True, slots=True)
 class Session:
     """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
-    so every message goes to standard error. failures: what went wrong after the work, for its end."""
+    so every message goes to standard error. failures: what went wrong after the work, for its end. outputs:
+    the files that are written, which may be none that is read."""
 
     config: Config
     quiet: bool = False
     to_stdout: bool = False
     failures: list[TinyGraphRagError] = field(default_factory=list)
+    outputs: Outputs = field(default_factory=Outputs)
 
     @classmethod
     def open(
@@ -58,12 +70,18 @@ class Session:
         if common.lang is not None and common.lang not in LANGUAGES:
             raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
-        config = load_config(common.config, trust=common.trust_config).override(seed=common.seed, **flags)
+        forget_inputs()
         if folders is not None:
-            config = config.override(
-                kg_dir=folders.kg_dir, dataset_dir=folders.dataset_dir, results_dir=folders.results_dir
-            )
+            flags |= {
+                "kg_dir": folders.kg_dir,
+                "dataset_dir": folders.dataset_dir,
+                "results_dir": folders.results_dir,
+            }
+        config = load_config(common.config, trust=common.trust_config)
+        config = _with_flags(config, common.set_ or (), {"seed": common.seed, **flags})
         allow_unpacked(config.running.largest_unpacked)
+        if config.generation.prompt:  # an input, though a run without answers doesn't open it
+            note_named(Path(config.generation.prompt).expanduser())
         session = cls(config, common.quiet, to_stdout)
         if config.unused:
             session.warn(
@@ -98,18 +116,6 @@ class Session:
         return {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
 
     @property
-    def files_read(self) -> tuple[Path | None, ...]:
-        """What the settings name beside graph and gold set: no output may be one of them."""
-        retriever, prompt = self.config.retrieval.retriever, self.config.generation.prompt
-        words = self.config.retrieval.vocabulary
-        return (
-            self.config.file,
-            Path(prompt).expanduser() if prompt else None,
-            Path(words).expanduser() if words not in ("auto", "none") else None,
-            Path(retriever.removeprefix("run:")).expanduser() if retriever.startswith("run:") else None,
-        )
-
-    @property
     def console(self) -> Console:
         """rich's on a terminal, where wide names wrap inside their cells; elsewhere a plain one."""
         stream = sys.stderr if self.to_stdout else sys.stdout
@@ -138,7 +144,9 @@ class Session:
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 
-        examples = read_eval_set(find_input(dataset, Path(self.config.storage.dataset_dir), "gold set"))
+        path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
+        self.outputs.confirm()
+        examples = read_eval_set(path)
         for line in examples.notes:
             self.note(at(examples.name, line))
         if chosen is None:
@@ -156,6 +164,7 @@ class Session:
         if words not in ("auto", "none"):
             find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
         columns = stated_columns(given.columns)
+        self.outputs.confirm()  # an output may have been claimed before this graph was named
         graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)
         graph = with_vocabulary(graph, path, words)
         for line in graph.notes.lines():
@@ -190,6 +199,23 @@ class Session:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total, note="")
             yield lambda done, note="": bar.update(task, completed=done, note=note)
+
+
+def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object]) -> Config:
+    """The settings of `--set`, then those of flags, None where not given. Raises UsageError where both give
+    one."""
+    by_name = {}
+    for setting, text in settings_of(given, "--set"):
+        if flags.get(setting.name) is not None and find_setting(setting.name) == setting:
+            raise UsageError(
+                said(
+                    "--set {name} and --{flag} set the same thing; leave one out",
+                    name=setting.full_name,
+                    flag=setting.name.replace("_", "-"),
+                )
+            )
+        by_name[setting.full_name] = setting.parse(text, f"--set {setting.full_name}")
+    return config.replaced(by_name).trusting(by_name).override(**flags)
 
 
 def selection(chosen: Chosen) -> Selection:

@@ -8,7 +8,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Folders, Graph
-from tiny_graph_rag.cli.output import STDOUT, Written, write_document
+from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 
 
@@ -19,9 +19,10 @@ def stats(graph: Graph, folders: Folders, common: Common, output: Written = None
     from tiny_graph_rag.report.terminal.graph import print_statistics
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
+    out = DocumentOutput.of(session, output)
     knowledge = session.graph(graph)
     found = statistics(knowledge)
     print_statistics(knowledge.name, found, session.console)
     known = {"name": knowledge.name, "sha256": knowledge.sha256}
     counts = {**asdict(found), "degrees": {str(quantile): part for quantile, part in found.degrees.items()}}
-    write_document(session, output, "stats", graph=known, statistics=counts)
+    out.write("stats", graph=known, statistics=counts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,15 +31,43 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, joined, settings_line
-from tiny_graph_rag.config import Config, setting_value
+from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.retrieval import check_retrieval, make_retriever
+from tiny_graph_rag.retrieval import RETRIEVERS, check_retrieval, make_retriever, walks
+from tiny_graph_rag.retrieval.base import names_of
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.sweep import Plan, Variant
+
+
+# Settings that a sweep varies by options of its own.
+OWN_OPTIONS = {
+    "retrieval.hops": "--hops",
+    "evaluation.top_k": "--top-k",
+    "retrieval.retriever": "--retriever",
+    "retrieval.linker": "--linker",
+    "retrieval.fuzzy": "--fuzzy",
+}
+# What must be so for a section or a setting to change what is retrieved: None always, "" never, else a key of
+# `wanted`. A section that is not here never does.
+CHANGES: dict[str, str | None] = {
+    "retrieval": None,
+    "retrieval.vocabulary": "",  # read once, with the graph
+    "retrieval.relation_similarity": "similarity",
+    "retrieval.text_similarity": "similarity",
+    **{
+        f"retrieval.{name}": "walking"
+        for name in ("direction", "relations", "not_relations", "min_weight", "max_degree")
+    },
+    "ranking": "ranking",
+    "running.max_steps": "walking",
+    "running.max_states": "walking",
+    "embeddings.dense_model": "embeddings",
+    **{f"openai.{name}": "openai" for name in ("model", "temperature", "max_tokens", "seed")},
+}
 
 
 @command(app, "sweep", MEASURE)
@@ -49,7 +78,7 @@ def sweep_command(
     retrieving: Annotated[Retrieving, Without(("hops", "retriever", "linker", "fuzzy"))],
     chosen: Chosen,
     reporting: Reporting,
-    common: Common,
+    common: Annotated[Common, Without(("set_",))],
     hops: Annotated[
         str,
         typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.", rich_help_panel=RETRIEVAL),
@@ -88,7 +117,9 @@ def sweep_command(
         list[str] | None,
         typer.Option(
             "--set",
-            help="Any setting of config.yaml with its values (retrieval.min_weight=0,0.5); again for more.",
+            metavar="SECTION.NAME=VALUES",
+            help="Any setting that changes what is retrieved, with the values to try "
+            "(retrieval.min_weight=0,0.5). One value sets any setting for the whole sweep. Repeatable.",
             rich_help_panel=RETRIEVAL,
         ),
     ] = None,
@@ -124,7 +155,6 @@ def sweep_command(
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
-    from tiny_graph_rag.files import check_writable, write_atomically
     from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
     from tiny_graph_rag.study.sweep import sweep
@@ -132,8 +162,9 @@ def sweep_command(
     out = Output.of(output, reporting)
     asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
+    fixed, varied = _split(set_ or ())
     session = Session.open(
-        common,
+        replace(common, set_=fixed),
         folders,
         to_stdout=out.to_stdout,
         **{
@@ -144,21 +175,20 @@ def sweep_command(
         },
     )
     config = session.config
-    variants = tuple(_variants(config, retriever, linker, fuzzy, set_ or []))
+    variants = tuple(_variants(config, retriever, linker, fuzzy, varied))
     plan = _plan(config, limits, top_k, variants, measures, decide_by, tolerance)
     examples = session.eval_set(dataset, chosen)
     target = out.path(session, f"{examples.file_name}-sweep.json")
     table = target.with_suffix(".csv")
     if not out.to_stdout:
-        check_writable(table)
+        session.outputs.claim(table)
     linking = Linking.of(session)
-    if not out.to_stdout:
-        read = (examples.path, session.graph_path(graph, examples), *session.files_read)
-        out.keep_apart(target, table, read=read)
+    session.graph_path(graph, examples)
+    session.outputs.confirm()
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
-        varied = {name for variant in plan.variants for name in variant.varied}
-        more = settings_line(config, without=("hops", *varied))
+        names = {name for variant in plan.variants for name in variant.varied}
+        more = settings_line(config, without=("hops", *names))
         session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
         path, n, finished = session.graph_path(graph, examples), len(examples), 0
         with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
@@ -175,9 +205,9 @@ def sweep_command(
             found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
-    out.write(target, sweep_parts(found, session.made(label)))
+    out.write(session, target, sweep_parts(found, session.made(label)))
     if not out.to_stdout:
-        write_atomically(table, [sweep_csv(found)])
+        session.outputs.write(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
     end_with(session.failures)
 
@@ -209,7 +239,7 @@ def _plan(
             )
         )
     for variant in variants:
-        tried = config.replaced(**variant.settings)
+        tried = config.replaced(variant.settings)
         check_cutoff(tried, max(cutoffs))
         check_measures(tried, (*named, deciding))
 
@@ -219,8 +249,31 @@ def _plan(
     return Plan(hops, cutoffs, variants, measures_at, deciding, tolerance)
 
 
+def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ...]]]:
+    """What `--set` gives: settings of one value, which hold for the whole sweep, and those with several,
+    which are varied. Raises UsageError for what has an option of its own here."""
+    fixed: list[str] = []
+    varied: dict[Setting, tuple[str, ...]] = {}
+    for setting, text in settings_of(given, "--set"):
+        option = OWN_OPTIONS.get(setting.full_name)
+        if option is not None:
+            raise UsageError(
+                said("--set {name}: in a sweep this is {option}", name=setting.full_name, option=option)
+            )
+        values = comma_list(text) if "," in text else (text,)
+        if len(values) == 1:
+            fixed.append(f"{setting.full_name}={text}")
+        else:
+            varied[setting] = values
+    return fixed, varied
+
+
 def _variants(
-    config: Config, retriever: str | None, linker: str | None, fuzzy: str | None, given: Sequence[str]
+    config: Config,
+    retriever: str | None,
+    linker: str | None,
+    fuzzy: str | None,
+    varied: Mapping[Setting, Sequence[str]],
 ) -> Iterator[Variant]:
     """Every combination of the values to try. Raises UsageError for a setting or value that can't be."""
     from tiny_graph_rag.study.sweep import Variant
@@ -231,22 +284,49 @@ def _variants(
     if linker is not None:
         values["linker"] = comma_list(linker)
     if fuzzy is not None:
-        values["fuzzy"] = [setting_value("fuzzy", name) for name in comma_list(fuzzy)]
-    for value in given:
-        name, sign, listed = value.partition("=")
-        key = name.strip().rpartition(".")[2].replace("-", "_")
-        if not sign or key in ("hops", "top_k"):
-            raise UsageError(
-                said(
-                    "--set {each}: wanted a setting and its values, such as retrieval.min_weight=0,0.5",
-                    each=repr(value),
-                )
-            )
-        values[key] = [setting_value(key, one) for one in comma_list(listed)]
+        values["fuzzy"] = [find_setting("fuzzy").parse(text, "--fuzzy") for text in comma_list(fuzzy)]
+    for setting, texts in varied.items():
+        place = f"--set {setting.full_name}"
+        named = setting.name if find_setting(setting.name) == setting else setting.full_name
+        values[named] = [setting.parse(text, place) for text in texts]
+    for setting in varied:
+        _check_changes(setting, config, values)
     for combination in product(*values.values()):
         settings = dict(zip(values, combination, strict=True))
-        check_retrieval(config.replaced(**settings))  # refuses what can't be, before any work
+        check_retrieval(config.replaced(settings))  # refuses what can't be, before any work
         yield Variant(settings, tuple(values))
+
+
+def _check_changes(setting: Setting, config: Config, values: Mapping[str, Sequence[Any]]) -> None:
+    """Refuse to vary what can't change what is retrieved: every value would score the same, and the sweep
+    would call them different systems. Raises UsageError."""
+    names: set[str] = set()
+    for spec in values["retriever"]:
+        name, _, argument = spec.partition(":")
+        names.update(names_of(argument or RETRIEVERS[name].usual) if name == "hybrid" else [name])
+    plugged_in = any(name not in RETRIEVERS.built_in and not name.endswith(".py") for name in names)
+    linkers = values.get("linker", (config.retrieval.linker,))
+    embeds = config.retrieval.embeds or any(
+        "embeddings" in values.get(name, ()) for name in ("relation_similarity", "text_similarity")
+    )
+    by_text = "names+text" in linkers and setting.name in ("text_seeds", "told_least")
+    wanted = {
+        "ranking": "bfs" in names or by_text,
+        "openai": any(LINKERS[name].asks_model for name in linkers),
+        "embeddings": "dense" in names or embeds,
+        "similarity": "bfs" in names,
+        "walking": any(walks(spec) for spec in values["retriever"]),
+    }
+    kind = CHANGES.get(setting.full_name, CHANGES.get(setting.section, ""))
+    if kind is not None and not (kind and (plugged_in or wanted[kind])):
+        raise UsageError(
+            said(
+                "--set {name} can't change what is retrieved here, so all of its values would score the "
+                "same; "
+                "give it one value, or leave it out",
+                name=setting.full_name,
+            )
+        )
 
 
 def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 
 from tiny_graph_rag.config import language
 from tiny_graph_rag.errors import nearest
-from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
+from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, t
 
 # Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
@@ -37,15 +37,14 @@ def say_misuse(error: Any) -> None:
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()
         return
-    speak(_asked_language())
     context = error.ctx
     help_ = "" if context is None else t(" (`{command} -h` shows how)", command=context.command_path)
     typer.echo(f"{t('error')}: {shown(_wrong(error))}{help_}", err=True)
 
 
-def _asked_language() -> str:
-    """Of `--lang`, which nobody has parsed, else the locale's."""
-    words = " ".join(sys.argv[1:]).replace("--lang=", "--lang ").split()
+def asked_language(arguments: Sequence[str]) -> str:
+    """Of `--lang`, before anybody has parsed it, else the locale's."""
+    words = " ".join(arguments).replace("--lang=", "--lang ").split()
     given = words[words.index("--lang") + 1] if "--lang" in words[:-1] else ""
     return given if given in LANGUAGES else language()
 

@@ -11,10 +11,10 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
-from tiny_graph_rag.cli.output import STDOUT, Written, keep_apart, write_document
+from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import Said, counted, said, shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -51,12 +51,12 @@ def validate_command(
     all_: Annotated[bool, typer.Option("--all", help="Show every finding, not ten of a kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
-    from tiny_graph_rag.files import check_writable, find_input, write_atomically
+    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
     from tiny_graph_rag.gold.nearest import proposed_lines, renames
     from tiny_graph_rag.gold.patterns import with_patterns
-    from tiny_graph_rag.gold.stamp import read_drift, write_stamp
+    from tiny_graph_rag.gold.stamp import read_drift, stamp_path, write_stamp
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.json.results import dataset_json
@@ -64,10 +64,11 @@ def validate_command(
     from tiny_graph_rag.report.terminal.validation import print_findings, print_validation
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
+    out = DocumentOutput.of(session, output)
     if fix_suggestions is not None:
-        check_writable(fix_suggestions)
+        session.outputs.claim(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
-    keep_apart((fix_suggestions,), (path, session.config.file))
+    session.outputs.confirm()
     examples, broken = read_sound(path)
     if not len(examples):
         raise DatasetError(*broken)
@@ -76,7 +77,7 @@ def validate_command(
     whole, examples = examples, examples.select(selection(chosen))
     knowledge = _graph(session, graph, examples, is_needed=stamp or refresh or fix_suggestions is not None)
     if knowledge is None:
-        _without_graph(session, examples, broken, output, every=all_)
+        _without_graph(session, examples, broken, out, every=all_)
         return
     if refresh:
         examples = _refresh(session, knowledge, whole, path, broken)
@@ -87,13 +88,8 @@ def validate_command(
     print_findings(found.findings, broken, all_, session.console)
     tags = _hop_tags(knowledge, examples, names, found)
     print_validation(found, broken, tags, drift, session.console)
-    if output is not None:
-        from tiny_graph_rag.report.json.results import dataset_json
-        from tiny_graph_rag.report.json.studies import validation_json
-
-        write_document(
-            session,
-            output,
+    if out.path is not None:
+        out.write(
             "validation",
             graph={"name": knowledge.name, "sha256": knowledge.sha256},
             dataset=dataset_json(examples),
@@ -101,7 +97,7 @@ def validate_command(
         )
     if fix_suggestions is not None:
         proposals = renames(found.missing_names)
-        write_atomically(fix_suggestions, proposed_lines(as_lines(whole), proposals))
+        session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
             t(
                 "{path}: {n} of {all} missing names renamed; look at `suggested_renames` in its lines before "
@@ -121,6 +117,7 @@ def validate_command(
                     errors=amount(errors, "error"),
                 )
             )
+        session.outputs.claim(stamp_path(examples), is_own=True)
         session.say(t("stamped: {path}", path=write_stamp(knowledge, examples, found.judgments)))
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
@@ -142,7 +139,7 @@ def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool
 
 
 def _refresh(
-    session: Session, graph: KnowledgeGraph, examples: EvalSet, path: Path, broken: list[str]
+    session: Session, graph: KnowledgeGraph, examples: EvalSet, path: Path, broken: list[Said]
 ) -> EvalSet:
     """Compute every pattern on this graph, write the set back where something changed, and say what.
 
@@ -188,7 +185,7 @@ def _refresh(
 
 
 def _without_graph(
-    session: Session, examples: EvalSet, broken: list[str], output: str | None, *, every: bool
+    session: Session, examples: EvalSet, broken: list[Said], out: DocumentOutput, *, every: bool
 ) -> None:
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone
@@ -209,14 +206,14 @@ def _without_graph(
     )
     errors = sum(finding.severity == "error" for finding in findings) + len(broken)
     warnings = sum(finding.severity == "warning" for finding in findings)
-    if output is not None:
+    if out.path is not None:
         rows = [
             {"severity": one.severity, "kind": one.kind, "line": one.line, "message": one.message}
             for one in findings
         ]
         counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
         more = {"broken_lines": list(broken), "findings": rows}
-        write_document(session, output, "validation", dataset=dataset_json(examples), **counts, **more)
+        out.write("validation", dataset=dataset_json(examples), **counts, **more)
     if errors:
         raise FoundProblems(
             said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning"))

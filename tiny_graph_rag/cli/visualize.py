@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
-from tiny_graph_rag.cli.output import keep_apart
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
 
@@ -38,16 +37,15 @@ def visualize_command(
     ] = None,
 ) -> None:
     """Draw a graph as one HTML page that opens offline, and say what was left out."""
-    from tiny_graph_rag.files import check_writable, output_path, write_atomically
+    from tiny_graph_rag.formats.graphs import graph_name
     from tiny_graph_rag.report.graph_page import core_of, graph_page
 
-    session = Session.open(common, folders)
+    out = Output(output)
+    session = Session.open(common, folders, to_stdout=out.to_stdout)
+    target = out.path(session, f"{graph_name(session.graph_path(graph))}-graph.html")
     knowledge = session.graph(graph)
     core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
-    target = output_path(output or f"{knowledge.name}-graph.html", Path(session.config.storage.results_dir))
-    check_writable(target)
-    keep_apart((target,), (session.graph_path(graph), session.config.file))
-    write_atomically(target, [graph_page(knowledge, core).encode("utf-8", "replace")])
+    out.write(session, target, [graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
         session.say(f"left out: {line}")
     drawn = f"{amount(len(core.entities), 'entity', 'entities')}, {amount(len(core.relations), 'relation')}"

@@ -9,21 +9,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import Field, fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import (
     Config,
+    Setting,
+    all_settings,
     changed_settings,
-    fits,
+    find_setting,
+    section_comment,
     section_names,
-    section_of,
-    setting_field,
-    setting_names,
-    setting_type,
-    setting_value,
+    settings_of,
 )
 from tiny_graph_rag.config.trust import require_trust, untrusted_settings
 from tiny_graph_rag.errors import ConfigError
@@ -38,16 +35,17 @@ NO_CACHE = Path(os.devnull, CACHE_NAME)  # holds nothing and takes nothing
 
 __all__ = [
     "Config",
+    "Setting",
+    "all_settings",
     "cache_folder",
     "changed_settings",
+    "find_setting",
     "language",
     "load_config",
     "require_trust",
+    "section_comment",
     "section_names",
-    "section_of",
-    "setting_field",
-    "setting_names",
-    "setting_value",
+    "settings_of",
     "tokenizer_folder",
 ]
 
@@ -83,41 +81,15 @@ def load_config(
 
         config = with_file(config, file)
         untrusted = untrusted_settings(config, file, environment, trust=trust)
-    for section in section_names():
-        current = getattr(config, section)
-        for field in fields(current):
-            value = environment.get(field.metadata["env"]) if field.metadata["env"] else None
-            if value:
-                current = replace(current, **{field.name: _from_environment(field, section, value)})
-                untrusted = tuple(name for name in untrusted if name != field.name)
-        config = replace(config, **{section: current})
+    from_environment = {
+        setting.full_name: setting.parse(environment[setting.environment], setting.environment)
+        for setting in all_settings()
+        if setting.environment and environment.get(setting.environment)
+    }
+    config = replace(config, untrusted=untrusted).replaced(from_environment)
+    config = config.trusting(from_environment)
     key = Secret(environment.get("OPENAI_API_KEY", "").strip())
-    return replace(config, file=file, api_key=key, untrusted=untrusted)
-
-
-def _from_environment(item: Field[Any], section: str, text: str) -> Any:
-    """A variable's value with the setting's type. Raises ConfigError for one that is none."""
-    variable = str(item.metadata["env"])
-    if fits(section, item.name, text):
-        return text
-    try:
-        value: Any = int(text)
-    except ValueError:
-        try:
-            value = float(text)
-        except ValueError:
-            value = text
-    if not fits(section, item.name, value):
-        raise ConfigError(
-            said(
-                "{place} must be {wanted}, got {got}",
-                place=variable,
-                wanted=setting_type(item.name),
-                got=repr(text),
-            )
-        )
-    check_bounds(item, value, variable)
-    return value
+    return replace(config, file=file, api_key=key)
 
 
 def with_dotenv(environment: Mapping[str, str], folder: Path | None = None) -> Mapping[str, str]:

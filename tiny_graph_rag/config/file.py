@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 from tiny_graph_rag.config.sections import check_bounds
-from tiny_graph_rag.config.settings import Config, has_type, section_names, type_name
+from tiny_graph_rag.config.settings import Config, all_settings, section_comment, section_names
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said, t
 
 # What upstream tiny-graph-RAG's config.yaml has beside `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
@@ -32,7 +32,7 @@ def with_file(config: Config, file: Path) -> Config:
         raise ConfigError(
             said("{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document))
         )
-    problems: list[str] = []
+    problems: list[Said] = []
     for section, values in document.items():
         if section in UPSTREAM:
             config = replace(config, unused=(*config.unused, section))
@@ -61,17 +61,19 @@ def with_file(config: Config, file: Path) -> Config:
                 )
             )
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return config
 
 
-def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[str]) -> Any:
-    known = {field.name: field for field in fields(current)}
-    hints = get_type_hints(type(current))
+def _with_section(
+    current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[Said]
+) -> Any:
+    known = {setting.name: setting for setting in all_settings() if setting.section == section}
     accepted = {}
     for key, value in values.items():
         place = f"{file}: {section}.{key}"
-        if key not in known:
+        setting = known.get(key)
+        if setting is None:
             problems.append(
                 said(
                     "{file}: unknown key '{section}.{key}'{known}",
@@ -81,45 +83,51 @@ def _with_section(current: Any, section: str, values: dict[Any, Any], file: Path
                     known=_known(key, tuple(known)),
                 )
             )
-        elif value is None and hints[key] is str:
+        elif value is None and setting.accepts(""):
             continue
         elif isinstance(value, str) and "\0" in value:
             problems.append(said("{place} holds the character NUL, which no name can hold", place=place))
-        elif not has_type(hints[key], value):
+        elif not setting.accepts(value):
             problems.append(
                 said(
                     "{place} must be {wanted}, got {got}",
                     place=place,
-                    wanted=type_name(hints[key]),
+                    wanted=setting.type_name,
                     got=json_kind(value),
                 )
             )
         else:
             try:
-                check_bounds(known[key], value, place)
+                check_bounds(setting.field, value, place)
             except ConfigError as error:
-                problems.append(str(error))
+                problems.append(error.args[0])
             accepted[key] = value
     return replace(current, **accepted)
 
 
 def _known(name: object, names: tuple[str, ...]) -> str:
-    return nearest(str(name), names) or f"; choices: {', '.join(names)}"
+    return nearest(str(name), names) or said("; choices: {names}", names=", ".join(names))
 
 
 def config_yaml(config: Config | None = None) -> str:
-    """config.yaml as `init` writes it: every setting with its default and its comment."""
+    """config.yaml as `init` writes it: every setting with its default and its comment, in the language
+    spoken."""
     import yaml
 
     config = config or Config()
     lines = [
-        "# Settings of Tiny-Graph-RAG eval. Environment variables override this file, flags override both."
+        f"# {t('Settings of Tiny-Graph-RAG eval.')}",
+        f"# {t('Environment variables override this file; options of a command override both.')}",
+        f"# {t('For one run: --set section.name=value.')}",
     ]
     for section in section_names():
         current = getattr(config, section)
-        lines += ["", f"# {(type(current).__doc__ or '').strip().splitlines()[0]}", f"{section}:"]
-        for field in fields(current):
-            value = yaml.safe_dump(getattr(current, field.name), default_flow_style=True, allow_unicode=True)
-            shown = value.replace("...\n", "").strip()
-            lines.append(f"  {field.name}: {shown}  # {field.metadata['comment']}")
+        lines += ["", f"# {t(section_comment(section))}", f"{section}:"]
+        for setting in all_settings():
+            if setting.section == section:
+                value = yaml.safe_dump(
+                    getattr(current, setting.name), default_flow_style=True, allow_unicode=True
+                )
+                value = value.replace("...\n", "").strip()
+                lines.append(f"  {setting.name}: {value}  # {t(setting.comment)}")
     return "\n".join(lines) + "\n"

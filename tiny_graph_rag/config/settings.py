@@ -1,10 +1,11 @@
-"""All settings together in one frozen Config, and each by its name."""
+"""All settings together in one frozen Config, and each by its full name (`retrieval.hops`)."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -19,11 +20,14 @@ from tiny_graph_rag.config.sections import (
     Storage,
     check_bounds,
 )
-from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.errors import ConfigError, UsageError, nearest
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.secret import Secret, safe_url
 
 NO_SECTIONS = ("file", "api_key", "unused", "untrusted")
+BY_FULL_NAME = ("ranking", "openai", "embeddings")  # sections whose settings reports name with the section
+NULLS = ("none", "null", "~")
+TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,36 +51,29 @@ class Config:
     untrusted: tuple[str, ...] = ()
 
     def override(self, **flags: Any) -> Config:
-        """The same with flags in place: names of settings, each unique; None leaves a setting as it is.
-
-        Raises ConfigError for a value out of its bounds, naming the flag.
-        """
+        """The same with flags in place: names of settings as `find_setting` takes them; None leaves a setting
+        as it is. Raises UsageError for a name that is none, ConfigError for a value out of its bounds, naming
+        the flag."""
         given = {name: value for name, value in flags.items() if value is not None}
-        sections = {}
-        for section in section_names():
-            current = getattr(self, section)
-            mine = {
-                setting.name: given.pop(setting.name) for setting in fields(current) if setting.name in given
-            }
-            for setting in fields(current):
-                if setting.name in mine:
-                    check_bounds(setting, mine[setting.name], f"--{setting.name.replace('_', '-')}")
-            sections[section] = replace(current, **mine)
-        if given:
-            raise TypeError(said("no such setting: {names}", names=", ".join(given)))
-        untrusted = tuple(name for name in self.untrusted if flags.get(name) is None)
-        return replace(self, **sections, untrusted=untrusted)
+        return self.replaced(given, lambda name: f"--{name.replace('_', '-')}").trusting(given)
 
-    def replaced(self, **settings: Any) -> Config:
-        """The same with these settings, None among the values. Raises UsageError for a name that is none or
-        a value that can't be, ConfigError for one out of its bounds."""
+    def replaced(self, settings: Mapping[str, Any], spelled: Callable[[str], str] = str) -> Config:
+        """The same with these settings, None among the values. spelled: how errors name one.
+
+        Raises UsageError for a name that is none, ConfigError for a value out of its bounds.
+        """
         config = self
         for name, value in settings.items():
-            section = section_of(name)
-            checked = setting_value(name, value) if isinstance(value, str) else value
-            check_bounds(setting_field(name), checked, name)
-            config = replace(config, **{section: replace(getattr(config, section), **{name: checked})})
+            setting = find_setting(name)
+            check_bounds(setting.field, value, spelled(name))
+            section = replace(getattr(config, setting.section), **{setting.name: value})
+            config = replace(config, **{setting.section: section})
         return config
+
+    def trusting(self, names: Iterable[str]) -> Config:
+        """The same where the user has set these settings: they no longer come from an untrusted file."""
+        given = {find_setting(name).name for name in names}
+        return replace(self, untrusted=tuple(name for name in self.untrusted if name not in given))
 
     def changed(self) -> dict[str, Any]:
         """Settings that say how the work is done and are not the default: name → value, as flags name them,
@@ -85,16 +82,189 @@ class Config:
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
         """Section → setting → value, as results files record it; without passwords in an address."""
-        found = {
-            section: {
-                field.name: getattr(getattr(self, section), field.name)
-                for field in fields(getattr(self, section))
-            }
-            for section in section_names()
-            if section != "running"
-        }
-        found["openai"]["base_url"] = safe_url(self.openai.base_url)
-        return found
+        recorded: dict[str, dict[str, Any]] = {}
+        for setting in all_settings():
+            if setting.section != "running":
+                values = recorded.setdefault(setting.section, {})
+                values[setting.name] = getattr(getattr(self, setting.section), setting.name)
+        recorded["openai"]["base_url"] = safe_url(self.openai.base_url)
+        return recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting. owner: the dataclass of its section. field: of that class, with comment and bounds."""
+
+    section: str
+    owner: type
+    field: Field[Any]
+
+    @property
+    def name(self) -> str:
+        return self.field.name
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.section}.{self.name}"
+
+    @property
+    def default(self) -> Any:
+        default = self.field.default
+        return {} if default is MISSING else default
+
+    @property
+    def comment(self) -> str:
+        return str(self.field.metadata["comment"])
+
+    @property
+    def environment(self) -> str:
+        """The variable that sets it, "" where none does."""
+        return str(self.field.metadata["env"])
+
+    @property
+    def _options(self) -> tuple[Any, ...]:
+        hint = _hints(self.owner)[self.name]
+        return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+
+    @property
+    def type_name(self) -> Said:
+        """What it can be, in words: `a whole number`, `a number or null`."""
+        kinds = [get_origin(option) or option for option in self._options]
+        kind = said(_TYPE_NAMES[kinds[0]])
+        return said("{kind} or null", kind=kind) if type(None) in kinds else kind
+
+    def accepts(self, value: object) -> bool:
+        """Whether it can have this value, by its type."""
+        for option in self._options:
+            if option is float and isinstance(value, int | float) and not isinstance(value, bool):
+                return True
+            if option is int and isinstance(value, bool):
+                continue
+            if isinstance(value, get_origin(option) or option):
+                return True
+        return False
+
+    def parse(self, text: str, place: str) -> Any:
+        """Its value from text, as YAML reads it; `none` is null too. place: its name in errors.
+
+        Raises ConfigError where the text is no such value.
+        """
+        value = self._read(text, place)
+        if not self.accepts(value):
+            raise ConfigError(
+                said(
+                    "{place} must be {wanted}, got {got}", place=place, wanted=self.type_name, got=repr(text)
+                )
+            )
+        check_bounds(self.field, value, place)
+        return value
+
+    def _read(self, text: str, place: str) -> Any:
+        kinds = self._options
+        if str in kinds:
+            return text
+        word = text.strip().lower()
+        if word in NULLS and type(None) in kinds:
+            return None
+        if bool in kinds:
+            return TRUTHS.get(word, text)
+        for kind in (int, float):
+            if kind in kinds or float in kinds:
+                try:
+                    return kind(text)
+                except ValueError:
+                    continue
+        if int in kinds or float in kinds:
+            return text
+        from tiny_graph_rag.documents import parse_yaml
+
+        return parse_yaml(text, place, ConfigError)
+
+
+_TYPE_NAMES: dict[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    dict: "a mapping",
+}
+
+
+@cache
+def _hints(owner: type) -> dict[str, Any]:
+    return get_type_hints(owner)
+
+
+@cache
+def all_settings() -> tuple[Setting, ...]:
+    """Every setting of every section, in the order of config.yaml."""
+    default = Config()
+    return tuple(
+        Setting(section, type(getattr(default, section)), known)
+        for section in section_names()
+        for known in fields(getattr(default, section))
+    )
+
+
+def section_names() -> tuple[str, ...]:
+    return tuple(known.name for known in fields(Config) if known.name not in NO_SECTIONS)
+
+
+def section_comment(section: str) -> str:
+    """What a section is about, in one line."""
+    return (type(getattr(Config(), section)).__doc__ or "").strip().splitlines()[0]
+
+
+@cache
+def _by_name() -> Mapping[str, Setting]:
+    """Full name → setting, and name alone → setting. `seed` alone is that of the flag."""
+    alone = {setting.name: setting for setting in all_settings() if not setting.field.metadata["full_name"]}
+    return {setting.full_name: setting for setting in all_settings()} | alone
+
+
+def find_setting(name: str) -> Setting:
+    """The setting of a full name (`retrieval.hops`), or of a name alone as flags have it (`hops`,
+    `exclude-seeds`). Raises UsageError with the nearest names for what is none."""
+    known = _by_name()
+    key = name.strip().replace("-", "_")
+    if key in known:
+        return known[key]
+    last = key.rpartition(".")[2]
+    same = [full for full in known if full.endswith(f".{last}")]
+    if same:
+        near: str = said("; did you mean {names}?", names=", ".join(map(repr, same)))
+    else:
+        near = nearest(key, [full for full in known if ("." in full) == ("." in key)])
+    raise UsageError(
+        said(
+            "unknown setting {name}{near}",
+            name=repr(name),
+            near=near or said("; config.yaml lists them"),
+        )
+    )
+
+
+def settings_of(given: Iterable[str], option: str) -> Iterator[tuple[Setting, str]]:
+    """What `--set section.name=value` says, given several times: each setting with its text.
+
+    Raises UsageError for what has no `=`, a name that is no setting, and a setting given twice.
+    """
+    seen: set[str] = set()
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign:
+            raise UsageError(
+                said(
+                    "{option} {text}: write a setting and its value, such as retrieval.min_weight=0.5",
+                    option=option,
+                    text=repr(text),
+                )
+            )
+        setting = find_setting(name)
+        if setting.full_name in seen:
+            raise UsageError(said("{option}: {name} is given twice", option=option, name=setting.full_name))
+        seen.add(setting.full_name)
+        yield setting, value
 
 
 def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -102,93 +272,9 @@ def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
     change no figure; so are settings that this version doesn't know."""
     default = Config().as_dict()
     return {
-        f"{section}.{name}" if section in ("ranking", "openai", "embeddings") else name: value
+        f"{section}.{name}" if section in BY_FULL_NAME else name: value
         for section, values in recorded.items()
         if section != "storage"
         for name, value in values.items()
         if name in default.get(section, {}) and value != default[section][name]
     }
-
-
-def section_names() -> tuple[str, ...]:
-    return tuple(field.name for field in fields(Config) if field.name not in NO_SECTIONS)
-
-
-def setting_names() -> tuple[str, ...]:
-    """Every setting of every section."""
-    return tuple(field.name for section in section_names() for field in fields(getattr(Config(), section)))
-
-
-def section_of(name: str) -> str:
-    """The section that has a setting. Raises UsageError with the nearest names for what is none."""
-    known = {
-        field.name: section for section in section_names() for field in fields(getattr(Config(), section))
-    }
-    if name not in known:
-        raise UsageError(
-            said(
-                "unknown setting {name}{near}",
-                name=repr(name),
-                near=nearest(name, tuple(known)) or "; config.yaml lists them",
-            )
-        )
-    return known[name]
-
-
-def setting_value(name: str, text: str) -> Any:
-    """A setting's value from text, as YAML reads it (`none` is null). Raises UsageError where it can't be."""
-    from tiny_graph_rag.documents import parse_yaml
-
-    section = section_of(name)
-    value = None if text == "none" else parse_yaml(text, name, UsageError)
-    if fits(section, name, value):
-        return value
-    if fits(section, name, text):
-        return text
-    raise UsageError(
-        said("{name}: {text} is no value for it; config.yaml shows one", name=name, text=repr(text))
-    )
-
-
-def setting_field(name: str) -> Field[Any]:
-    """The dataclass field of a setting, by its name."""
-    for section in section_names():
-        for setting in fields(getattr(Config(), section)):
-            if setting.name == name:
-                return setting
-    raise KeyError(name)
-
-
-def fits(section: str, name: str, value: object) -> bool:
-    """Whether a setting can have this value, by its type."""
-    return has_type(get_type_hints(type(getattr(Config(), section)))[name], value)
-
-
-def setting_type(name: str) -> str:
-    """What a setting can be, in words: `a whole number`, `a number or null`."""
-    return type_name(get_type_hints(type(getattr(Config(), section_of(name))))[name])
-
-
-def has_type(hint: Any, value: object) -> bool:
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    for option in options:
-        if option is float and isinstance(value, int | float) and not isinstance(value, bool):
-            return True
-        if option is int and isinstance(value, bool):
-            continue
-        if isinstance(value, get_origin(option) or option):
-            return True
-    return False
-
-
-def type_name(hint: Any) -> str:
-    names = {
-        str: "text",
-        int: "a whole number",
-        float: "a number",
-        bool: "true or false",
-        type(None): "null",
-        dict: "a mapping",
-    }
-    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    return " or ".join(names.get(get_origin(option) or option, str(option)) for option in options)

@@ -22,7 +22,7 @@ from tiny_graph_rag.files import (
     read_bytes,
     read_start,
 )
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 PARQUET_MAGIC = b"PAR1"
 ZIP_MAGIC = b"PK\x03\x04"  # what an .xlsx workbook is
@@ -220,7 +220,7 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
         columns = [column.to_pylist() for column in table.columns]
         lengths = {len(column) for column in columns}
         if len(lengths) > 1:
-            raise ValueError("its columns are of different lengths")
+            raise ValueError(said("its columns are of different lengths"))
     except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
         raise InputError(
             said("{name}: holds a value that can't be read: {error}", name=path.name, error=error)
@@ -292,7 +292,7 @@ _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def trec_lines(path: Path, failure: Callable[[str], Exception]) -> Iterator[tuple[int, list[str], bool]]:
+def trec_lines(path: Path, failure: Callable[[Said], Exception]) -> Iterator[tuple[int, list[str], bool]]:
     """Number and fields of each line that has some, and whether it is the file's last.
 
     Bytes from 1 to 32 divide fields, and nothing else does.

@@ -54,7 +54,13 @@ class Wanted:
     def __post_init__(self) -> None:
         """Raises UsageError for a language that questions can't be worded in."""
         if self.language and self.language not in LANGUAGES:
-            raise UsageError(f"--lang: unknown language {self.language!r}. Choices: {', '.join(LANGUAGES)}")
+            raise UsageError(
+                said(
+                    "--lang: unknown language {language}. Choices: {names}",
+                    language=repr(self.language),
+                    names=", ".join(LANGUAGES),
+                )
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +91,31 @@ def parse_shapes(text: str) -> dict[str, float]:
         name = name.strip()
         if name not in SHARES:
             raise UsageError(
-                f"--shapes: unknown shape {name!r}{nearest(name, list(SHARES)) or '.'} "
-                f"Choices: {', '.join(SHARES)}"
+                said(
+                    "--shapes: unknown shape {name}{near} Choices: {names}",
+                    name=repr(name),
+                    near=nearest(name, list(SHARES)) or ".",
+                    names=", ".join(SHARES),
+                )
             )
         try:
             shares[name] = float(share) if share else 1.0
         except ValueError:
             shares[name] = -1.0
         if not 0 < shares[name] < 1e6:
-            raise UsageError(f"--shapes: wanted a share above 0 such as {name}=25, got {part!r}")
+            raise UsageError(
+                said(
+                    "--shapes: wanted a share above 0 such as {name}=25, got {part}",
+                    name=name,
+                    part=repr(part),
+                )
+            )
     if not shares:
-        raise UsageError(f"--shapes: wanted shapes such as chain=50,count=50. Choices: {', '.join(SHARES)}")
+        raise UsageError(
+            said(
+                "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
+            )
+        )
     return shares
 
 
@@ -107,18 +127,27 @@ def parse_hops(text: str) -> tuple[int, int]:
     except ValueError:
         hops = 0, 0
     if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
-        raise UsageError(f"--hops: wanted 1 to {LONGEST_CHAIN}, as 2 or 1-{LONGEST_CHAIN}, got {text!r}")
+        raise UsageError(
+            said(
+                "--hops: wanted 1 to {longest_chain}, as 2 or 1-{longest_chain}, got {text}",
+                longest_chain=LONGEST_CHAIN,
+                text=repr(text),
+            )
+        )
     return hops
 
 
 def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generated:
     """Raises GraphError where a graph has no relation between two entities, UsageError for n below 1."""
     if wanted.n < 1:
-        raise UsageError(f"--n must be 1 or more, got {wanted.n}")
+        raise UsageError(said("--n must be 1 or more, got {n}", n=wanted.n))
     if not len(graph.adjacency.neighbours):
         raise GraphError(
-            f"{graph.name}: {amount(len(graph), 'entity', 'entities')} and no relation between two of them; "
-            "questions are made of relations"
+            said(
+                "{name}: {n} and no relation between two of them; questions are made of relations",
+                name=graph.name,
+                n=amount(len(graph), "entity", "entities"),
+            )
         )
     types = sorted(set(graph.relations.types))
     if all(map(says_nothing, types)):

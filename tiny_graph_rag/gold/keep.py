@@ -143,8 +143,14 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
                 kept[example.id] = united(earlier, example)
             elif prefer != "first":
                 problems.append(
-                    f"{example.id}: {every.name} differs from {source[example.id]} in {', '.join(differing)}"
-                    + ("" if prefer else "; --prefer first, last or union settles it")
+                    said(
+                        "{id}: {name} differs from {source} in {fields}{hint}",
+                        id=example.id,
+                        name=every.name,
+                        source=source[example.id],
+                        fields=", ".join(differing),
+                        hint="" if prefer else said("; choose with --prefer first, last or union"),
+                    )
                 )
     if problems:
         raise DatasetError(*problems)

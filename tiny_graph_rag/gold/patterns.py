@@ -24,7 +24,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.formulas import OPERATIONS, Formula, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 KEY = "asks"
 GRAMMAR = "(Name)-[:TYPE]->(?) or (Name)<-[:TYPE]-(?), several joined by AND, OR or AND NOT"
@@ -64,7 +64,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
             )
         )
     index, names = StepIndex.of(graph), NameIndex.of(graph)
-    problems: list[str] = []
+    problems: list[Said] = []
     made = [
         _computed(example, index, names, problems) if _follows(example) else example for example in examples
     ]
@@ -73,11 +73,11 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
     return replace(examples, examples=tuple(made))
 
 
-def refreshed(graph: KnowledgeGraph, examples: EvalSet) -> tuple[EvalSet, list[Refreshed], list[str]]:
+def refreshed(graph: KnowledgeGraph, examples: EvalSet) -> tuple[EvalSet, list[Refreshed], list[Said]]:
     """Every pattern of the set computed on this graph; what changed; and what is wrong with patterns, whose
     questions stay as they are."""
     index, names = StepIndex.of(graph), NameIndex.of(graph)
-    problems: list[str] = []
+    problems: list[Said] = []
     changes: list[Refreshed] = []
     made: list[Example] = []
     for example in examples:
@@ -101,11 +101,11 @@ def _follows(example: Example) -> bool:
     return KEY in example.unknown and not named and not example.reference_entities
 
 
-def _computed(example: Example, index: StepIndex, names: NameIndex, problems: list[str]) -> Example:
+def _computed(example: Example, index: StepIndex, names: NameIndex, problems: list[Said]) -> Example:
     try:
         formula = formula_of(example.unknown[KEY], index, names)
     except ValueError as error:
-        problems.append(at(f"question {example.id}", str(error)))
+        problems.append(at(said("question {id}", id=example.id), error))
         return example
     found, entities = index.find(formula), index.graph.entities.names
     answers = sorted(found.answers.tolist(), key=index.graph.name_rank.__getitem__)

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import msgspec
 
-from tiny_graph_rag.errors import DatasetError
-from tiny_graph_rag.files import read_bytes, readable, write_atomically
+from tiny_graph_rag.errors import DatasetError, InputError
+from tiny_graph_rag.files import read_bytes, readable, sha256_of, write_atomically
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 ENDING = ".meta.json"
 
@@ -29,12 +30,13 @@ class _Gold(msgspec.Struct):
     sha256: str
 
 
-class GoldStamp(msgspec.Struct):
-    """references: name → ids of the entities that it meant."""
+class GoldStamp(msgspec.Struct, omit_defaults=True):
+    """references: name → ids of the entities that it meant. generated: whether this program made the set."""
 
     graph: _Graph
     gold_set: _Gold
     references: dict[str, list[str]]
+    generated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +57,37 @@ class Drift:
 def stamp_path(examples: EvalSet) -> Path:
     """Where the sidecar lies. examples: read from a file."""
     if examples.path is None:
-        raise ValueError("a gold set that was not read from a file has no sidecar")
-    name = examples.path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
-    return examples.path.with_name(name + ENDING)
+        raise ValueError(said("a gold set that was not read from a file has no sidecar"))
+    return _beside(examples.path)
 
 
-def write_stamp(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -> Path:
-    """Record that the gold set fits this graph."""
+def _beside(path: Path) -> Path:
+    name = path.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json")
+    return path.with_name(name + ENDING)
+
+
+def is_as_generated(path: Path) -> bool:
+    """Whether this program made the gold set and nobody changed it since, by the sidecar beside it."""
+    try:
+        stamp = msgspec.json.decode(read_bytes(_beside(path)), type=GoldStamp)
+    except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return stamp.generated and stamp.gold_set.sha256 == sha256_of(path)
+
+
+def write_stamp(
+    graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments, *, generated: bool = False
+) -> Path:
+    """Record that the gold set fits this graph. generated: the set was just made from it."""
     ids = graph.entities.ids
     references = {
         item.name: [ids[entity] for entity in item.entities] for row in judgments.references for item in row
     }
     stamp = GoldStamp(
-        _Graph(readable(graph.name), graph.sha256), _Gold(examples.sha256), dict(sorted(references.items()))
+        _Graph(readable(graph.name), graph.sha256),
+        _Gold(examples.sha256),
+        dict(sorted(references.items())),
+        generated,
     )
     path = stamp_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode(stamp), indent=1), b"\n"])
@@ -83,7 +103,11 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
         stamp = msgspec.json.decode(read_bytes(path), type=GoldStamp)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
-            f"{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it"
+            said(
+                "{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it",
+                path=path,
+                error=error,
+            )
         ) from error
     ids = graph.entities.ids
     now = {

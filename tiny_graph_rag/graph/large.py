@@ -28,6 +28,7 @@ from tiny_graph_rag.graph.building import LOOPS, SHOWN_EXAMPLES, UNKNOWN_RELATIO
 from tiny_graph_rag.graph.tables import DANGLING, DEFAULT_WEIGHT, SLOTS_AT_ONCE, Origin, entity_ranges
 from tiny_graph_rag.journals import lock_file
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
@@ -76,7 +77,7 @@ def build(triples: Triples, home: Path, target: Path, note: Mapping[str, Any], s
     MissingExtraError without numba or pyarrow.
     """
     if not can_compile():
-        raise MissingExtraError(f"loading {triples.rows:,} relations", "numba", "fast")
+        raise MissingExtraError(said("loading {rows} relations", rows=f"{triples.rows:,}"), "numba", "fast")
     building = home / "building"
     with _alone(building):
         if target.exists():  # made by another process while this one waited
@@ -101,8 +102,13 @@ def _alone(folder: Path) -> Iterator[None]:
 def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     if triples.rows > MOST_ROWS:
         raise GraphError(
-            f"{triples.path}: {triples.rows:,} relations; at most {MOST_ROWS:,} have a place, since rows are "
-            "32-bit numbers. Part the graph, or leave relations out"
+            said(
+                "{path}: {rows} relations; at most {most_rows} have a place, since rows are 32-bit "
+                "numbers. Part the graph, or leave relations out",
+                path=triples.path,
+                rows=f"{triples.rows:,}",
+                most_rows=f"{MOST_ROWS:,}",
+            )
         )
     needed = triples.rows * BYTES_A_RELATION
     free = shutil.disk_usage(folder).free + sum(path.stat().st_size for path in folder.iterdir())
@@ -112,8 +118,13 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     )
     if needed > free:
         raise GraphError(
-            f"{folder}: {needed / 1e9:.1f} GB are needed for the graph's columns, {free / 1e9:.1f} GB are "
-            "free. Make room, or set XDG_CACHE_HOME to a folder on a larger disk"
+            said(
+                "{folder}: {needed} GB are needed for the graph's columns, {free} GB are free. Make room, "
+                "or set XDG_CACHE_HOME to a folder on a larger disk",
+                folder=folder,
+                needed=f"{needed / 1000000000.0:.1f}",
+                free=f"{free / 1000000000.0:.1f}",
+            )
         )
 
 
@@ -194,7 +205,9 @@ class _Building:
             raw[column] = writer.done()
         counts = {column.rows for column in raw.values()}
         if len(counts) > 1:
-            raise GraphError(f"{self.triples.path}: its columns differ in length; the file is damaged")
+            raise GraphError(
+                said("{path}: its columns differ in length; the file is damaged", path=self.triples.path)
+            )
         data, offsets = self._writer("names.data", np.uint8), self._writer("names.offsets", np.int64)
         data.add(names.text)
         offsets.add(names.bounds)
@@ -370,7 +383,12 @@ class NameTable:
     def _make_room(self, rows: int, characters: int) -> None:
         wanted, end = self.known + rows, int(self._bounds[self.known])
         if self.known > MOST_ROWS - rows:
-            raise GraphError(f"more than {MOST_ROWS:,} entities: rows are 32-bit numbers. Part the graph")
+            raise GraphError(
+                said(
+                    "more than {most_rows} entities: rows are 32-bit numbers. Part the graph",
+                    most_rows=f"{MOST_ROWS:,}",
+                )
+            )
         if wanted > len(self._hashes):
             room = max(wanted, len(self._hashes) * 3 // 2)
             self._hashes = _grown(self._hashes, self.known, room)

@@ -17,7 +17,7 @@ from tiny_graph_rag.columns.stored import ColumnInMemory, ColumnWriter, OnDisk
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class KnowledgeGraph:
         from tiny_graph_rag.graph.building import GraphColumns  # a graph from the cache needs none of it
         from tiny_graph_rag.graph.records import Entity, Extras, Relation, made
 
-        problems: list[str] = []
+        problems: list[Said] = []
         extras: Extras = {}
         rows: dict[str, Entity] = {}
         pairs = entities.items() if isinstance(entities, Mapping) else ((None, entity) for entity in entities)
@@ -269,7 +269,7 @@ class KnowledgeGraph:
         try:
             import networkx
         except ImportError as error:
-            raise MissingExtraError("to_networkx()", "networkx", "networkx") from error
+            raise MissingExtraError(said("to_networkx()"), "networkx", "networkx") from error
         made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=self.name)
         entities, relations = self.entities, self.relations
         ids = list(entities.ids)

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, TypeVar
 
-from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.errors import at, json_kind
+from tiny_graph_rag.messages import Said, said
 
 Extras = dict[int, dict[str, Any]]  # number of a record → its unknown keys
 
@@ -40,14 +41,14 @@ Row = TypeVar("Row", Entity, Relation)
 
 
 def made(
-    kind: type[Row], row: object, place: str, problems: list[str], extras: Extras, number: int
+    kind: type[Row], row: object, place: str, problems: list[Said], extras: Extras, number: int
 ) -> Row | None:
     """The record, its unknown keys put into `extras`; None with its problems where it can't be used."""
     if not isinstance(row, dict):
-        problems.append(f"{place}: must be an object, got {json_kind(row)}")
+        problems.append(said("{place}: must be an object, got {got}", place=place, got=json_kind(row)))
         return None
     before = len(problems)
-    problems.extend(f"{place}: {wrong}" for wrong in _wrong_fields(kind, row))
+    problems.extend(at(place, wrong) for wrong in _wrong_fields(kind, row))
     if len(problems) > before:
         return None
     names = {field.name for field in fields(kind)}
@@ -75,20 +76,25 @@ _FIELD_KINDS = {
 }
 
 
-def _wrong_fields(kind: type[Entity | Relation], row: dict[str, Any]) -> Iterator[str]:
+def _wrong_fields(kind: type[Entity | Relation], row: dict[str, Any]) -> Iterator[Said]:
     for field in fields(kind):
         value, required = row.get(field.name), field.default is MISSING
         if required and field.name not in row:
-            yield f"{field.name!r} is missing"
+            yield said("{field} is missing", field=repr(field.name))
         elif value is None:
             if required:
-                yield f"{field.name!r} must be a string, got null"
+                yield said("{field} must be a string, got {got}", field=repr(field.name), got=json_kind(None))
         else:
             wanted = _FIELD_KINDS.get(field.name, "a string")
             if not _is(wanted, value):
-                yield f"{field.name!r} must be {wanted}, got {json_kind(value)}"
+                yield said(
+                    "{place} must be {wanted}, got {got}",
+                    place=repr(field.name),
+                    wanted=said(wanted),
+                    got=json_kind(value),
+                )
             elif field.name == "name" and not value.strip():
-                yield "'name' must not be empty"
+                yield said("'name' must not be empty")
 
 
 def _is(wanted: str, value: object) -> bool:

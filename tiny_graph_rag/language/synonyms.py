@@ -1,7 +1,7 @@
 """Common words for the relations that most graphs have: kinship, life, work, places, works, organisations.
 
 A thesaurus of relations, not of the language: each group holds words that a question uses for one relation,
-whatever a graph calls it. Only words that nothing in the graph knows are looked up here.
+whatever a graph calls it. Only words that no relation type's name holds are looked up here.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TABLE = """
     title position office post rank role 직위 직책 지위 ;
     birthplace birth born hometown 출생 출생지 태어난 고향 ;
     death died die deceased dead decease pass 사망 죽음 죽은 ;
-    cause reason why 원인 이유 ;
+    cause reason 원인 이유 ;
     burial buried grave tomb cemetery 무덤 묘지 묻힌 ;
     institution school university college academy alma education educated study studied graduate
     graduated attend ;
@@ -38,7 +38,7 @@ _TABLE = """
     leader head chief boss president director chairman ceo 대표 지도자 사장 회장 ;
     member members membership belongs belong joined 회원 구성원 소속 ;
     owner owned owns belongs possession 소유 소유자 주인 ;
-    location located place site position situated where lies 위치 장소 소재지 ;
+    location located place site position situated lies 위치 장소 소재지 ;
     headquarters headquarter seat base based 본사 본부 ;
     capital 수도 ;
     residence lived lives home house dwelling reside resided resident 거주 거주지 살던 사는 ;
@@ -53,7 +53,7 @@ _TABLE = """
     genre kind type sort style category 장르 종류 유형 ;
     character characters protagonist role 등장인물 주인공 ;
     award awards prize won honour honor medal 상 수상 ;
-    date year time day when 날짜 연도 시기 ;
+    date year time day 날짜 연도 시기 ;
     team club squad side plays 팀 구단 선수단 ;
     sport game plays 종목 운동 ;
     instrument plays played 악기 ;
@@ -64,6 +64,23 @@ _TABLE = """
     influence influenced inspired inspiration 영향 ;
     part parts component contains includes 부분 구성 ;
     cause causes caused leads 원인 ;
+    kill killed kills murder murdered slay slew slain killer murderer assassinate 살해 살인 죽인 ;
+    attack attacked attacks assault assaulted fight fought battle 공격 싸움 싸운 ;
+    love loves loved lover beloved romance 사랑 연인 애인 ;
+    hate hates hated dislike despise despised 미움 증오 ;
+    help helped helps aid aided assist assisted rescue rescued saved 도움 구조 ;
+    send sent sends dispatch dispatched ship shipped mail mailed 보낸 발송 ;
+    give gave given gift present presented donate donated 선물 기증 ;
+    buy bought buys purchase purchased acquire acquired acquisition 구입 인수 매입 ;
+    sell sold sells sale seller 판매 매각 ;
+    travel travelled traveled journey voyage visit visited 여행 방문 ;
+    discover discovered discovery discoverer 발견 ;
+    invent invented inventor invention 발명 ;
+    protect protects protected protector guard guards guarded defend defended 보호 수호 ;
+    rule ruled rules ruler reign reigned govern governed king queen 통치 다스린 왕 ;
+    steal stole stolen steals rob robbed theft thief 훔친 도둑 절도 ;
+    build built builds construct constructed builder 건설 건축 ;
+    fear fears feared afraid 두려움 ;
 """  # groups end with ;
 GROUPS = tuple(table(group) for group in _TABLE.split(";") if group.strip())
 

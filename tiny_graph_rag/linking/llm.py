@@ -19,6 +19,7 @@ from tiny_graph_rag.linking.mentions import Mention, MentionFinder, occurrences
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
+from tiny_graph_rag.messages import said
 
 SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
 RULES = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
@@ -52,7 +53,9 @@ class ModelLinker(Linker):
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
         if task.chat is None:
-            raise UsageError("--linker llm needs a model to ask, and there is none here; use --linker names")
+            raise UsageError(
+                said("--linker llm needs a model to ask, and there is none here; use --linker names")
+            )
         return cls(task.graph, task.names, task.chat, task.config.openai, task.done)
 
     @classmethod
@@ -156,7 +159,7 @@ def read_mentions(text: str) -> tuple[str, ...]:
     """`{"mentions": ["Anna", "Ben"]}` → the names, each once. Raises ValueError for any other form."""
     mentions = read_object(text).get("mentions")
     if not isinstance(mentions, list) or not all(isinstance(mention, str) for mention in mentions):
-        raise ValueError(f"'mentions' must be a list of names, got {json_kind(mentions)}")
+        raise ValueError(said("'mentions' must be a list of names, got {got}", got=json_kind(mentions)))
     return tuple(dict.fromkeys(mention.strip() for mention in mentions if mention.strip()))
 
 

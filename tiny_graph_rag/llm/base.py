@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,7 @@ class Tokens:
 
     def __post_init__(self) -> None:
         if not (0 <= self.cached <= self.prompt and 0 <= self.reasoning <= self.completion):
-            raise ValueError(f"{self.as_dict()} are no counts of tokens")
+            raise ValueError(said("{as_dict} are no counts of tokens", as_dict=self.as_dict()))
 
     @property
     def total(self) -> int:
@@ -204,13 +205,13 @@ def read_object(text: str) -> Json:
     try:
         reply = json.loads(text, parse_constant=_no_number)
     except RecursionError:
-        raise ValueError("wanted JSON, got it in too many levels") from None
+        raise ValueError(said("wanted JSON, got it in too many levels")) from None
     except ValueError:
-        raise ValueError(f"wanted JSON, got {text[:60]!r}") from None
+        raise ValueError(said("wanted JSON, got {text}", text=repr(text[:60]))) from None
     if not isinstance(reply, dict):
-        raise ValueError(f"wanted a JSON object, got {json_kind(reply)}")
+        raise ValueError(said("wanted a JSON object, got {got}", got=json_kind(reply)))
     return reply
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is not JSON")
+    raise ValueError(said("{name} is not JSON", name=name))

@@ -14,6 +14,7 @@ from tiny_graph_rag.llm.cost import Price
 from tiny_graph_rag.llm.endpoint import CallFailed
 from tiny_graph_rag.llm.kept import AnswerCache, Journal
 from tiny_graph_rag.llm.limits import Budget, CapReached
+from tiny_graph_rag.messages import said
 
 EMPTY = "the model returned an empty answer"
 CUT_OFF = "the answer was cut off before its first word: raise openai.max_tokens"
@@ -137,7 +138,9 @@ class Chat:
                 if self.journal is not None:
                     self.journal.note(call, attempts.paid + attempts.perhaps)
                 if isinstance(error, CallFailed):
-                    raise ServiceError(f"{error}. Answers so far are kept: --resume goes on") from None
+                    raise ServiceError(
+                        said("{error}. Answers so far are kept: --resume goes on", error=error)
+                    ) from None
                 raise
             outcome = Outcome(error=str(error))
         outcome = replace(outcome, perhaps=attempts.perhaps)
@@ -180,7 +183,7 @@ def _problem(reply: Reply, call: Call) -> str | None:
         return CUT_OFF if reply.finish_reason == "length" else EMPTY
     try:
         if call.embeds and not math.isfinite(float(reply.text)):
-            raise ValueError("the similarity is no number")
+            raise ValueError(said("the similarity is no number"))
         if call.check is not None:
             call.check(reply.text)
     except Exception as error:  # whatever a reply holds, it ends its own question and nothing else

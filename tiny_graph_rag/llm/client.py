@@ -21,6 +21,7 @@ from tiny_graph_rag.llm.base import NO_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
 from tiny_graph_rag.llm.limits import Budget, Pace
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.stopping import end_soon
 
 if TYPE_CHECKING:
@@ -175,7 +176,12 @@ class Client:
                     raise Stopped from None
                 wait = failure.retry_after
                 if wait is not None and wait > patience.longest_retry_after:
-                    raise CallFailed("fatal", f"{failure}; the API asks to wait {wait:,.0f} s") from None
+                    raise CallFailed(
+                        "fatal",
+                        said(
+                            "{failure}; the API asks to wait {wait} s", failure=failure, wait=f"{wait:,.0f}"
+                        ),
+                    ) from None
                 if failure.kind == "limited":
                     limited += 1
                     if limited >= patience.limited:
@@ -186,14 +192,18 @@ class Client:
                 failed += 1
                 if failed >= patience.attempts:
                     self._give_up(failure)
-                    raise CallFailed("transient", f"{failure} ({failed} attempts)") from None
+                    raise CallFailed(
+                        "transient", said("{failure} ({failed} attempts)", failure=failure, failed=failed)
+                    ) from None
                 await self.stop.sleep(patience.wait(failed, self._chance) if wait is None else wait)
 
     def _give_up(self, failure: CallFailed) -> None:
         """One call without a server is a failed question; several before the first answer are no server."""
         self._unreachable += failure.unreachable
         if not self._answered and self._unreachable >= UNREACHABLE_AFTER:
-            raise CallFailed("fatal", f"{failure}. Check openai.base_url (OPENAI_BASE_URL)") from None
+            raise CallFailed(
+                "fatal", said("{failure}. Check openai.base_url (OPENAI_BASE_URL)", failure=failure)
+            ) from None
 
     async def _attempt(self, call: Call, extra: dict[str, object], attempts: Attempts) -> Reply:
         counter, price = self.counter(call.model), self.price(call.model)

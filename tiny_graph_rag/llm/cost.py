@@ -182,8 +182,12 @@ def _configured(model: str, given: object) -> Price:
     place = f"config.yaml: openai.prices.{model}"
     if not isinstance(given, Mapping) or not {"input", "output"} <= set(given) <= set(PRICE_KEYS):
         raise ConfigError(
-            f"{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is optional; "
-            f"got {json_kind(given)}"
+            said(
+                "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
+                "optional; got {got}",
+                place=place,
+                got=json_kind(given),
+            )
         )
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):

@@ -19,6 +19,7 @@ from tiny_graph_rag.llm.base import Call, Message, Reply
 from tiny_graph_rag.llm.client import Attempts, Client
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint, Vectors
+from tiny_graph_rag.messages import said
 
 OPENAI = "https://api.openai.com/v1"
 KEPT_AT_ONCE = 1024  # texts paid for between two writes to the cache
@@ -78,15 +79,22 @@ class Embedder:
             try:
                 self.client.run(lambda: self._ask_all(parts))
             except CallFailed as failure:
-                raise ServiceError(f"{self.client.endpoint.host}: no embeddings: {failure}") from None
+                raise ServiceError(
+                    said("{host}: no embeddings: {failure}", host=self.client.endpoint.host, failure=failure)
+                ) from None
             finally:
                 self._write_cache()
         sizes = {len(known[key]) for key in keys}
         if len(sizes) > 1:
             raise ServiceError(
-                f"{self.client.endpoint.host}: vectors of {self.model} have different dimensions: "
-                f"{', '.join(map(str, sorted(sizes)))}. Name one model that always answers alike, "
-                f"or delete {self._home()}"
+                said(
+                    "{host}: vectors of {model} have different dimensions: {names}. Name one model that "
+                    "always answers alike, or delete {home}",
+                    host=self.client.endpoint.host,
+                    model=self.model,
+                    names=", ".join(map(str, sorted(sizes))),
+                    home=self._home(),
+                )
             )
         return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), dtype=np.float32)
 
@@ -160,8 +168,11 @@ def make_embedder(config: Config, option: str) -> Embedder:
     service, settings = config.openai, config.embeddings
     if not service.base_url and not config.api_key:
         raise UsageError(
-            f"{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
-            "another (http://localhost:11434/v1 for Ollama)"
+            said(
+                "{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
+                "another (http://localhost:11434/v1 for Ollama)",
+                option=option,
+            )
         )
     endpoint = Endpoint.of(config)
     counter = TokenCounter(None, "estimate")

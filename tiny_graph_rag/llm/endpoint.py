@@ -85,7 +85,7 @@ class Endpoint:
         try:
             import openai  # noqa: F401
         except ImportError as error:
-            raise MissingExtraError("asking a model", "openai", "llm") from error
+            raise MissingExtraError(said("asking a model"), "openai", "llm") from error
         _check_key(key)
         self._url, self._parameters, self._headers = _split(base_url, key)
         self.shown_url = safe_url(base_url)
@@ -191,48 +191,94 @@ class Endpoint:
         """Before a reply is read: nothing beyond the largest size, packed or not, comes into memory."""
         packed = response.headers.pop("content-encoding", "identity").strip().lower()
         if packed not in ("identity", "gzip"):
-            raise ServiceError(f"the answer is packed as {packed!r}, which was not asked for")
+            raise ServiceError(
+                said("the answer is packed as {packed}, which was not asked for", packed=repr(packed))
+            )
         response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
 
     def _refused(self, error: openai.APIStatusError, setting: str) -> CallFailed:
         status = int(error.status_code)
-        said = self._clean(_sentence(error.body) or str(error.message))
+        reply = self._clean(_sentence(error.body) or str(error.message))
         retry_after = seconds_to_wait(error.response.headers)
         if 300 <= status < 400:
             target = safe_url(error.response.headers.get("location", "")) or "another address"
             return CallFailed(
                 "fatal",
-                f"{self.host} redirects to {self._clean(target)} ({status}); a key is not sent after a "
-                "redirect. Set openai.base_url to the address that answers",
+                said(
+                    "{host} redirects to {clean} ({status}); a key is not sent after a redirect. Set "
+                    "openai.base_url to the address that answers",
+                    host=self.host,
+                    clean=self._clean(target),
+                    status=status,
+                ),
             )
         if status == 401:
             return CallFailed(
-                "fatal", f"{self.host} refuses the key (401): {said}. Set OPENAI_API_KEY to a valid key"
+                "fatal",
+                said(
+                    "{host} refuses the key (401): {reply}. Set OPENAI_API_KEY to a valid key",
+                    host=self.host,
+                    reply=reply,
+                ),
             )
         if status == 403:
             return CallFailed(
-                "fatal", f"{self.host} forbids it (403): {said}. Check OPENAI_API_KEY and {setting}"
+                "fatal",
+                said(
+                    "{host} forbids it (403): {reply}. Check OPENAI_API_KEY and {setting}",
+                    host=self.host,
+                    reply=reply,
+                    setting=setting,
+                ),
             )
         if status == 404:
             return CallFailed(
                 "fatal",
-                f"{self.host} does not know the model or path (404): {said}. "
-                f"Check {setting} and openai.base_url",
+                said(
+                    "{host} does not know the model or path (404): {reply}. Check {setting} and "
+                    "openai.base_url",
+                    host=self.host,
+                    reply=reply,
+                    setting=setting,
+                ),
             )
         if status == LIMITED_STATUS:
             if error.code == "insufficient_quota":
-                return CallFailed("fatal", f"{self.host} has no credit left for this key (429): {said}")
-            return CallFailed("limited", f"rate limit (429): {said}", retry_after=retry_after)
+                return CallFailed(
+                    "fatal",
+                    said(
+                        "{host} has no credit left for this key (429): {reply}", host=self.host, reply=reply
+                    ),
+                )
+            return CallFailed(
+                "limited", said("rate limit (429): {reply}", reply=reply), retry_after=retry_after
+            )
         if status >= 500 or status in TRANSIENT_STATUS:
-            return CallFailed("transient", f"the server failed ({status}): {said}", retry_after=retry_after)
-        return CallFailed("rejected", f"the API refuses the request ({status}): {said}", body=error.body)
+            return CallFailed(
+                "transient",
+                said("the server failed ({status}): {reply}", status=status, reply=reply),
+                retry_after=retry_after,
+            )
+        return CallFailed(
+            "rejected",
+            said("the API refuses the request ({status}): {reply}", status=status, reply=reply),
+            body=error.body,
+        )
 
     def _broken(self, error: Exception) -> CallFailed:
         cause = error.__cause__
         detail = self._clean(str(cause or error)) or type(cause or error).__name__
         if type(cause).__name__ in ("ConnectError", "ConnectTimeout"):
-            return CallFailed("transient", f"can't reach {self.host}: {detail}", unreachable=True)
-        return CallFailed("transient", f"the connection to {self.host} broke: {detail}", charged=True)
+            return CallFailed(
+                "transient",
+                said("can't reach {host}: {detail}", host=self.host, detail=detail),
+                unreachable=True,
+            )
+        return CallFailed(
+            "transient",
+            said("the connection to {host} broke: {detail}", host=self.host, detail=detail),
+            charged=True,
+        )
 
     def _said(self, answer: ChatCompletion, call: Call, counter: TokenCounter) -> Reply:
         # The library takes a reply as it comes and promises no types.
@@ -241,13 +287,22 @@ class Endpoint:
         text: Any = getattr(message, "content", None) or getattr(message, "refusal", None) or ""
         if message is None or not isinstance(text, str):
             came = answer.model_dump() if hasattr(answer, "model_dump") else answer
-            raise ServiceError(f"the answer is not a chat completion: {_sentence(came) or str(came)[:200]}")
+            raise ServiceError(
+                said(
+                    "the answer is not a chat completion: {sentence}",
+                    sentence=_sentence(came) or str(came)[:200],
+                )
+            )
         text = text.strip()
         longest = max(LEAST_CUT, CHARACTERS_PER_TOKEN * call.max_tokens)
         if len(text) > longest:  # what counts, scores and writes it would work for minutes
             raise ServiceError(
-                f"the answer has {len(text):,} characters, more than {call.max_tokens:,} tokens can hold "
-                "(openai.max_tokens)"
+                said(
+                    "the answer has {n} characters, more than {max_tokens} tokens can hold "
+                    "(openai.max_tokens)",
+                    n=f"{len(text):,}",
+                    max_tokens=f"{call.max_tokens:,}",
+                )
             )
         text = scrubbed(whole_characters(text), self.secrets).strip()
         reason: Any = getattr(choices[0], "finish_reason", None)
@@ -291,7 +346,10 @@ def _bounded(stream: Any, most_bytes: int, *, is_packed: bool) -> Any:
                 size += len(whole)
                 if size > most_bytes:
                     raise ServiceError(
-                        f"the answer is larger than {most_bytes // MIB:,} MiB (openai.largest_reply)"
+                        said(
+                            "the answer is larger than {most_bytes} MiB (openai.largest_reply)",
+                            most_bytes=f"{most_bytes // MIB:,}",
+                        )
                     )
                 yield whole
 
@@ -306,8 +364,13 @@ def _check_key(key: Secret) -> None:
     found = _NOT_IN_A_KEY.search(key.reveal())
     if found is not None:
         raise ConfigError(
-            f"OPENAI_API_KEY holds {_character(found[0])} at its place {found.start() + 1} of "
-            f"{len(key.reveal())}, which no key has. Copy the key again, in one line"
+            said(
+                "OPENAI_API_KEY holds {character} at its place {start} of {n}, which no key has. Copy the "
+                "key again, in one line",
+                character=_character(found[0]),
+                start=found.start() + 1,
+                n=len(key.reveal()),
+            )
         )
 
 
@@ -329,12 +392,15 @@ def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, s
         host = parts.hostname
     except ValueError:
         raise ConfigError(
-            "openai.base_url (OPENAI_BASE_URL) is no address: its host or port can't be read"
+            said("openai.base_url (OPENAI_BASE_URL) is no address: its host or port can't be read")
         ) from None
     if parts.scheme not in ("http", "https") or not host or not port_ok:
         raise ConfigError(
-            f"openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
-            f"got {safe_url(base_url)!r}"
+            said(
+                "openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
+                "got {base_url}",
+                base_url=repr(safe_url(base_url)),
+            )
         )
     headers = {}
     if parts.username is not None:
@@ -351,9 +417,9 @@ def _sentence(body: object) -> str:
     if isinstance(body, Mapping):
         inner = body.get("error", body)
         if isinstance(inner, Mapping):
-            said = inner.get("message") or inner.get("detail")
+            words = inner.get("message") or inner.get("detail")
             return (
-                str(said) if said else json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS]
+                str(words) if words else json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS]
             )
         return str(inner)
     return str(body) if isinstance(body, str) else ""
@@ -432,16 +498,18 @@ def unit_vectors(rows: object, wanted: int) -> Vectors:
     """
     if not isinstance(rows, list) or len(rows) != wanted:
         got = f"{len(rows)}" if isinstance(rows, list) else "none"
-        raise ServiceError(f"wanted {wanted} embeddings for {wanted} texts, got {got}")
+        raise ServiceError(
+            said("wanted {wanted} embeddings for {wanted} texts, got {got}", wanted=wanted, got=got)
+        )
     found: dict[int, Vectors] = {}
     for place, row in enumerate(rows):
         index = getattr(row, "index", None)
         index = place if index is None else index
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < wanted or index in found:
-            raise ServiceError(f"the embeddings' indexes are not 0 to {wanted - 1}")
+            raise ServiceError(said("the embeddings' indexes are not 0 to {wanted}", wanted=wanted - 1))
         found[index] = _unit_vector(getattr(row, "embedding", None), index)
     if len({len(vector) for vector in found.values()}) > 1:
-        raise ServiceError("embeddings of one answer have different dimensions")
+        raise ServiceError(said("embeddings of one answer have different dimensions"))
     return np.stack([found[place] for place in range(wanted)])
 
 
@@ -452,9 +520,9 @@ def _unit_vector(numbers: object, index: int) -> Vectors:
     except (ValueError, OverflowError):
         vector = np.zeros(0, dtype=object)
     if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
-        raise ServiceError(f"embedding {index} is no list of finite numbers")
+        raise ServiceError(said("embedding {index} is no list of finite numbers", index=index))
     with np.errstate(over="ignore"):  # a length beyond every number is refused below
         length = math.sqrt(math.fsum((vector.astype(np.float64) ** 2).tolist()))
     if not length or not math.isfinite(length):
-        raise ServiceError(f"embedding {index} has no direction (all zeros, or too large)")
+        raise ServiceError(said("embedding {index} has no direction (all zeros, or too large)", index=index))
     return (vector / length).astype(np.float32)

@@ -22,6 +22,7 @@ from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.llm.base import NO_TOKENS, Call, Outcome, Tokens
 from tiny_graph_rag.llm.cost import Price
+from tiny_graph_rag.messages import said
 
 HEADER = {"tiny-graph-rag-journal": 1}
 HEADER_LINE = json.dumps(HEADER).encode() + b"\n"
@@ -120,7 +121,9 @@ class Journal:
             try:
                 await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
-                problem = InputError(f"{self.path}: the journal can't be written: {error.strerror}")
+                problem = InputError(
+                    said("{path}: the journal can't be written: {why}", path=self.path, why=error.strerror)
+                )
             for future in batch:
                 if future.done():  # its call was cancelled while it waited
                     continue
@@ -151,7 +154,11 @@ def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
 
 def _no_journal(path: Path, line: int = 1) -> InputError:
     return InputError(
-        f"{path}:{line}: not a line of a journal. Move the file away, or choose other results with -o"
+        said(
+            "{path}:{line}: not a line of a journal. Move the file away, or choose other results with -o",
+            path=path,
+            line=line,
+        )
     )
 
 

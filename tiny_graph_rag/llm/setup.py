@@ -12,6 +12,7 @@ from tiny_graph_rag.llm.client import Client
 from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price, how_to_price
 from tiny_graph_rag.llm.endpoint import Endpoint
 from tiny_graph_rag.llm.kept import AnswerCache, Journal
+from tiny_graph_rag.messages import said
 
 HOW_TO_TURN_ON = (
     "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without keys (docs/generation-and-cost.md)"
@@ -39,7 +40,7 @@ class Tariff:
             import genai_prices  # noqa: F401
             import tiktoken  # noqa: F401
         except ImportError as error:
-            raise MissingExtraError("counting tokens and cost", str(error.name), "llm") from error
+            raise MissingExtraError(said("counting tokens and cost"), str(error.name), "llm") from error
         settings = config.openai
         embedded = config.embeddings.usd_per_million_embedded
 
@@ -56,7 +57,13 @@ class Tariff:
         """A cap needs prices. Raises UsageError for a model without one."""
         for model in models:
             if self.price(model) is None:
-                raise UsageError(f"--max-cost needs a price and {model!r} has none: {how_to_price(model)}")
+                raise UsageError(
+                    said(
+                        "--max-cost needs a price and {model} has none: {how_to_price}",
+                        model=repr(model),
+                        how_to_price=how_to_price(model),
+                    )
+                )
 
     def describe(self, model: str) -> str:
         price: Price | None = self.price(model)

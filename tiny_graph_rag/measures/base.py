@@ -108,7 +108,13 @@ def measure(
     """
     if not times and not math.isfinite(low if higher_is_better else high):
         end = "low" if higher_is_better else "high"
-        raise ValueError(f"measure {name!r} needs a finite `{end}`: what a failed question counts")
+        raise ValueError(
+            said(
+                "measure {name} needs a finite `{end}`: what a failed question counts",
+                name=repr(name),
+                end=end,
+            )
+        )
 
     def register(compute: Compute) -> Compute:
         paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
@@ -321,7 +327,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
         )
     names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
-        raise UsageError("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr")
+        raise UsageError(said("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr"))
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 

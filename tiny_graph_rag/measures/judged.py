@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
@@ -160,7 +161,9 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     Raises ValueError where run and judgments differ in length.
     """
     if len(run) != len(judgments):
-        raise ValueError(f"a run of {len(run)} questions can't be judged by {len(judgments)}")
+        raise ValueError(
+            said("a run of {n} questions can't be judged by {n_2}", n=len(run), n_2=len(judgments))
+        )
     lengths = np.diff(run.offsets)
     question = np.repeat(np.arange(len(run)), lengths)
     keys = question * judgments.universe + run.entities

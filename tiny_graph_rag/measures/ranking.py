@@ -22,6 +22,7 @@ from tiny_graph_rag.measures.base import (
     within_cutoff,
 )
 from tiny_graph_rag.measures.judged import Judged
+from tiny_graph_rag.messages import said
 
 TREC_EVAL = "trec_eval 9"
 TUTORIAL = "K-RAG evaluators"
@@ -188,8 +189,12 @@ def _exponential(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
     most = float(grades.max(initial=0))
     if most > MOST_EXPONENT:
         raise UsageError(
-            f"ndcg_exp gains 2^grade, which no number holds for a grade of {most:g} (at most "
-            f"{MOST_EXPONENT}); use ndcg"
+            said(
+                "ndcg_exp gains 2^grade, which no number holds for a grade of {most} (at most "
+                "{most_exponent}); use ndcg",
+                most=f"{most:g}",
+                most_exponent=MOST_EXPONENT,
+            )
         )
     return np.exp2(_gain(grades, cutoff)) - 1
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.tokens import tokens
+from tiny_graph_rag.messages import said
 
 MATCHES = ("name", "id", "text", "rouge1", "rouge2", "rougeL")
 
@@ -28,7 +29,12 @@ class TextMatch:
         if self.kind not in MATCHES:
             raise unknown("--match", self.kind, MATCHES)
         if not 0 < self.threshold <= 1:
-            raise UsageError(f"--rouge-threshold must be above 0 and at most 1, got {self.threshold}")
+            raise UsageError(
+                said(
+                    "--rouge-threshold must be above 0 and at most 1, got {threshold}",
+                    threshold=self.threshold,
+                )
+            )
 
     @property
     def by_text(self) -> bool:

@@ -68,6 +68,11 @@ def said(template: str, /, **values: object) -> Said:
     return Said(template, values)
 
 
+def verbatim(text: str) -> Said:
+    """What others said, or a name: as it stands in every language; a `Said` stays one."""
+    return text if isinstance(text, Said) else Said("{text}", {"text": text})
+
+
 def shown(text: str) -> str:
     """`text` in the language spoken where it is a `Said`, its values that are too; else as it stands."""
     if not isinstance(text, Said):
@@ -76,6 +81,8 @@ def shown(text: str) -> str:
 
 
 def _shown_value(value: object) -> object:
+    if isinstance(value, BaseException):  # what went wrong because something else did
+        value = getattr(value, "shown", value.args[0] if len(value.args) == 1 else value)
     return shown(value) if isinstance(value, Said) else value
 
 

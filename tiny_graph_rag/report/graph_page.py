@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.html import page
 
 SCRIPTS = ("data.js", "dom.js", "layout.js", "graph.js")
@@ -67,7 +68,14 @@ def core_of(
     for type_ in types:
         if type_ not in known:
             listed = nearest(type_, known) or f"; it has: {', '.join(known[:12])}"
-            raise UsageError(f"no entity of {graph.name} has the type {type_!r}{listed}")
+            raise UsageError(
+                said(
+                    "no entity of {name} has the type {value}{listed}",
+                    name=graph.name,
+                    value=repr(type_),
+                    listed=listed,
+                )
+            )
     kept = np.ones(len(graph), dtype=bool)
     if types:
         kept = np.isin(graph.entities.types.codes, [known.index(type_) for type_ in types])
@@ -87,7 +95,7 @@ def core_of(
         notes.append(f"{len(chosen) - most:,} entities with the fewest relations")
         chosen = chosen[:most]
     if not len(chosen):
-        raise UsageError(f"nothing of {graph.name} is left to draw with these --types")
+        raise UsageError(said("nothing of {name} is left to draw with these --types", name=graph.name))
     drawn = np.zeros(len(graph), dtype=bool)
     drawn[chosen] = True
     both = inside & drawn[relations.sources] & drawn[relations.targets]

@@ -14,9 +14,10 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.config import changed_settings, setting_field
+from tiny_graph_rag.config import changed_settings, find_setting
 from tiny_graph_rag.files import bare_name
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.study.upstream_results import upstream_document
 
@@ -34,6 +35,7 @@ class Past:
     measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
+    path: Path
     at: datetime
     label: str
     graph: str
@@ -91,7 +93,7 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     """Of each result the settings that are not the same in all of them; the graph's name among them."""
     names = dict.fromkeys(name for row in rows for name in row.settings or ())
-    default = {name: setting_field(name.rpartition(".")[2]).default for name in names}
+    default = {name: find_setting(name).default for name in names}
     own = [
         ({"graph": row.graph} if row.graph else {}) | ({} if row.settings is None else default | row.settings)
         for row in rows
@@ -178,6 +180,7 @@ def past_of(path: Path) -> Past | None:
         parts = document["summary"]["by_tag"]
         return Past(
             name=nfc(path.stem),
+            path=path,
             at=at if at.tzinfo else at.replace(tzinfo=UTC),
             label=made.label or "",
             graph=(head.graph or _Input()).name or "",
@@ -206,7 +209,7 @@ def _head(path: Path) -> dict[str, Any]:
         while (end := text.find(_ROWS)) < 0:
             block = stream.read(BLOCK)
             if not block or len(text) > LONGEST_HEAD or b'"kind"' not in text[:BLOCK] + block:
-                raise ValueError("no results")
+                raise ValueError(said("no results"))
             text += block
         head: dict[str, Any] = msgspec.json.decode(bytes(text[:end]).rstrip().rstrip(b",") + b"}")
         if "summary" in head:
@@ -216,5 +219,5 @@ def _head(path: Path) -> dict[str, Any]:
         tail = stream.read()
     start = tail.find(_SCORE_ENDS)
     if start < 0:
-        raise ValueError("no summary")
+        raise ValueError(said("no summary"))
     return head | dict(msgspec.json.decode(b"{" + tail[start + len(_SCORE_ENDS) :]))

@@ -7,8 +7,7 @@ function under `@report(…)` in a module of this folder, or in another package 
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -55,15 +54,15 @@ def write_reports(
     documents: Sequence[Document],
     names: Sequence[str],
     target: Path | None = None,
-    read: Iterable[Path] = (),
+    claim: Callable[[Path], object] = check_writable,
     failed: list[ReportError] | None = None,
 ) -> list[Path]:
     """Write the reports beside the first document, into the folder `target`, or as the file `target` where
     that ends as a report does; returns what was written.
 
-    read: files that must stay. failed: gets the reports that could not be made while the others were; None
-    raises the first of them, after the others are written. Raises UsageError where several reports would go
-    to one file, and before any is written.
+    claim: refuses a file that can't be written, or must stay; asked for all of them before any is written.
+    failed: gets the reports that could not be made while the others were; None raises the first of them,
+    after the others are written. Raises UsageError where several reports would go to one file.
     """
     check_reports(names)
     names = list(dict.fromkeys(names))
@@ -118,13 +117,8 @@ def write_reports(
             )
         )
     written = [target if as_file and target is not None else folder / name for name, _ in files]
-    kept = {os.path.realpath(source) for source in read}
     for path in written:
-        if os.path.realpath(path) in kept:
-            raise UsageError(
-                said("{path}: this is a file that the report is made of; choose another name", path=path)
-            )
-        check_writable(path)
+        claim(path)
     for path, (_, content) in zip(written, files, strict=True):
         write_atomically(path, [content])
     if failed is not None:

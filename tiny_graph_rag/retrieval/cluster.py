@@ -29,6 +29,7 @@ from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
 from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, names_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
@@ -108,7 +109,11 @@ def do_shard(shared: Shared, work: Work[T], part: Any) -> T:
     with _one_at_a_time:  # a worker with several threads gives them to the work, not to shards
         if shared.version != __version__:
             raise CannotHelpError(
-                f"version {__version__} runs there, {shared.version} here; install the same on both"
+                said(
+                    "version {version} runs there, {version_2} here; install the same on both",
+                    version=__version__,
+                    version_2=shared.version,
+                )
             )
         return work(_graph(shared) if shared.sha256 else None, part, shared.config)
 
@@ -120,7 +125,7 @@ def _graph(shared: Shared) -> KnowledgeGraph:
 
         path = _lies_at(shared)
         if path is None:
-            raise GraphMissingError(f"{shared.path}: not there, or another graph than here")
+            raise GraphMissingError(said("{path}: not there, or another graph than here", path=shared.path))
         graph = read_graph(path, cache_folder())
         _graphs.clear()
         _retrievers.clear()
@@ -151,7 +156,7 @@ def has_graph(shared: Shared) -> tuple[str, bool]:
 def take_piece(shared: Shared, name: str, offset: int, piece: bytes) -> None:
     """On a worker: a piece of one of the graph's files. name: "" of a graph that is one file."""
     if cache_folder() == NO_CACHE:
-        raise CannotHelpError("it has no cache folder of its own to keep a graph in")
+        raise CannotHelpError(said("it has no cache folder of its own to keep a graph in"))
     parts = shared.received.with_name(shared.received.name + ".part")
     path = parts / name if name else parts
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -218,20 +223,33 @@ class ClusterClient:
             client = Client(address, timeout=CONNECT_SECONDS)
         except ValueError as error:
             raise UsageError(
-                f"--cluster {address or repr(address)}: {error}; wanted an address such as tcp://HOST:8786"
+                said(
+                    "--cluster {address}: {error}; wanted an address such as tcp://HOST:8786",
+                    address=address or repr(address),
+                    error=error,
+                )
             ) from error
         except (OSError, TimeoutError) as error:
             raise ServiceError(
-                f"--cluster {address}: no Dask scheduler answers there ({str(error).splitlines()[0]}). Start "
-                "one with `dask scheduler`, and workers with `dask worker ADDRESS`"
+                said(
+                    "--cluster {address}: no Dask scheduler answers there ({why}). Start one with `dask "
+                    "scheduler`, and workers with `dask worker ADDRESS`",
+                    address=address,
+                    why=str(error).splitlines()[0],
+                )
             ) from error
         except UsageError:
             raise
         except Exception as error:  # bytes that are none of Dask's protocol fail in any way there is
             first = (str(error) or type(error).__name__).splitlines()[0]
             raise ServiceError(
-                f"--cluster {address}: what answers there is no Dask scheduler, or one of another version "
-                f"({type(error).__name__}: {first[:200]})"
+                said(
+                    "--cluster {address}: what answers there is no Dask scheduler, or one of another "
+                    "version ({kind}: {first})",
+                    address=address,
+                    kind=type(error).__name__,
+                    first=first[:200],
+                )
             ) from error
         try:
             yield cls(address, client)
@@ -302,8 +320,12 @@ class ClusterClient:
                         deaths[place] += 1
                         if deaths[place] >= MOST_DEATHS:
                             raise ServiceError(
-                                f"--cluster {self.address}: workers died {MOST_DEATHS} times over the same "
-                                "questions; give them more memory (dask worker --memory-limit)"
+                                said(
+                                    "--cluster {address}: workers died {most_deaths} times over the same "
+                                    "questions; give them more memory (dask worker --memory-limit)",
+                                    address=self.address,
+                                    most_deaths=MOST_DEATHS,
+                                )
                             ) from error
                         waiting[submit(place)] = place
                         continue
@@ -311,13 +333,23 @@ class ClusterClient:
                         sent[place] += 1
                         if sent[place] > MOST_SENT:
                             raise UsageError(
-                                f"--cluster {self.address}: a worker can't help: {error}"
+                                said(
+                                    "--cluster {address}: a worker can't help: {error}",
+                                    address=self.address,
+                                    error=error,
+                                )
                             ) from error
                         self._bring(shared)
                         waiting[submit(place)] = place
                         continue
                     except CannotHelpError as error:
-                        raise UsageError(f"--cluster {self.address}: a worker can't help: {error}") from error
+                        raise UsageError(
+                            said(
+                                "--cluster {address}: a worker can't help: {error}",
+                                address=self.address,
+                                error=error,
+                            )
+                        ) from error
                     done(place)
         finally:
             self.client.cancel(list(waiting))
@@ -341,20 +373,28 @@ class ClusterClient:
         try:
             self.client.run(work, *given, workers=[worker])
         except CannotHelpError as error:
-            raise UsageError(f"--cluster {self.address}: a worker can't help: {error}") from error
+            raise UsageError(
+                said("--cluster {address}: a worker can't help: {error}", address=self.address, error=error)
+            ) from error
         except (OSError, ValueError):  # it died; its shards go elsewhere
             return
 
     def _still_there(self, seen: float) -> float:
         """When a worker was last there. Raises ServiceError where none has been for long."""
         if self.client.status != "running":
-            raise ServiceError(f"--cluster {self.address}: the connection to the scheduler was lost")
+            raise ServiceError(
+                said("--cluster {address}: the connection to the scheduler was lost", address=self.address)
+            )
         if self.client.nthreads():
             return time.monotonic()
         if time.monotonic() - seen > ALONE_SECONDS:
             raise ServiceError(
-                f"--cluster {self.address}: no worker for {ALONE_SECONDS} seconds; start one with "
-                f"`dask worker {self.address}`"
+                said(
+                    "--cluster {address}: no worker for {alone_seconds} seconds; start one with `dask "
+                    "worker {address}`",
+                    address=self.address,
+                    alone_seconds=ALONE_SECONDS,
+                )
             )
         return seen
 
@@ -377,8 +417,13 @@ def _check_encryption(address: str) -> None:
     ]
     if missing:
         raise UsageError(
-            f"--cluster {address}: TLS needs {', '.join(missing)} in Dask's settings "
-            f"(~/.config/dask/*.yaml, or the environment: {_of_environment(missing[0])} …)"
+            said(
+                "--cluster {address}: TLS needs {names} in Dask's settings (~/.config/dask/*.yaml, or the "
+                "environment: {of_environment} …)",
+                address=address,
+                names=", ".join(missing),
+                of_environment=_of_environment(missing[0]),
+            )
         )
 
 
@@ -423,7 +468,7 @@ class ClusterRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        raise UsageError("a retriever is shared out with --cluster ADDRESS, not by name")
+        raise UsageError(said("a retriever is shared out with --cluster ADDRESS, not by name"))
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own

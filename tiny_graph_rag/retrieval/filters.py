@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 LISTED = 8  # known names in a message where none is near
 
@@ -86,6 +87,14 @@ def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]
             choices = (
                 f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
             )
-            raise UsageError(f"{flag}: no {what} {name!r}{nearest(name, known) or choices}")
+            raise UsageError(
+                said(
+                    "{flag}: no {what} {name}{near}",
+                    flag=flag,
+                    what=what,
+                    name=repr(name),
+                    near=nearest(name, known) or choices,
+                )
+            )
         found.append(place)
     return found

@@ -28,6 +28,7 @@ from tiny_graph_rag.formats.runs.items import (
     score_of,
     text_of,
 )
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 MOST_ITEMS = 100_000  # of one kind for one question: a generator that never ends is stopped here
@@ -129,9 +130,9 @@ def _of_list(value: Any) -> Unpacked:
         value = [list(pair) for pair in value.items()]  # {name: score}
     if isinstance(value, Mapping):
         keys = ", ".join(repr(key)[:60] for key in islice(value, 12)) or "none"
-        raise ValueError(f"{WANTED}, got an object with the keys {keys}")
+        raise ValueError(said("{wanted}, got an object with the keys {keys}", wanted=said(WANTED), keys=keys))
     if isinstance(value, str | bytes) or not hasattr(value, "__iter__"):
-        raise ValueError(f"{WANTED}, got {json_kind(value)}")
+        raise ValueError(said("{wanted}, got {got}", wanted=said(WANTED), got=json_kind(value)))
     by_kind: dict[str, list[Any]] = {"entities": [], "relations": [], "passages": []}
     for item in _items(value, "the returned list"):
         by_kind[kind_of(item)].append(item)
@@ -147,7 +148,11 @@ def _items(value: Any, what: str) -> list[Any]:
     """The list, checked for an order and an end. Raises ValueError."""
     if isinstance(value, Set) and not isinstance(value, KeysView | ItemsView):
         raise ValueError(
-            f"{what}: a {type(value).__name__} has no order, which a ranking needs. Return a list, best first"
+            said(
+                "{what}: a {kind} has no order, which a ranking needs. Return a list, best first",
+                what=what,
+                kind=type(value).__name__,
+            )
         )
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a DataFrame, as GraphRAG's contexts are
         rows = value.to_dict("records")
@@ -158,15 +163,21 @@ def _items(value: Any, what: str) -> list[Any]:
     if isinstance(value, Mapping) and all(is_score(score) for score in value.values()):
         value = [list(pair) for pair in value.items()]
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        raise ValueError(f"{what} must be a list, got {json_kind(value)}")
+        raise ValueError(said("{what} must be a list, got {got}", what=what, got=json_kind(value)))
     items = list(islice(iter(value), MOST_ITEMS + 1))
     if len(items) > MOST_ITEMS:
-        raise ValueError(f"{what} has more than {MOST_ITEMS:,} items. Return the best first and stop there")
+        raise ValueError(
+            said(
+                "{what} has more than {most_items} items. Return the best first and stop there",
+                what=what,
+                most_items=f"{MOST_ITEMS:,}",
+            )
+        )
     return items
 
 
 def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
-    problems: list[str] = []
+    problems: list[Said] = []
     found = [entity_of(plain_entity(item), "the returned list", problems) for item in items]
     if problems:
         raise ValueError(problems[0])

@@ -160,7 +160,9 @@ class Calls:
             value = value[0]
         given = list(value)
         if len(given) != len(questions):
-            raise ValueError(f"wanted a reply for each of {len(questions)} questions, got {len(given)}")
+            raise ValueError(
+                said("wanted a reply for each of {n} questions, got {n_2}", n=len(questions), n_2=len(given))
+            )
         return [_checked(option) for option in given]
 
     def _in_loop(self, call: int, work: Coroutine[Any, Any, tuple[Any, BaseException | None]]) -> Any:

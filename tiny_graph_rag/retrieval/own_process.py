@@ -23,6 +23,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.files import note_named
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.retrieval.own_calls import Asked, Calls, Event, callable_of
 from tiny_graph_rag.retrieval.own_replies import OwnReply, told
@@ -264,6 +265,7 @@ def check_file(path: Path) -> None:
         raise UsageError(
             said("--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent)
         )
+    note_named(path)
 
 
 def _module_of_file(path: Path) -> Any:

@@ -16,6 +16,7 @@ from tiny_graph_rag.errors import InputError, RunError, UsageError
 from tiny_graph_rag.formats.runs import Retrieved, in_order
 from tiny_graph_rag.formats.runs.items import LONGEST_TEXT, is_score
 from tiny_graph_rag.journals import JournalFile
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.native import unpacked
 from tiny_graph_rag.run import Passage, Relation
 
@@ -63,7 +64,11 @@ class OwnReply:
         line = json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False).encode()
         if len(line) > LARGEST_REPLY:
             raise ValueError(
-                f"the reply has {len(line) >> 20:,} MiB; at most {LARGEST_REPLY >> 20} are taken"
+                said(
+                    "the reply has {n} MiB; at most {largest_reply} are taken",
+                    n=f"{len(line) >> 20:,}",
+                    largest_reply=LARGEST_REPLY >> 20,
+                )
             )
         return line
 
@@ -72,7 +77,7 @@ class OwnReply:
         """Of `as_dict`, from a journal or another process. Raises ValueError or KeyError where it is none."""
         seconds, error = given["seconds"], given["error"]
         if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
-            raise ValueError(f"{seconds!r} seconds")
+            raise ValueError(said("{seconds} seconds", seconds=repr(seconds)))
         if error is not None:
             return cls(seconds=float(seconds), error=str(error))
         # A journal of an earlier version has entities alone.
@@ -150,8 +155,13 @@ class ReplyJournal:
                 if row.get("journal") is not None:
                     if row["retriever"] != self.spec:
                         raise UsageError(
-                            f"{self.path}: the journal is of {row['retriever']}, not of {self.spec}. "
-                            "Leave --resume out to ask everything anew"
+                            said(
+                                "{path}: the journal is of {retriever}, not of {spec}. Leave --resume out "
+                                "to ask everything anew",
+                                path=self.path,
+                                retriever=row["retriever"],
+                                spec=self.spec,
+                            )
                         )
                     continue
                 if questions.get(row["id"]) == row["query"] and row["error"] is None:
@@ -177,4 +187,8 @@ class ReplyJournal:
         self._file.sync()
 
     def _no_journal(self, number: int) -> InputError:
-        return InputError(f"{self.path}:{number}: not a line of a journal. Move the file away")
+        return InputError(
+            said(
+                "{path}:{number}: not a line of a journal. Move the file away", path=self.path, number=number
+            )
+        )

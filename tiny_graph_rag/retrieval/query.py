@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.kinds import asked_kind
+from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind
 from tiny_graph_rag.language.words import (
     folded_word,
     is_function_word,
@@ -292,13 +292,17 @@ class Reader:
         return mentions
 
     def _claims(self, word: str) -> Claims:
-        """By embeddings where they are asked for, else by name and vocabulary; by synonyms where the graph's
-        texts don't know the word."""
+        """By embeddings where they are asked for, else by name and vocabulary, else by synonyms; but a word
+        like `place`, which may also say what kind of thing is asked for, only where no text knows it."""
         by_meaning = NO_CLAIMS if self.meanings is None else self.meanings.claims(word)
         if len(by_meaning):
             return by_meaning
         claims = self.types.claims(word)
-        if len(claims) or not self.types.has_synonym(word) or not self._is_unlike(word):
+        if (
+            len(claims)
+            or not self.types.has_synonym(word)
+            or (word in KINDS_ASKED and not self._is_unlike(word))
+        ):
             return claims
         return self.types.by_synonym(word)
 

@@ -21,6 +21,7 @@ from tiny_graph_rag.measures import Measure, parse_measures
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.scoring.stretches import counted
 
 if TYPE_CHECKING:
@@ -62,8 +63,12 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     for name in wanted:
         if name.kind.needs:
             raise UsageError(
-                f"measure {name} looks at more than ids and grades ({name.kind.needs}); "
-                "the command `score` reads that from the run's file or a graph"
+                said(
+                    "measure {name} looks at more than ids and grades ({needs}); the command `score` "
+                    "reads that from the run's file or a graph",
+                    name=name,
+                    needs=name.kind.needs,
+                )
             )
     grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
@@ -91,7 +96,7 @@ def evaluate_predictions(
     """
     frames = _pandas()
     if not preds:
-        raise UsageError("there is no prediction; wanted {query_id: [(doc_id, score), …]}")
+        raise UsageError(said("there is no prediction; wanted {query_id: [(doc_id, score), …]}"))
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
     if split is not None:
         qrels = _of_split(qrels, split)
@@ -134,7 +139,7 @@ def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
     try:
         grades = np.fromiter(values, dtype=np.float64, count=count)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(f"a grade of the gold set is no number: {error}") from error
+        raise UsageError(said("a grade of the gold set is no number: {error}", error=error)) from error
     if not np.isfinite(grades).all():
         question, document, grade = next(
             (question, document, grade)
@@ -142,7 +147,14 @@ def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
             for document, grade in row.items()
             if not isfinite(grade)
         )
-        raise UsageError(f"the grade of {document!r} for question {question!r} is {grade}; wanted a number")
+        raise UsageError(
+            said(
+                "the grade of {document} for question {question} is {grade}; wanted a number",
+                document=repr(document),
+                question=repr(question),
+                grade=grade,
+            )
+        )
     return grades
 
 
@@ -185,9 +197,9 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
             ascending = sorted(ranking.values())
             is_nan = isnan(sum(ascending)) and any(map(isnan, ascending))  # infinite ones add up to NaN, too
         except (TypeError, ValueError, OverflowError) as error:
-            raise UsageError(f"a score of the run is no number: {error}") from error
+            raise UsageError(said("a score of the run is no number: {error}", error=error)) from error
         if is_nan:
-            raise UsageError("a score of the run is NaN; NaN has no place in an order")
+            raise UsageError(said("a score of the run is NaN; NaN has no place in an order"))
         length = len(ascending)
         for place, document in enumerate(grades, start=first):
             own = ranking.get(document)
@@ -210,7 +222,13 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
     if hasattr(table, "columns"):
         missing = [name for name in ("query_id", "doc_id", "score") if name not in table.columns]
         if missing:
-            raise UsageError(f"the table has no column {missing[0]!r}; it has: {', '.join(table.columns)}")
+            raise UsageError(
+                said(
+                    "the table has no column {missing}; it has: {names}",
+                    missing=repr(missing[0]),
+                    names=", ".join(table.columns),
+                )
+            )
         found: dict[str, dict[str, Any]] = {}
         triples = zip(*(table[name].tolist() for name in ("query_id", "doc_id", "score")), strict=True)
         for question, document, value in triples:
@@ -220,8 +238,11 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
         return found
     if not isinstance(table, Mapping):
         raise UsageError(
-            "wanted {question: {document: number}} or a DataFrame with query_id, doc_id and score; "
-            f"got {type(table).__name__}"
+            said(
+                "wanted {{question: {{document: number}}}} or a DataFrame with query_id, doc_id and "
+                "score; got {kind}",
+                kind=type(table).__name__,
+            )
         )
     return {
         question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, alike=alike)  # type: ignore[misc]
@@ -237,7 +258,7 @@ def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, alike: bool)
                 _again(found, question, document, value, alike=alike)
         sum(found.values())  # fails for what is no number: of bare documents of two letters, say
     except (TypeError, ValueError) as error:
-        raise UsageError("wanted (document, score) pairs, each score a number") from error
+        raise UsageError(said("wanted (document, score) pairs, each score a number")) from error
     return found
 
 
@@ -247,7 +268,15 @@ def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, al
     if first != first or first == value:
         return
     if alike and value == value:
-        raise UsageError(f"{document!r} has grades {first} and {value} for question {question!r}; wanted one")
+        raise UsageError(
+            said(
+                "{document} has grades {first} and {value} for question {question}; wanted one",
+                document=repr(document),
+                first=first,
+                value=value,
+                question=repr(question),
+            )
+        )
     if not value <= first:
         del mine[document]  # among equal scores it stands where its best score came
         mine[document] = value
@@ -255,11 +284,15 @@ def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, al
 
 def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
     if "split" not in qrels.columns:
-        raise UsageError("the table has no column 'split'; leave split= out")
+        raise UsageError(said("the table has no column 'split'; leave split= out"))
     kept = qrels[qrels["split"] == split]
     if not len(kept):
         known = sorted(map(str, set(qrels["split"].tolist())))
-        raise UsageError(f"no row has the split {split!r}; there are: {', '.join(known)}")
+        raise UsageError(
+            said(
+                "no row has the split {split}; there are: {names}", split=repr(split), names=", ".join(known)
+            )
+        )
     return kept
 
 
@@ -267,5 +300,5 @@ def _pandas() -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise MissingExtraError("scoring into tables", "pandas", "pandas") from error
+        raise MissingExtraError(said("scoring into tables"), "pandas", "pandas") from error
     return pandas

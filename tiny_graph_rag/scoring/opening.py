@@ -13,6 +13,7 @@ import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
@@ -53,7 +54,7 @@ class Request:
         if self.ambiguous not in AMBIGUOUS:
             raise unknown("--ambiguous", self.ambiguous, AMBIGUOUS)
         if self.limit is not None and self.limit < 1:
-            raise UsageError(f"--limit must be 1 or more, got {self.limit}")
+            raise UsageError(said("--limit must be 1 or more, got {limit}", limit=self.limit))
         if self.run_format is not None:
             from tiny_graph_rag.formats.runs import RUN_FORMATS
 
@@ -140,7 +141,11 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     questions, selection = _selected(gold, request)
     if match is not None and match.by_text and not any(question.reference_texts for question in questions):
         raise DatasetError(
-            f"{request.gold.name}: --match {match.kind} compares texts, and no question has 'reference_texts'"
+            said(
+                "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
+                name=request.gold.name,
+                kind=match.kind,
+            )
         )
     if match is None or not match.by_text:
         with_references(gold, request.gold)
@@ -172,14 +177,21 @@ def _selected(gold: EvalSet, request: Request) -> tuple[tuple[Example, ...], dic
     for wanted, known, what in ((tags, known_tags, "tag"), (ids, known_ids, "id")):
         for one in wanted:
             if one not in known:
-                raise UsageError(f"no question has the {what} {one!r}{nearest(one, known)}")
+                raise UsageError(
+                    said(
+                        "no question has the {what} {one}{near}",
+                        what=what,
+                        one=repr(one),
+                        near=nearest(one, known),
+                    )
+                )
     kept = tuple(
         question
         for question in gold.questions
         if (not tags or set(tags) & set(question.tags)) and (not ids or question.id in ids)
     )[: request.limit]
     if not kept:
-        raise UsageError("no question has one of these tags and one of these ids")
+        raise UsageError(said("no question has one of these tags and one of these ids"))
     return kept, {"limit": request.limit, "tags": list(tags), "ids": list(ids)}
 
 

@@ -17,7 +17,7 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, smallest_shown, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
@@ -177,9 +177,9 @@ def compare(
     reasons = incomparable(systems)
     if reasons and not force:
         raise UsageError(
-            "these results can't be compared:\n  "
-            + "\n  ".join(reasons)
-            + "\n--force compares the questions that all of them have"
+            said("these results can't be compared:"),
+            *(said("  {reason}", reason=reason) for reason in reasons),
+            said("--force compares the questions that all of them have"),
         )
     aligned = align(systems)
     chosen = measures_in_common(aligned, measures)
@@ -318,27 +318,38 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
     return flips
 
 
-def incomparable(systems: Sequence[System]) -> list[str]:
+def incomparable(systems: Sequence[System]) -> list[Said]:
     """Why the files do not speak of the same thing; empty where they do."""
     if len(systems) < 2:
         raise UsageError(said("wanted two results files or more; the first is the baseline"))
-    first, reasons = systems[0], []
+    first = systems[0]
+    reasons: list[Said] = []
     for other in systems[1:]:
-        pair = f"{other.path.name} and {first.path.name}"
+        pair = said("{one} and {other}", one=other.path.name, other=first.path.name)
         if other.dataset_sha256 != first.dataset_sha256:
             reasons.append(
-                f"{pair} were scored against different gold sets (SHA-256 "
-                f"{_short(other.dataset_sha256)} and {_short(first.dataset_sha256)})"
+                said(
+                    "{pair} were scored against different gold sets (SHA-256 {short} and {short_2})",
+                    pair=pair,
+                    short=_short(other.dataset_sha256),
+                    short_2=_short(first.dataset_sha256),
+                )
             )
         elif other.selection != first.selection:
             reasons.append(
-                f"{pair} hold different selections of the gold set "
-                f"({_selected(other.selection)} and {_selected(first.selection)})"
+                said(
+                    "{pair} hold different selections of the gold set ({selected} and {selected_2})",
+                    pair=pair,
+                    selected=_selected(other.selection),
+                    selected_2=_selected(first.selection),
+                )
             )
         elif set(other.ids) != set(first.ids):
-            reasons.append(f"{pair} hold different questions")
+            reasons.append(said("{pair} hold different questions", pair=pair))
         if other.k != first.k:
-            reasons.append(f"{pair} cut at different ranks (k {other.k} and {first.k})")
+            reasons.append(
+                said("{pair} cut at different ranks (k {k} and {k_2})", pair=pair, k=other.k, k_2=first.k)
+            )
     return reasons
 
 
@@ -353,7 +364,7 @@ def _selected(selection: dict[str, Any] | None) -> str:
 
 
 def _short(sha256: str) -> str:
-    return f"{sha256[:8]}…" if sha256 else "none"
+    return said("{sha256}…", sha256=sha256[:8]) if sha256 else said("none")
 
 
 def align(systems: Sequence[System]) -> list[System]:

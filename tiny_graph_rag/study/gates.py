@@ -11,7 +11,7 @@ from typing import Protocol
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 MEAN, INTERVAL = "mean", "interval"
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
@@ -81,7 +81,7 @@ class GateOutcome:
 
     gate: str
     passed: bool
-    message: str
+    message: Said
 
 
 def parse_floors(text: str) -> tuple[Gate, ...]:
@@ -128,15 +128,26 @@ def hold_floors(
     outcomes = []
     for gate in gates:
         if isinstance(gate.measure, str):
-            figure, said = (speed or {}).get(gate.measure, math.nan), SPEEDS[gate.measure].unit
+            figure = (speed or {}).get(gate.measure, math.nan)
+            what = said(SPEEDS[gate.measure].unit)
         else:
             found = means[gate.measure]
             ends = {">": found.low, "<": found.high}
             figure = found.mean if basis == MEAN else ends[gate.sign[0]]
-            said = "mean" if basis == MEAN else "end of the 95 % interval"
+            what = said("mean") if basis == MEAN else said("end of the 95 % interval")
         passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
         outcomes.append(
-            GateOutcome(str(gate), passed, f"gate {gate}: {said} {_said(figure)}, {_verdict(passed)}")
+            GateOutcome(
+                str(gate),
+                passed,
+                said(
+                    "gate {gate}: {what} {figure}, {verdict}",
+                    gate=gate,
+                    what=what,
+                    figure=_said(figure),
+                    verdict=_verdict(passed),
+                ),
+            )
         )
     return outcomes
 
@@ -154,21 +165,29 @@ def hold_drops(
     for gate in gates:
         if isinstance(gate.measure, str):
             speed = SPEEDS[gate.measure]
-            change, higher, said = (faster or {}).get(gate.measure, math.nan), speed.higher_is_better, "drop"
+            change, higher = (faster or {}).get(gate.measure, math.nan), speed.higher_is_better
+            what = said("drop")
         else:
             found = differences[str(gate.measure)]
             higher = gate.measure.kind.higher_is_better
             worst = found.low if higher else found.high
             change = found.difference if basis == MEAN else worst
-            said = "mean drop" if basis == MEAN else "drop at the end of the 95 % interval"
+            what = said("mean drop") if basis == MEAN else said("drop at the end of the 95 % interval")
         drop = -change if higher else change
         passed = not math.isnan(drop) and drop <= gate.limit
         outcomes.append(
             GateOutcome(
                 f"{system}: {gate.measure}={gate.limit:g}",
                 passed,
-                f"gate {gate.measure} may drop by {gate.limit:g}: {system} has a {said} of {_said(drop)}, "
-                f"{_verdict(passed)}",
+                said(
+                    "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
+                    measure=gate.measure,
+                    limit=f"{gate.limit:g}",
+                    system=system,
+                    what=what,
+                    drop=_said(drop),
+                    verdict=_verdict(passed),
+                ),
             )
         )
     return outcomes
@@ -239,8 +258,8 @@ def _said(figure: float) -> str:
     return "undefined" if math.isnan(figure) else f"{figure:.4f}"
 
 
-def _verdict(passed: bool) -> str:
-    return "passed" if passed else "FAILED"
+def _verdict(passed: bool) -> Said:
+    return said("passed") if passed else said("FAILED")
 
 
 def _xml(text: str) -> str:

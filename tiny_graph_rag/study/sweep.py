@@ -23,6 +23,7 @@ from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.shown import short_repr
@@ -180,7 +181,7 @@ def sweep(
     first_of: list[int] = []
     seeds: dict[str, SeedShare] = {}
     for variant in plan.variants:
-        deepest = config.replaced(**variant.settings, hops=max(plan.hops))
+        deepest = config.replaced({**variant.settings, "hops": max(plan.hops)})
         asked_how = repr(deepest.openai) if asks_model(deepest) else ""
         by = (deepest.retrieval.linker, deepest.retrieval.fuzzy, asked_how)
         if by not in links:
@@ -253,8 +254,13 @@ def _linked(
     failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
     if failed:
         raise ServiceError(
-            f"{len(failed):,} of {len(linked):,} questions could not be linked, first {failed[0]}. "
-            "Run it again: what was answered is in the cache"
+            said(
+                "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
+                "answered is in the cache",
+                n=f"{len(failed):,}",
+                n_2=f"{len(linked):,}",
+                failed=failed[0],
+            )
         )
     return linked
 

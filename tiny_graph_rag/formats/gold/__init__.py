@@ -14,7 +14,7 @@ from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.tables import encoding_of, text_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
 
@@ -33,7 +33,7 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
 
 def read_sound(
     path: Path, format: str | None = None, split: str | None = None, *, drafts: bool = False
-) -> tuple[EvalSet, list[str]]:
+) -> tuple[EvalSet, list[Said]]:
     """The questions that can be used, and what is wrong with the others (file, line, field, what came).
 
     drafts: questions that are marked as a draft pass, with what they hold.

@@ -96,6 +96,7 @@ def _is_plain_text(path: Path) -> bool:
     return not named and not any(GOLD_FORMATS[name].fit(head) == Fit.SURE for name in GOLD_FORMATS.built_in)
 
 
+_DRAFT = b'{"draft": true'
 _NOTES = ("draft", "candidates", "differ", "judge_first", "like", "no_seed", "found_by")
 
 
@@ -134,6 +135,12 @@ def draft_row(draft: Draft) -> dict[str, Any]:
 
 def draft_lines(drafts: Sequence[Draft]) -> list[bytes]:
     return [(json.dumps(draft_row(draft), ensure_ascii=False) + "\n").encode() for draft in drafts]
+
+
+def is_draft(path: Path) -> bool:
+    """Whether the file begins as `draft_lines` does. Opened past `files`: it is no input but an output."""
+    with path.open("rb") as stream:
+        return stream.read(len(_DRAFT)) == _DRAFT
 
 
 def read_drafts(path: Path) -> tuple[list[Draft], str]:

@@ -269,7 +269,7 @@ def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
             import pyarrow as pa
             import pyarrow.parquet as pq
         except ImportError:
-            raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from None
+            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from None
         out = io.BytesIO()
         columns = zip(*rows, strict=True) if rows else ((), (), ())
         pq.write_table(

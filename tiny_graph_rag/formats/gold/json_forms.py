@@ -18,6 +18,7 @@ from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import json_document, text_of
 from tiny_graph_rag.gold.examples import Example, Source
+from tiny_graph_rag.messages import Said, said
 
 _TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
 
@@ -107,7 +108,7 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
     A run and its gold set in one; questions are known by their text.
     """
     found = records(path)
-    problems: list[str] = []
+    problems: list[Said] = []
     questions = []
     for record in found:
         row = record.row
@@ -115,7 +116,11 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
         truths = [truths] if isinstance(truths, str) else truths
         if not isinstance(truths, list) or not isinstance(row.get("question"), str):
             problems.append(
-                f"{record.place}: wanted 'question' and a list 'ground_truth', got {json_kind(row)}"
+                said(
+                    "{place}: wanted 'question' and a list 'ground_truth', got {got}",
+                    place=record.place,
+                    got=json_kind(row),
+                )
             )
             continue
         texts = tuple(dict.fromkeys(map(str, truths)))
@@ -147,9 +152,16 @@ def read_contest(path: Path, split: str | None) -> list[Example]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
     document = json_document(path, DatasetError)
     if not isinstance(document, dict):
-        raise DatasetError(f"{path.name}: wanted {{eval_id: [docid]}}, got {json_kind(document)}")
+        raise DatasetError(
+            said("{name}: wanted {{eval_id: [docid]}}, got {got}", name=path.name, got=json_kind(document))
+        )
     wrong = [
-        f"{path.name}: {key!r} must be a list of document ids, got {json_kind(ids)}"
+        said(
+            "{name}: {key} must be a list of document ids, got {got}",
+            name=path.name,
+            key=repr(key),
+            got=json_kind(ids),
+        )
         for key, ids in document.items()
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids)
     ]
@@ -169,7 +181,7 @@ def read_contest(path: Path, split: str | None) -> list[Example]:
 )
 def read_metaqa(path: Path, split: str | None) -> list[Example]:
     """MetaQA's `qa_dev.txt`: the topic in brackets is the seed, the answers are names of entities."""
-    problems: list[str] = []
+    problems: list[Said] = []
     questions = []
     for number, line in enumerate(lines_of(text_of(path, others=True) or ""), start=1):
         text, _, answers = line.strip("\ufeff\r").partition("\t")
@@ -183,8 +195,13 @@ def read_metaqa(path: Path, split: str | None) -> list[Example]:
             questions.append(given)
         elif line.strip():
             problems.append(
-                f"{path.name}:{number}: wanted a question with its [topic], a tab and answers between |, "
-                f"got {line.strip()[:60]!r}"
+                said(
+                    "{name}:{number}: wanted a question with its [topic], a tab and answers between |, "
+                    "got {line}",
+                    name=path.name,
+                    number=number,
+                    line=repr(line.strip()[:60]),
+                )
             )
     if problems:
         raise DatasetError(*problems)

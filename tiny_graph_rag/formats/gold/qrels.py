@@ -19,7 +19,7 @@ from tiny_graph_rag.formats.tables import (
     whole_grade,
 )
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
@@ -38,15 +38,25 @@ def _fits_table(head: Head) -> Fit:
 def read_qrels(path: Path, split: str | None) -> list[Example]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
-    problems: list[str] = []
+    problems: list[Said] = []
     for number, fields, _ in trec_lines(path, DatasetError):
         place = f"{path.name}:{number}"
         check_few(problems, DatasetError)
         if len(fields) != 4:
-            problems.append(f"{place}: wanted 4 fields (question 0 document grade), got {len(fields)}")
+            problems.append(
+                said(
+                    "{place}: wanted 4 fields (question 0 document grade), got {n}",
+                    place=place,
+                    n=len(fields),
+                )
+            )
         elif (grade := whole_grade(fields[3])) is None:
             problems.append(
-                f"{place}: the grade must be a whole number of at most nine digits, got {fields[3][:40]!r}"
+                said(
+                    "{place}: the grade must be a whole number of at most nine digits, got {fields}",
+                    place=place,
+                    fields=repr(fields[3][:40]),
+                )
             )
         else:
             _judge(grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), grade, place, problems)
@@ -77,9 +87,9 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     grade = next((name for name in GRADE_NAMES if name in names), None)
     if split is not None and "split" not in names:
-        raise UsageError(f"{path.name} has no column 'split'; leave --split out")
+        raise UsageError(said("{name} has no column 'split'; leave --split out", name=path.name))
     grades: dict[str, dict[str, int]] = {}
-    problems: list[str] = []
+    problems: list[Said] = []
     splits = set()
     for place, row in rows:
         if split is not None:
@@ -94,19 +104,40 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
         except (TypeError, ValueError):
             value = float("nan")
         if value != int(value) if value == value and abs(value) < 1e9 else True:
-            problems.append(f"{place}: the grade must be a whole number, got {row[str(grade)]!r}")
+            problems.append(
+                said(
+                    "{place}: the grade must be a whole number, got {row}",
+                    place=place,
+                    row=repr(row[str(grade)]),
+                )
+            )
             check_few(problems, DatasetError)
             continue
         _judge(mine, str(row[document]), int(value), place, problems)
     if problems:
         raise DatasetError(*problems)
     if split is not None and not grades:
-        raise UsageError(f"{path.name} has no split {split!r}; it has: {', '.join(sorted(splits))}")
+        raise UsageError(
+            said(
+                "{name} has no split {split}; it has: {names}",
+                name=path.name,
+                split=repr(split),
+                names=", ".join(sorted(splits)),
+            )
+        )
     return [graded(id, row, format="table", line=n) for n, (id, row) in enumerate(grades.items(), start=1)]
 
 
-def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: list[str]) -> None:
+def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: list[Said]) -> None:
     """Notes a judgment; saying the same twice does no harm."""
     before = grades.setdefault(document, grade)
     if before != grade:
-        problems.append(f"{place}: document {document!r} has grade {grade} here and {before} further up")
+        problems.append(
+            said(
+                "{place}: document {document} has grade {grade} here and {before} further up",
+                place=place,
+                document=repr(document),
+                grade=grade,
+                before=before,
+            )
+        )

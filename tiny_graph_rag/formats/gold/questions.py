@@ -13,7 +13,7 @@ from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
 from tiny_graph_rag.formats.gold.keys import NAMES_OR_ANSWER, QUERY_KEYS, folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import Records, records
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 STRING_LISTS = (
     "tags",
@@ -45,7 +45,7 @@ class Sound:
     """What can be used of a file, and what is wrong with the rest (file, line, field, what came)."""
 
     examples: tuple[Example, ...]
-    problems: tuple[str, ...]
+    problems: tuple[Said, ...]
     head: Mapping[str, Any] = field(default_factory=dict)
     list_key: str = ""
     notes: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ def _wanted(found: Records) -> str:
 
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
-    problems: list[str] = []
+    problems: list[Said] = []
     examples: list[Example] = []
     for number, record in enumerate(given, start=1):
         row = ours(dict(record)) if isinstance(record, Mapping) else record
@@ -208,10 +208,15 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     for example in examples:
         if first.setdefault(example.id, example.line) != example.line:
             problems.append(
-                f"question {example.line}: id {example.id!r} is used already by question {first[example.id]}"
+                said(
+                    "question {line}: id {id} is used already by question {first}",
+                    line=example.line,
+                    id=repr(example.id),
+                    first=first[example.id],
+                )
             )
     if not examples and not problems:
-        problems.append("the gold set is empty; wanted records with 'query' and 'reference_entities'")
+        problems.append(said("the gold set is empty; wanted records with 'query' and 'reference_entities'"))
     if problems:
         raise DatasetError(*problems)
     return EvalSet(tuple(examples), name=name)
@@ -246,13 +251,13 @@ def says_relevant(row: Mapping[str, Any]) -> bool:
     return "reference_entities" in row or "asks" in row
 
 
-def _wrong_fields(row: object, *, drafts: bool = False) -> list[str]:
+def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
     if not isinstance(row, dict):
         got = json_kind(row)
         return [said("wanted an object with 'query' and 'reference_entities', got {got}", got=got)]
     if row.get("draft") is True and "reference_entities" not in row and not drafts:
         return [said(DRAFT)]
-    wrong: list[str] = []
+    wrong: list[Said] = []
     query = row.get("query")
     if "query" not in row:
         wrong.append(said("{field} is missing", field="'query'"))
@@ -300,12 +305,12 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _wrong_relationships(value: object) -> list[str]:
+def _wrong_relationships(value: object) -> list[Said]:
     if value is None:
         return []
-    wanted = '\'reference_relationships\' must be a list of {"source", "target", "type"} with strings'
+    wanted = said('\'reference_relationships\' must be a list of {{"source", "target", "type"}} with strings')
     if not isinstance(value, list):
-        return [f"{wanted}, got {json_kind(value)}"]
+        return [said("{wanted}, got {got}", wanted=wanted, got=json_kind(value))]
     for one in value:
         sound = (
             isinstance(one, dict)
@@ -313,11 +318,11 @@ def _wrong_relationships(value: object) -> list[str]:
             and isinstance(one.get("target"), str)
         )
         if not sound or not isinstance(one.get("type") or "", str):
-            return [f"{wanted}, got {json_kind(one)} in it"]
+            return [said("{wanted}, got {got} in it", wanted=wanted, got=json_kind(one))]
     return []
 
 
-def duplicate_ids(examples: Iterable[Example], path: Path) -> Iterator[str]:
+def duplicate_ids(examples: Iterable[Example], path: Path) -> Iterator[Said]:
     first: dict[str, int] = {}
     for example in examples:
         earlier = first.setdefault(example.id, example.line)

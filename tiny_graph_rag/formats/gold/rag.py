@@ -10,7 +10,7 @@ from tiny_graph_rag.formats.gold.base import graded
 from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids
 from tiny_graph_rag.formats.gold.records import records
 from tiny_graph_rag.gold.examples import Example, Source
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
 RAG_TAGS = ("query_type", "difficulty", "category")
@@ -20,7 +20,7 @@ _KNOWN = {"query_id", "query", "expected_doc_types", "tags", *RAG_TAGS, *(name f
 def sound_rag(path: Path) -> Sound:
     """A list of questions, an object that holds one, or one object a line."""
     found = records(path)
-    problems: list[str] = []
+    problems: list[Said] = []
     questions = []
     for record in found:
         wrong = _wrong(record.row)
@@ -31,11 +31,11 @@ def sound_rag(path: Path) -> Sound:
     return Sound(tuple(questions), tuple(problems), found.head, found.list_key)
 
 
-def _wrong(row: Any) -> list[str]:
+def _wrong(row: Any) -> list[Said]:
     if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
         came = said("one without") if isinstance(row, dict) else json_kind(row)
         return [said("wanted an object with 'query_id', a text or a number, got {got}", got=came)]
-    wrong: list[str] = []
+    wrong: list[Said] = []
     for name, _ in RAG_GRADES:
         ids = row.get(name) or []
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):

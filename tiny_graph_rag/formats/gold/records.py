@@ -17,7 +17,7 @@ from tiny_graph_rag.errors import DatasetError, check_few, json_kind
 from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, QUERY_KEYS, folded
 from tiny_graph_rag.formats.tables import read_table, text_of
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 LISTS = ("results", "questions", "examples", "qa_pairs", "queries", "data", "items", "samples", "goldens")
 
@@ -42,7 +42,7 @@ class Records:
     kind: str
     head: dict[str, Any] = field(default_factory=dict)
     list_key: str = ""
-    problems: list[str] = field(default_factory=list)
+    problems: list[Said] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Record]:
         return self.rows
@@ -111,7 +111,7 @@ def _is_question_line(line: str) -> bool:
         return False
 
 
-def _lines(text: str, path: Path, problems: list[str]) -> Iterator[Record]:
+def _lines(text: str, path: Path, problems: list[Said]) -> Iterator[Record]:
     for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
             continue

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
 from tiny_graph_rag.errors import GraphError, UsageError
-from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
+from tiny_graph_rag.files import combined_sha256, note_read, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
@@ -46,6 +46,7 @@ def read_graph(
     """
     columns = columns or columns_beside(path)
     format, paths = found_at(path) if columns is None else found_with(path, columns)
+    note_read(*paths)  # a graph that the cache has is not opened
 
     def load() -> KnowledgeGraph:
         before = [_stamp(path) for path in paths]

@@ -15,6 +15,7 @@ from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, NAME, TYPE
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 NODE_ROLES = {"name": NAME, "type": TYPE, "description": DESCRIPTION}
 EDGE_ROLES = {"description": DESCRIPTION, "chunks": CHUNKS}
@@ -52,6 +53,10 @@ def refuse_pickle(paths: Sequence[Path]) -> KnowledgeGraph:
     if paths[0].name == PICKLES[0]:
         how = "fast-graphrag: GraphRAG(…).save_graphml('graph.graphml')"
     raise GraphError(
-        f"{paths[0]}: a pickle runs whatever code it holds when it is opened, so none is read. "
-        f"Export the graph with {how}"
+        said(
+            "{paths}: a pickle runs whatever code it holds when it is opened, so none is read. Export the "
+            "graph with {how}",
+            paths=paths[0],
+            how=how,
+        )
     )

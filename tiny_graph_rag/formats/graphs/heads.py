@@ -19,6 +19,7 @@ from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.files import check_utf8, mapped
 from tiny_graph_rag.formats.detection import HEAD_BYTES, has_record, read_head
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -199,7 +200,7 @@ def json_of(path: Path) -> Any:
     buffer = mapped(path)
     text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
     if not len(text):
-        raise GraphError(f"{path}: the file is empty")
+        raise GraphError(said("{path}: the file is empty", path=path))
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError as error:
@@ -210,13 +211,24 @@ def json_of(path: Path) -> Any:
             return json.loads(bytes(text))
         except json.JSONDecodeError as wrong:
             cut = "; the file seems cut off" if wrong.pos >= len(text) - 1 else ""
-            raise GraphError(f"{path}:{wrong.lineno}:{wrong.colno}: not JSON: {wrong.msg}{cut}") from error
+            raise GraphError(
+                said(
+                    "{path}:{lineno}:{colno}: not JSON: {msg}{cut}",
+                    path=path,
+                    lineno=wrong.lineno,
+                    colno=wrong.colno,
+                    msg=wrong.msg,
+                    cut=cut,
+                )
+            ) from error
         except RecursionError:
-            raise GraphError(f"{path}: not a graph: nested too deeply") from error
+            raise GraphError(said("{path}: not a graph: nested too deeply", path=path)) from error
         except ValueError:
-            raise GraphError(f"{path}: not a graph: it holds a number of too many digits") from error
+            raise GraphError(
+                said("{path}: not a graph: it holds a number of too many digits", path=path)
+            ) from error
     except UnicodeDecodeError:
         check_utf8(buffer, path)
         raise
     except RecursionError as error:
-        raise GraphError(f"{path}: not a graph: nested too deeply") from error
+        raise GraphError(said("{path}: not a graph: nested too deeply", path=path)) from error

@@ -15,6 +15,7 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, NAME, TYPE, UNUSED, Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 WANTED = "wanted {'docs': [{'passage', 'extracted_triples'}]}"
 BROKEN = "triples that are not three texts (left out)"
@@ -43,14 +44,17 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
     document = json_of(path)
     docs = document.get("docs") if isinstance(document, dict) else None
     if not isinstance(docs, list):
-        raise GraphError(f"{path}: {WANTED}, got {json_kind(docs)}")
+        raise GraphError(
+            said("{path}: {wanted}, got {got}", path=path, wanted=said(WANTED), got=json_kind(docs))
+        )
     passages: dict[str, str] = {}
     told: dict[str, list[str]] = {}
     named: dict[str, None] = {}
     for number, doc in enumerate(docs):
         if not isinstance(doc, dict) or not isinstance(doc.get("extracted_triples", []), list):
             rows.problem(
-                f"docs[{number}]", f"wanted an object with a list 'extracted_triples', got {json_kind(doc)}"
+                f"docs[{number}]",
+                said("wanted an object with a list 'extracted_triples', got {got}", got=json_kind(doc)),
             )
             continue
         chunk = str(doc.get("idx", number))

@@ -21,6 +21,7 @@ from tiny_graph_rag.formats.graphs.keys import key_of
 from tiny_graph_rag.formats.graphs.listed import ENTITY_LISTS, RELATION_LISTS, Columns, fill, lists_of
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 LINES = (".jsonl", ".ndjson")
 _INNER = re.compile(rf'"(?:{"|".join(RELATION_LISTS)})"\s*:\s*\[')
@@ -77,14 +78,23 @@ def of_document(path: Path, writer: str, columns: Columns | None = None) -> Know
     rows = Rows(path, writer)
     document = _document(path, rows)
     if not isinstance(document, dict | list):
-        raise GraphError(f"{path}: {WANTED}, got {json_kind(document)}")
+        raise GraphError(
+            said("{path}: {wanted}, got {got}", path=path, wanted=said(WANTED), got=json_kind(document))
+        )
     lists = lists_of(document)
     if rows.problems:
         raise GraphError(*rows.problems)
     if lists is None:
         held = document if isinstance(document, dict) else {}
         names = [repr(key) for key, value in held.items() if isinstance(value, list | dict)]
-        raise GraphError(f"{path}: {WANTED}; its lists are {', '.join(names[:8]) or 'none'}")
+        raise GraphError(
+            said(
+                "{path}: {wanted}; its lists are {names}",
+                path=path,
+                wanted=said(WANTED),
+                names=", ".join(names[:8]) or "none",
+            )
+        )
     fill(rows, lists, columns)
     return rows.graph()
 
@@ -96,7 +106,9 @@ def json_records(path: Path) -> list[Any]:
     if rows.problems:
         raise GraphError(*rows.problems)
     if not isinstance(values, list):
-        raise GraphError(f"{path}: wanted a list of objects, got {json_kind(values)}")
+        raise GraphError(
+            said("{path}: wanted a list of objects, got {got}", path=path, got=json_kind(values))
+        )
     return values
 
 
@@ -112,5 +124,5 @@ def _lines(path: Path, rows: Rows) -> list[Any]:
             try:
                 values.append(json.loads(line))
             except (ValueError, RecursionError) as error:
-                rows.problem(number, f"not JSON: {error}")
+                rows.problem(number, said("not JSON: {error}", error=error))
     return values

@@ -14,6 +14,7 @@ from tiny_graph_rag.errors import GraphError, InputError, json_kind
 from tiny_graph_rag.files import COPIED_BYTES, check_utf8
 from tiny_graph_rag.formats.graphs.kg_pieces import BYTE_ORDER_MARK, NotPlainError, forget
 from tiny_graph_rag.graph.records import SHAPE
+from tiny_graph_rag.messages import Said, said
 
 PARTS = {"entities": (b"{", "an object from id to entity"), "relationships": (b"[", "a list")}
 PLACE = re.compile(r"^(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?$")
@@ -26,32 +27,57 @@ def refused(path: Path, buffer: mmap.mmap, error: NotPlainError) -> InputError:
     try:
         parts = msgspec.json.decode(memoryview(buffer)[mark:], type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
-        return GraphError(f"{path}: {SHAPE}, got {_kind(buffer[mark : mark + COPIED_BYTES])}")
+        return GraphError(
+            said(
+                "{path}: {shape}, got {kind}",
+                path=path,
+                shape=SHAPE,
+                kind=_kind(buffer[mark : mark + COPIED_BYTES]),
+            )
+        )
     except msgspec.DecodeError as found:
         return _not_json(path, buffer, mark, str(found))
     except RecursionError:
-        return GraphError(f"{path}: not a knowledge graph: nested too deeply")
+        return GraphError(said("{path}: not a knowledge graph: nested too deeply", path=path))
     missing = [key for key in PARTS if key not in parts]
     if missing:
         keys = ", ".join(map(repr, list(parts)[:5])) or "no keys"
-        return GraphError(f"{path}: {SHAPE}; missing: {' and '.join(map(repr, missing))} (it has {keys})")
+        return GraphError(
+            said(
+                "{path}: {shape}; missing: {names} (it has {keys})",
+                path=path,
+                shape=SHAPE,
+                names=" and ".join(map(repr, missing)),
+                keys=keys,
+            )
+        )
     starts = {key: bytes(memoryview(parts[key])[:COPIED_BYTES]) for key in PARTS}
     problems = [
-        f"{path}: {key!r} must be {wanted}, got {_kind(starts[key])}"
+        said(
+            "{place} must be {wanted}, got {got}",
+            place=f"{path}: {key!r}",
+            wanted=said(wanted),
+            got=_kind(starts[key]),
+        )
         for key, (opening, wanted) in PARTS.items()
         if starts[key][:1] != opening
     ]
-    return GraphError(*(problems or [f"{path}: can't be read as a knowledge graph: {error.__cause__}"]))
+    return GraphError(
+        *(
+            problems
+            or [said("{path}: can't be read as a knowledge graph: {why}", path=path, why=error.__cause__)]
+        )
+    )
 
 
-def _kind(start: bytes) -> str:
+def _kind(start: bytes) -> Said:
     opening = start.lstrip()[:1]
     if opening in (b"{", b"["):
-        return "an object" if opening == b"{" else "a list"
+        return said("an object") if opening == b"{" else said("a list")
     try:
         return json_kind(json.loads(start))
     except ValueError:
-        return "a long string or number"
+        return said("a long string or number")
 
 
 def _not_json(path: Path, buffer: mmap.mmap, mark: int, message: str) -> GraphError:
@@ -67,4 +93,6 @@ def _not_json(path: Path, buffer: mmap.mmap, mark: int, message: str) -> GraphEr
     forget(buffer, len(buffer))
     if byte is None:
         what = "it ends too early and may be cut off"
-    return GraphError(f"{path}:{line}:{column}: not JSON: {what}")
+    return GraphError(
+        said("{path}:{line}:{column}: not JSON: {what}", path=path, line=line, column=column, what=what)
+    )

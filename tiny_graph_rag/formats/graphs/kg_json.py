@@ -21,7 +21,7 @@ from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
@@ -144,7 +144,7 @@ def _with_care(path: Path) -> GraphColumns:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
         place = f"{path}:{error.line}:{error.column}" if error.column else f"{path}"
-        raise GraphError(said("{place}: {said}", place=place, said=error.said)) from error
+        raise GraphError(at(place, error.wrong)) from error
     if not isinstance(document, dict):
         raise GraphError(
             said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))
@@ -162,7 +162,7 @@ def _with_care(path: Path) -> GraphColumns:
             )
         )
     entities, relationships = document["entities"], document["relationships"]
-    problems: list[str] = []
+    problems: list[Said] = []
     if not isinstance(entities, dict):
         problems.append(
             said(

@@ -23,6 +23,7 @@ import numpy as np
 from tiny_graph_rag.columns.hashed import RepeatedIdError
 from tiny_graph_rag.documents import parse_json
 from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
+from tiny_graph_rag.messages import Said
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 BLANKED_BYTES = 1 << 20
@@ -136,7 +137,7 @@ class Pieces:
 
     def __init__(self, buffer: Buffer, parts: Parts, path: Path) -> None:
         self.buffer, self.parts, self.path = buffer, parts, path
-        self.problems: list[str] = []
+        self.problems: list[Said] = []
         self._relations_before = 0
 
     def entities(self) -> Iterator[EntityPiece]:

@@ -26,6 +26,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     Rows,
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 COLUMNS = {
     "node1": ("node1", "from", "subject"),
@@ -65,7 +66,11 @@ def read_kgtk(paths: Sequence[Path]) -> KnowledgeGraph:
         place = next((header.index(name) for name in spellings if name in header), None)
         if place is None:
             raise GraphError(
-                f"{path}:1: wanted the columns node1, label and node2, got {', '.join(header)[:80]}"
+                said(
+                    "{path}:1: wanted the columns node1, label and node2, got {names}",
+                    path=path,
+                    names=", ".join(header)[:80],
+                )
             )
         places[column] = place
     id_place = header.index("id") if "id" in header else None
@@ -75,7 +80,7 @@ def read_kgtk(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         cells = line.split("\t")
         if len(cells) != len(header):
-            rows.problem(number, f"wanted {len(header)} fields, got {len(cells)}")
+            rows.problem(number, said("wanted {n} fields, got {n_2}", n=len(header), n_2=len(cells)))
             continue
         source, label, value = (cells[places[column]] for column in COLUMNS)
         if not source or not value:

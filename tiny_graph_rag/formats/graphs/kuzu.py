@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 MAGICS = {b"KUZU": ("kuzu", "Kùzu"), b"LBUG": ("ladybug", "Ladybug")}
 OLD_FILES = ("catalog.kz", "data.kz")  # a database was a folder before 0.11
@@ -53,7 +54,9 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
     try:
         library = __import__(package)
     except ImportError as error:
-        raise MissingExtraError(f"reading {writer} databases", package, package) from error
+        raise MissingExtraError(
+            said("reading {writer} databases", writer=writer), package, package
+        ) from error
     try:
         database = library.Database(str(path), read_only=True)
         try:
@@ -62,7 +65,13 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
             database.close()
     except RuntimeError as error:
         raise GraphError(
-            f"{path}: can't be opened by {package} {library.__version__}: {str(error).splitlines()[0]}"
+            said(
+                "{path}: can't be opened by {package} {version}: {why}",
+                path=path,
+                package=package,
+                version=library.__version__,
+                why=str(error).splitlines()[0],
+            )
         ) from error
     return of_tables(Rows(path, writer), tables, columns)
 
@@ -153,7 +162,7 @@ def read_export(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             if both:
                 ends[name] = (both[1], both[2])
     if not keys:
-        raise GraphError(f"{schema}: no CREATE NODE TABLE in it")
+        raise GraphError(said("{schema}: no CREATE NODE TABLE in it", schema=schema))
     tables = []
     for table, file, names, options in _files(folder, keys, ends):
         records = _read(folder / file, names if table in keys else ["", "", *names])

@@ -34,6 +34,7 @@ from tiny_graph_rag.formats.graphs.rows import (
 from tiny_graph_rag.formats.graphs.tables import LONGEST_FIELD
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 FILE = "graph_chunk_entity_relation.graphml"
 NODE_ROLES = {"entity_id": NAME, "entity_type": TYPE, "description": DESCRIPTION, "source_id": CHUNKS}
@@ -81,7 +82,14 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         properties = _properties(fields[-1])
         if len(fields) != COPIES[table] + 1 or properties is None:
-            rows.problem(line, f"wanted {COPIES[table]} fields and a dictionary, got {len(fields)} fields")
+            rows.problem(
+                line,
+                said(
+                    "wanted {copies} fields and a dictionary, got {n} fields",
+                    copies=COPIES[table],
+                    n=len(fields),
+                ),
+            )
             continue
         seen[table].update(dict.fromkeys(map(str, properties)))
         found, rest = split_roles(properties, NODE_ROLES if table == "ENTITIES" else EDGE_ROLES)
@@ -129,7 +137,9 @@ def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:
             elif fields:
                 yield table, reader.line_num, fields
     except csv.Error as error:
-        raise GraphError(f"{path}:{reader.line_num}: not CSV: {error}") from error
+        raise GraphError(
+            said("{path}:{line_num}: not CSV: {error}", path=path, line_num=reader.line_num, error=error)
+        ) from error
 
 
 def unquoted(text: str) -> str:

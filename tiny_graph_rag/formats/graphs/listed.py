@@ -48,7 +48,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     text_of,
     unfolded,
 )
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 ENTITY_LISTS = (
     "entities", "nodes", "vertices", "concepts", "개체", "엔티티", "노드", "实体", "节点",
@@ -96,7 +96,10 @@ class Columns:
             role, equals, column = part.partition("=")
             if not equals or not column.strip():
                 raise UsageError(
-                    f"--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part.strip()!r}"
+                    said(
+                        "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
+                        part=repr(part.strip()),
+                    )
                 )
             named[role.strip().replace("-", "_")] = column.strip()
         return cls.checked(named, "--columns")
@@ -113,7 +116,13 @@ class Columns:
         """Of a YAML file `role: column`. Raises GraphError, UsageError."""
         found = read_yaml(path, GraphError)
         if not isinstance(found, dict) or not all(isinstance(column, str) for column in found.values()):
-            raise GraphError(f"{path}: wanted lines such as 'source: head_entity', got {json_kind(found)}")
+            raise GraphError(
+                said(
+                    "{path}: wanted lines such as 'source: head_entity', got {got}",
+                    path=path,
+                    got=json_kind(found),
+                )
+            )
         return cls.checked(found, str(path))
 
     @property
@@ -195,12 +204,17 @@ def fill_entities(
     typed = _admin_labels(columns)
     for number, record in enumerate(entities):
         if not isinstance(record, dict):
-            rows.problem(place.format(number), f"wanted a name or an object, got {json_kind(record)}")
+            rows.problem(
+                place.format(number), said("wanted a name or an object, got {got}", got=json_kind(record))
+            )
             continue
         found, rest = split_roles(record, roles)
         id = text_of(found.get(ID)).strip() or _name(found.get(NAME)).strip()
         if not id:
-            rows.problem(place.format(number), f"wanted 'id' or 'name', got the keys {_listed(record)}")
+            rows.problem(
+                place.format(number),
+                said("wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)),
+            )
             continue
         type, more = _type(found.get(TYPE), split=typed)
         if len(type) < 16 and bare(type) in LEXICAL and any(record.get(key) for key in TEXTS):
@@ -241,7 +255,7 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
                 if isinstance(record, dict)
                 else f"{json_kind(record)} {record!r:.60}"
             )
-            rows.problem(place.format(number), f"wanted a source and a target, got {got}")
+            rows.problem(place.format(number), said("wanted a source and a target, got {got}", got=got))
             continue
         if texts and not texts.isdisjoint(ends):
             rows.dropped("relations of texts", f"{ends[0]} → {ends[1]}")
@@ -270,7 +284,7 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
         rows.undirected("relations", "directed: false")
 
 
-def no_ends(path: object, columns: Iterable[str]) -> str:
+def no_ends(path: object, columns: Iterable[str]) -> Said:
     return said(
         "{path}: no columns that name a relation's source and target; it has: {columns}. Say which they are: "
         "--columns source=COLUMN,target=COLUMN,relation=COLUMN",

@@ -15,6 +15,7 @@ from tiny_graph_rag.formats.graphs.json_lists import of_document
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 'source_id', 'target_id'}}}"
 
@@ -45,12 +46,14 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     nodes, relations = document.get("nodes"), document.get("relations")
     for part in (nodes, relations):
         if not isinstance(part, dict):
-            raise GraphError(f"{path}: {WANTED}, got {json_kind(part)}")
+            raise GraphError(
+                said("{path}: {wanted}, got {got}", path=path, wanted=said(WANTED), got=json_kind(part))
+            )
     rows = Rows(path, "LlamaIndex")
     found_nodes, found_edges = [], []
     for key, row in nodes.items():
         if not isinstance(row, dict):
-            rows.problem(f"nodes[{key!r}]", f"wanted an object, got {json_kind(row)}")
+            rows.problem(f"nodes[{key!r}]", said("wanted an object, got {got}", got=json_kind(row)))
             continue
         is_chunk = "name" not in row and "text" in row
         properties = {"name": row.get("name"), **object_of(row.get("properties"))}
@@ -58,7 +61,10 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     for key, row in relations.items():
         ends = (row.get("source_id"), row.get("target_id")) if isinstance(row, dict) else (None, None)
         if not all(isinstance(end, str) for end in ends):
-            rows.problem(f"relations[{key!r}]", f"wanted 'source_id' and 'target_id', got {json_kind(row)}")
+            rows.problem(
+                f"relations[{key!r}]",
+                said("wanted 'source_id' and 'target_id', got {got}", got=json_kind(row)),
+            )
             continue
         properties = object_of(row.get("properties"))
         found_edges.append(Edge(str(ends[0]), str(ends[1]), text_of(row.get("label")), properties, key))

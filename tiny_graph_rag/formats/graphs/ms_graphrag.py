@@ -39,6 +39,7 @@ from tiny_graph_rag.formats.graphs.tables import Table, read_columns
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
+from tiny_graph_rag.messages import said
 
 SHARED = "titles that several rows have (relations go to the first of them)"
 FOLLOWS = f"{UNUSED}: follows from the graph or places it on paper"
@@ -122,7 +123,13 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
         return read_tables(paths)  # of somebody who calls tables as GraphRAG does
     name = next((text for text in ("title", "name") if text in table.names), None)
     if name is None:
-        raise GraphError(f"{entities}: no column 'title' or 'name'; it has: {', '.join(table.names)}")
+        raise GraphError(
+            said(
+                "{entities}: no column 'title' or 'name'; it has: {names}",
+                entities=entities,
+                names=", ".join(table.names),
+            )
+        )
     rows.took("entities", column_roles(table.names, ENTITY_ROLES))
     titles = table.strings(name)
     ids = table.strings("id") if "id" in table.names else titles
@@ -134,7 +141,11 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     row_of_id = _Keys(ids)
     if row_of_id.repeated:
         raise GraphError(
-            f"{entities}: the id {_twice(ids)!r} stands in several rows; an entity needs one of its own"
+            said(
+                "{entities}: the id {twice} stands in several rows; an entity needs one of its own",
+                entities=entities,
+                twice=repr(_twice(ids)),
+            )
         )
     row_of_title = _Keys(titles)
     if row_of_title.repeated:
@@ -163,7 +174,14 @@ def _add_relations(
 ) -> None:
     missing = [name for name in ("source", "target") if name not in table.names]
     if missing:
-        raise GraphError(f"{path}: no column {missing[0]!r}; it has: {', '.join(table.names)}")
+        raise GraphError(
+            said(
+                "{path}: no column {missing}; it has: {names}",
+                path=path,
+                missing=repr(missing[0]),
+                names=", ".join(table.names),
+            )
+        )
     rows.took("relations", column_roles(table.names, RELATION_ROLES))
     type = next((text for text in ("relationship_type", "type") if text in table.names), "relationship_type")
     weights = table.numbers("weight")

@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_proper
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 _WHOLE = re.compile(r'\s*(\[|\{\s*"(nodes|rels)")')
 _KIND = re.compile(r'"type"\s*:\s*"(node|relationship)"')
@@ -43,7 +44,7 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
         elif row.get("type") == "relationship":
             ends = [object_of(row.get(end)).get("id") for end in ("start", "end")]
             if None in ends:
-                rows.problem(number, "a relationship without the 'id' of its 'start' or its 'end'")
+                rows.problem(number, said("a relationship without the 'id' of its 'start' or its 'end'"))
                 continue
             properties, type = object_of(row.get("properties")), text_of(row.get("label"))
             edges.append(Edge(text_of(ends[0]), text_of(ends[1]), type, properties, text_of(row.get("id"))))
@@ -63,7 +64,7 @@ def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             found = msgspec.json.decode(text, type=kind if whole[0][-1] == "[" else dict[str, kind])
         except (msgspec.DecodeError, RecursionError) as error:
-            raise GraphError(f"{path}: not JSON: {error}") from error
+            raise GraphError(said("{path}: not JSON: {error}", path=path, error=error)) from error
         parts = [*found.get("nodes", []), *found.get("rels", [])] if isinstance(found, dict) else found
         yield from enumerate(parts, start=1)
         return
@@ -75,7 +76,7 @@ def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, decoder.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
             cut = "; the file seems cut off" if number == text.count("\n") + 1 else ""
-            rows.problem(number, f"not a JSON object: {error}{cut}")
+            rows.problem(number, said("not a JSON object: {error}{cut}", error=error, cut=cut))
 
 
 def _is_parquet_folder(head: Head) -> bool:
@@ -101,7 +102,14 @@ def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
         wanted = ("__id__",) if path.parent.name == "nodes" else ("from", "to", "type")
         missing = [name for name in wanted if name not in table.names]
         if missing:
-            raise GraphError(f"{path}: no column {missing[0]!r}; it has: {', '.join(table.names)}")
+            raise GraphError(
+                said(
+                    "{path}: no column {missing}; it has: {names}",
+                    path=path,
+                    missing=repr(missing[0]),
+                    names=", ".join(table.names),
+                )
+            )
         if path.parent.name == "nodes":
             for row in table.records():
                 labels = labels_of(row.pop("labels", None) or [path.stem])

@@ -47,7 +47,7 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
         import neo4j
         from neo4j.exceptions import DriverError, Neo4jError
     except ImportError as error:
-        raise MissingExtraError("reading a graph database", "neo4j", "neo4j") from error
+        raise MissingExtraError(said("reading a graph database"), "neo4j", "neo4j") from error
     parts = urlsplit(url)
     if parts.username or parts.password:
         raise UsageError(
@@ -85,7 +85,9 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
         reason = getattr(error, "message", None) or str(error) or type(error).__name__
         if password:
             reason = reason.replace(password, "***")
-        raise ServiceError(f"{url}: {reason.splitlines()[0]}{_hint(error, password)}") from error
+        raise ServiceError(
+            said("{url}: {why}{hint}", url=url, why=reason.splitlines()[0], hint=_hint(error, password))
+        ) from error
     return collected.graph(url)
 
 

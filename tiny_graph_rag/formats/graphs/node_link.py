@@ -30,6 +30,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     text_of,
 )
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 GRAPHIFY_NODES = {
     "id": ID,
@@ -104,7 +105,7 @@ def read_node_link(paths: Sequence[Path], columns: Columns | None = None) -> Kno
     if lists is None:
         _records(document, ("nodes",), path)
         _records(document, ("links", "edges", "relationships", "relations"), path)
-        raise GraphError(f"{path}: no lists of nodes and links in it")
+        raise GraphError(said("{path}: no lists of nodes and links in it", path=path))
     fill(rows, lists, columns)
     count_hyperedges(rows, document)
     return rows.graph()
@@ -133,15 +134,33 @@ def count_hyperedges(rows: Rows, document: Any) -> None:
 def _records(document: Any, keys: Sequence[str], path: Path) -> list[Any]:
     """The list under one of these keys. Raises GraphError where there is none."""
     if not isinstance(document, dict):
-        raise GraphError(f"{path}: wanted an object with 'nodes' and 'links', got {json_kind(document)}")
+        raise GraphError(
+            said(
+                "{path}: wanted an object with 'nodes' and 'links', got {got}",
+                path=path,
+                got=json_kind(document),
+            )
+        )
     for key in keys:
         value = document.get(key)
         if isinstance(value, list):
             return value
         if value is not None:
-            raise GraphError(f"{path}: {key!r} must be a list of objects, got {json_kind(value)}")
+            raise GraphError(
+                said(
+                    "{path}: {key} must be a list of objects, got {got}",
+                    path=path,
+                    key=repr(key),
+                    got=json_kind(value),
+                )
+            )
     there = ", ".join(map(repr, list(document)[:8])) or "none"
     raise GraphError(
-        f"{path}: as node-link JSON it lacks {' or '.join(map(repr, keys))}; its keys are {there}. "
-        "networkx writes edges under 'links' or 'edges': node_link_data(graph, edges='links')"
+        said(
+            "{path}: as node-link JSON it lacks {names}; its keys are {there}. networkx writes edges "
+            "under 'links' or 'edges': node_link_data(graph, edges='links')",
+            path=path,
+            names=" or ".join(map(repr, keys)),
+            there=there,
+        )
     )

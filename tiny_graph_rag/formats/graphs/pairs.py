@@ -25,6 +25,7 @@ from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
 from tiny_graph_rag.formats.tables import PARQUET_MAGIC, delimiter_of, unguarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
@@ -262,7 +263,7 @@ def _table(path: Path, head: Path | None = None) -> Table:
         values = flat(json_records(path))
         records = [value for value in values if isinstance(value, dict)]
         if len(records) < len(values):
-            raise GraphError(f"{path}: wanted a list of objects, one an entity or relation")
+            raise GraphError(said("{path}: wanted a list of objects, one an entity or relation", path=path))
         return Table(
             path.name,
             list(dict.fromkeys(key for record in records for key in record)),

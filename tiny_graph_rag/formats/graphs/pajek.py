@@ -14,6 +14,7 @@ from tiny_graph_rag.files import lines_of, read_bytes
 from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import NAME, SOME_UNDIRECTED, TYPE, WEIGHT, Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 _FIELD = re.compile(r'"([^"]*)"|(\S+)')
 _SECTION = re.compile(r"\s*\*(\w+)\s*(.*)")
@@ -46,13 +47,18 @@ def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
         if section == "vertices":
             row = rows.known.get(fields[0])
             if row is None:
-                rows.problem(number, f"wanted the number of a vertex, got {fields[0]!r}")
+                rows.problem(
+                    number, said("wanted the number of a vertex, got {fields}", fields=repr(fields[0]))
+                )
             elif len(fields) > 1:
                 rows.names[row] = fields[1]
         elif section in LINES:
             targets = fields[1:] if section.endswith("list") else fields[1:2]
             if not targets:
-                rows.problem(number, f"wanted the numbers of two vertices, got {line.strip()[:60]!r}")
+                rows.problem(
+                    number,
+                    said("wanted the numbers of two vertices, got {line}", line=repr(line.strip()[:60])),
+                )
             weight = (
                 fields[2]
                 if len(fields) > 2 and not section.endswith("list") and _is_number(fields[2])
@@ -76,7 +82,7 @@ MOST_VERTICES = 1 << 26
 
 def _count(rows: Rows, count: int, line: int) -> None:
     if count > MOST_VERTICES:
-        rows.problem(line, f"{count:,} vertices are more than a file of lines holds")
+        rows.problem(line, said("{count} vertices are more than a file of lines holds", count=f"{count:,}"))
         return
     for number in range(1, count + 1):
         rows.entity(str(number))

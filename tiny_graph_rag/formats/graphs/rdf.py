@@ -17,6 +17,7 @@ from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, NAME, TYPE, Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
 SKOS, SCHEMA = "http://www.w3.org/2004/02/skos/core#", "schema.org/"
@@ -161,11 +162,11 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     try:
         import pyoxigraph
     except ImportError as error:
-        raise MissingExtraError("reading RDF", "pyoxigraph", "rdf") from error
+        raise MissingExtraError(said("reading RDF"), "pyoxigraph", "rdf") from error
     buffer = mapped(path)
-    said, form = _form(path, bytes(buffer[: 1 << 16]))
+    notation, form = _form(path, bytes(buffer[: 1 << 16]))
     if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
-        raise GraphError(f"{path}: {DOCTYPE_REFUSED}")
+        raise GraphError(said("{path}: {wanted}", path=path, wanted=said(DOCTYPE_REFUSED)))
     try:
         for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form)):
             if isinstance(quad.object, pyoxigraph.Literal):
@@ -175,7 +176,9 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"{path}:{line}:{column}" if line else str(path)
-        raise GraphError(f"{place}: not {said}: {error.args[0]}") from error
+        raise GraphError(
+            said("{place}: not {notation}: {why}", place=place, notation=notation, why=error.args[0])
+        ) from error
 
 
 def _form(path: Path, head: bytes) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
+from tiny_graph_rag.messages import Said, said
 
 NAME, TYPE, DESCRIPTION, ALIASES = "name", "type", "description", "aliases"
 CHUNKS, WEIGHT, ID, SOURCE, TARGET = "source chunks", "weight", "id", "source", "target"
@@ -62,7 +63,7 @@ class Rows:
         self.relation_chunks: list[Sequence[str]] = []
         self.relation_details: list[dict[str, Any] | None] = []
         self.columns: dict[tuple[str, str], str] = {}
-        self.problems: list[str] = []
+        self.problems: list[Said] = []
         self.texts: set[str] = set()  # ids of nodes that are texts, not entities
         self._dropped: dict[str, tuple[int, list[str]]] = {}
         self._flaws: dict[str, tuple[int, list[str]]] = {}
@@ -149,7 +150,7 @@ class Rows:
         """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
         if len(self.problems) < SHOWN_PROBLEMS:
             where = f":{place}" if isinstance(place, int) else f": {place}"
-            self.problems.append(f"{self.path}{where}: {what}")
+            self.problems.append(said("{path}{where}: {what}", path=self.path, where=where, what=what))
 
     @staticmethod
     def _add(kept: dict[str, tuple[int, list[str]]], what: str, example: str, count: int) -> None:
@@ -231,8 +232,12 @@ class Rows:
         if not columns.entities:
             held = ", ".join(f"{count:,} {what}" for what, (count, _) in self._dropped.items())
             raise GraphError(
-                f"{self.path}: read as {self.writer}, the file has no entities; it needs one at least"
-                + (f". It holds {held}" if held else "")
+                said(
+                    "{path}: read as {writer}, the file has no entities; it needs at least one{held}",
+                    path=self.path,
+                    writer=self.writer,
+                    held=said(". It holds {parts}", parts=held) if held else "",
+                )
             )
         columns.check_ends(self.path)
         dropped = tuple(

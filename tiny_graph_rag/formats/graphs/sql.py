@@ -58,7 +58,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             return _graph(path, "SQLite", headers, pointed, lambda name: _fetched(connection, name), columns)
     except sqlite3.Error as error:
-        raise GraphError(f"{path}: can't be read as SQLite: {error}") from error
+        raise GraphError(said("{path}: can't be read as SQLite: {error}", path=path, error=error)) from error
 
 
 @graph_format(
@@ -73,7 +73,7 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     try:
         import duckdb
     except ImportError as error:
-        raise MissingExtraError("reading DuckDB files", "duckdb", "duckdb") from error
+        raise MissingExtraError(said("reading DuckDB files"), "duckdb", "duckdb") from error
     try:
         with duckdb.connect(
             str(path), read_only=True, config={"enable_external_access": False}
@@ -92,7 +92,9 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             pointed = {name: [to for source, to in keys if source == name] for name in headers}
             return _graph(path, "DuckDB", headers, pointed, lambda name: _fetched(connection, name), columns)
     except duckdb.Error as error:
-        raise GraphError(f"{path}: can't be read as DuckDB: {str(error).splitlines()[0]}") from error
+        raise GraphError(
+            said("{path}: can't be read as DuckDB: {why}", path=path, why=str(error).splitlines()[0])
+        ) from error
 
 
 def _graph(
@@ -124,7 +126,14 @@ def _chosen(
     for tables in named.values():
         for table in tables:
             if table not in headers:
-                raise GraphError(f"{path}: no table {table!r}; the file has: {_listed(headers)}")
+                raise GraphError(
+                    said(
+                        "{path}: no table {table}; the file has: {listed}",
+                        path=path,
+                        table=repr(table),
+                        listed=_listed(headers),
+                    )
+                )
 
     def says(table: str, words: frozenset[str]) -> bool:
         return bool(words & set(words_of(table)))

@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.tables import check_parquet
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
@@ -106,14 +107,16 @@ def _parquet(path: Path) -> Triples | None:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError as error:
-        raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
+        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
     try:
         with ParquetFile(path) as file:
             check_parquet(file, path)
             names = list(file.schema_arrow.names)
             rows = file.metadata.num_rows
     except (OSError, ArrowException, UnicodeDecodeError) as error:
-        raise GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}") from error
+        raise GraphError(
+            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
+        ) from error
     columns = _end_columns(names)
     if len(columns) < len(ENDS):
         return None
@@ -141,14 +144,16 @@ def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:
             for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
                 yield batch.column(0)
     except (OSError, ArrowException) as error:
-        raise GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}") from error
+        raise GraphError(
+            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
+        ) from error
 
 
 def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool) -> Iterator[pyarrow.Array]:
     try:
         from pyarrow import ArrowException, csv, string
     except ImportError as error:
-        raise MissingExtraError("reading a large TSV file", "pyarrow", "parquet") from error
+        raise MissingExtraError(said("reading a large TSV file"), "pyarrow", "parquet") from error
     options: dict[str, Any] = {
         "read_options": csv.ReadOptions(
             column_names=list(names), skip_rows=int(has_header), block_size=BLOCK_BYTES
@@ -164,5 +169,10 @@ def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool
                 yield batch.column(0)
     except (OSError, ArrowException) as error:
         raise GraphError(
-            f"{path}: wanted {len(names)} fields in each line: {str(error).splitlines()[0]}"
+            said(
+                "{path}: wanted {n} fields in each line: {why}",
+                path=path,
+                n=len(names),
+                why=str(error).splitlines()[0],
+            )
         ) from error

@@ -22,6 +22,7 @@ from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
 from tiny_graph_rag.formats.tables import check_parquet, check_width, listed
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
@@ -99,7 +100,7 @@ class ParquetTable(Table):
             from pyarrow import ArrowException
             from pyarrow.parquet import ParquetFile
         except ImportError as error:
-            raise MissingExtraError("reading Parquet", "pyarrow", "parquet") from error
+            raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
         try:
             self._file = ParquetFile(path)
         except (OSError, ArrowException, UnicodeDecodeError) as error:
@@ -109,11 +110,13 @@ class ParquetTable(Table):
         self.names = list(self._file.schema_arrow.names)
         for name, count in Counter(self.names).items():
             if count > 1:
-                raise GraphError(f"{path}: several columns are named {name!r}")
+                raise GraphError(said("{path}: several columns are named {name}", path=path, name=repr(name)))
 
     @staticmethod
     def _unreadable(path: Path, error: Exception) -> GraphError:
-        return GraphError(f"{path}: can't be read as Parquet: {str(error).splitlines()[0]}")
+        return GraphError(
+            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
+        )
 
     def __len__(self) -> int:
         return int(self._file.metadata.num_rows)
@@ -168,7 +171,14 @@ class ParquetTable(Table):
         try:
             column = column.cast(pyarrow.large_list(pyarrow.large_string()))
         except pyarrow.ArrowException as error:
-            raise GraphError(f"{self.path}: column {name!r} must hold lists of texts: {error}") from error
+            raise GraphError(
+                said(
+                    "{path}: column {name} must hold lists of texts: {error}",
+                    path=self.path,
+                    name=repr(name),
+                    error=error,
+                )
+            ) from error
         if not column.num_chunks:
             return StringLists.blank(len(self))
         whole = pyarrow.concat_arrays(column.chunks)
@@ -277,7 +287,9 @@ def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
             bounds = np.zeros(1, np.int64)
         return Strings(block[bounds[0] : bounds[-1]], bounds - bounds[0])
     if pyarrow.types.is_binary(kind) or pyarrow.types.is_nested(kind):
-        raise GraphError(f"{path}: column {name!r} must hold texts, got {kind}")
+        raise GraphError(
+            said("{path}: column {name} must hold texts, got {kind}", path=path, name=repr(name), kind=kind)
+        )
     return Strings.of([text_of(value) for value in column.to_pylist()])
 
 
@@ -289,7 +301,14 @@ class CsvTable(Table):
         self.path = path
         self.names = [name.strip() for name in header]
         wrong = [
-            f"{path}: row {number}: wanted {len(self.names)} fields ({listed(self.names)}), got {len(row)}"
+            said(
+                "{path}: row {number}: wanted {n} fields ({names}), got {got}",
+                path=path,
+                number=number,
+                n=len(self.names),
+                names=listed(self.names),
+                got=len(row),
+            )
             for number, row in enumerate(rows, start=2)
             if len(row) != len(self.names)
         ]
@@ -322,7 +341,7 @@ def csv_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
     try:
         return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
     except csv.Error as error:
-        raise GraphError(f"{path}: not CSV: {error}") from error
+        raise GraphError(said("{path}: not CSV: {error}", path=path, error=error)) from error
 
 
 def list_of_text(value: str) -> list[str]:

@@ -492,7 +492,9 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The first line's fields, and every column; lines of another width are left out and counted."""
     text = decode_utf8(read_bytes(path), path).replace("\r\n", "\n")
     if not text.strip():
-        raise GraphError(f"{path}: the file is empty; wanted a source, a relation and a target a line")
+        raise GraphError(
+            said("{path}: the file is empty; wanted a source, a relation and a target a line", path=path)
+        )
     first = text.lstrip("\n").partition("\n")[0]
     delimiter = delimiter_of(first)
     check_width(first, delimiter, path)

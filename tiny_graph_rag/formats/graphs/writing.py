@@ -23,6 +23,7 @@ from tiny_graph_rag.files import write_atomically
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
 
 ROWS_AT_ONCE = 1 << 14
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -35,7 +36,12 @@ def form_of(target: Path, given: str | None) -> str:
     if given is not None:
         if given not in FORMS:
             raise UsageError(
-                f"unknown form {given!r}{nearest(given, list(FORMS)) or '.'} Choices: {', '.join(FORMS)}"
+                said(
+                    "unknown form {given}{near} Choices: {names}",
+                    given=repr(given),
+                    near=nearest(given, list(FORMS)) or ".",
+                    names=", ".join(FORMS),
+                )
             )
         return given
     name = target.name.lower()
@@ -44,8 +50,22 @@ def form_of(target: Path, given: str | None) -> str:
     found = SUFFIXES.get(target.suffix.lower())
     if found is None:
         wanted = ", ".join([*(suffix for suffix in SUFFIXES if suffix), "a folder (Parquet)"])
-        raise UsageError(f"{target}: which form? Name it with --to, or by suffix: {wanted}")
+        raise UsageError(
+            said(
+                "{target}: which form? Name it with --to, or by suffix: {wanted}",
+                target=target,
+                wanted=wanted,
+            )
+        )
     return found
+
+
+def files_of(target: Path, form: str) -> list[Path]:
+    """What `write_graph` writes."""
+    if form != "parquet":
+        return [target]
+    folder = target if target.suffix != ".parquet" else target.parent
+    return [folder / f"{name}.parquet" for name in ("entities", "relationships")]
 
 
 def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
@@ -54,10 +74,10 @@ def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
     Returns what the form can't hold, in words.
     """
     if form == "parquet":
-        folder = target if target.suffix != ".parquet" else target.parent
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, parts in (("entities", _entity_table(graph)), ("relationships", _relation_table(graph))):
-            write_atomically(folder / f"{name}.parquet", parts)
+        tables = (_entity_table(graph), _relation_table(graph))
+        for path, parts in zip(files_of(target, form), tables, strict=True):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, parts)
         return []
     writer, losses = FORMS[form]
     write_atomically(target, _gathered(writer(graph, target)))
@@ -70,7 +90,7 @@ def check_form(form: str) -> None:
         try:
             import pyarrow.parquet  # noqa: F401
         except ImportError as error:
-            raise MissingExtraError("writing Parquet", "pyarrow", "parquet") from error
+            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
 
 
 def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Record]]:

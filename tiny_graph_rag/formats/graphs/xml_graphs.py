@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
+from tiny_graph_rag.messages import said
 
 DOCTYPE_REFUSED = "a document type declaration (<!DOCTYPE>) can hold an entity bomb; remove it"
 LONGEST_VALUE = 1 << 24  # characters of one attribute or value; no description is longer
@@ -163,7 +164,7 @@ class _UnusableError(Exception):
 
 def _needed(attributes: Attributes, name: str, tag: str) -> str:
     if name not in attributes:
-        raise _UnusableError(f"a <{tag}> without the attribute {name!r}")
+        raise _UnusableError(said("a <{tag}> without the attribute {name}", tag=tag, name=repr(name)))
     return attributes[name]
 
 
@@ -187,7 +188,7 @@ def _parse(
         seen += 1
         length = 0
         if seen == 1 and tag != root:
-            raise _UnusableError(f"wanted <{root}>, got <{tag:.40}>")
+            raise _UnusableError(said("wanted <{root}>, got <{tag}>", root=root, tag=f"{tag:.40}"))
         if attributes and max(map(len, attributes.values())) > LONGEST_VALUE:
             raise _UnusableError(TOO_LONG)
         start(tag, attributes)
@@ -217,10 +218,19 @@ def _parse(
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         cut = "; the file seems cut off" if error.code in _CUT else ""
-        raise GraphError(f"{path}:{error.lineno}:{error.offset + 1}: not XML: {what}{cut}") from error
+        raise GraphError(
+            said(
+                "{path}:{lineno}:{offset}: not XML: {what}{cut}",
+                path=path,
+                lineno=error.lineno,
+                offset=error.offset + 1,
+                what=what,
+                cut=cut,
+            )
+        ) from error
     except _UnusableError as error:
         where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
-        raise GraphError(f"{where}: {error}") from error
+        raise GraphError(said("{where}: {error}", where=where, error=error)) from error
 
 
 _CUT = {

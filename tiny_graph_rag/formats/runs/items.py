@@ -12,6 +12,7 @@ from typing import Any
 
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.formats.runs.base import Retrieved
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 LONGEST_TEXT = 1_000_000  # characters of a name, a passage, an answer
@@ -39,7 +40,7 @@ def is_score(value: Any) -> bool:
     )
 
 
-def entity_of(value: Any, place: str, problems: list[str]) -> Retrieved | None:
+def entity_of(value: Any, place: str, problems: list[Said]) -> Retrieved | None:
     """A place of a ranking; None, and the reason in `problems`, where it is none."""
     if isinstance(value, str) and value:
         return Retrieved(value)
@@ -53,17 +54,33 @@ def entity_of(value: Any, place: str, problems: list[str]) -> Retrieved | None:
     if not isinstance(value, dict) or not known:
         keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
         problems.append(
-            f"{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
-            f"got {json_kind(value)}" + (f" with the keys {', '.join(map(repr, keys))}" if keys else "")
+            said(
+                "{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
+                "got {got}{keys}",
+                place=place,
+                got=json_kind(value),
+                keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
+            )
         )
         return None
     for name in ("id", "name", "text", "type", "source"):
         if not isinstance(value.get(name), str | int | None):
-            problems.append(f"{place}: {name!r} of an entity must be a string, got {json_kind(value[name])}")
+            problems.append(
+                said(
+                    "{place}: {name} of an entity must be a string, got {got}",
+                    place=place,
+                    name=repr(name),
+                    got=json_kind(value[name]),
+                )
+            )
             return None
     score = value.get("score")
     if score is not None and not is_score(score):
-        problems.append(f"{place}: 'score' of an entity must be a number, got {json_kind(score)}")
+        problems.append(
+            said(
+                "{place}: 'score' of an entity must be a number, got {got}", place=place, got=json_kind(score)
+            )
+        )
         return None
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
     more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
@@ -101,8 +118,11 @@ def relation_of(item: Any) -> Relation:
         score = score_of(item[3]) if len(item) == 4 else score
     elif is_list(item) or isinstance(item, str) or item is None:
         raise ValueError(
-            f"a relation must be (source, type, target) or an object with 'source' and 'target', "
-            f"got {json_kind(item)}"
+            said(
+                "a relation must be (source, type, target) or an object with 'source' and 'target', got "
+                "{got}",
+                got=json_kind(item),
+            )
         )
     else:
         source, target = attribute(item, SOURCE_END), attribute(item, TARGET_END)
@@ -112,8 +132,11 @@ def relation_of(item: Any) -> Relation:
     found = Relation(_name_of(source), _name_of(target), _name_of(type), id, finite(score))
     if not id and not (found.source and found.target):
         raise ValueError(
-            "a relation must be (source, type, target) or an object with 'source' and 'target' that are "
-            f"names or ids, got {json_kind(item)}"
+            said(
+                "a relation must be (source, type, target) or an object with 'source' and 'target' that "
+                "are names or ids, got {got}",
+                got=json_kind(item),
+            )
         )
     return found
 
@@ -133,7 +156,9 @@ def passage_of(item: Any) -> Passage:
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
     if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
-        raise ValueError(f"a passage must be a text, or an object with 'text' or 'id', got {json_kind(item)}")
+        raise ValueError(
+            said("a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item))
+        )
     score = score_of(attribute(item, ("score",))) if score is None else score
     node = attribute(item, ("node",))  # LlamaIndex wraps a node and its score
     item = item if node is None else node
@@ -149,7 +174,9 @@ def passage_of(item: Any) -> Passage:
         score,
     )
     if not found.id and not found.text:
-        raise ValueError(f"a passage must be a text, or an object with 'text' or 'id', got {json_kind(item)}")
+        raise ValueError(
+            said("a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item))
+        )
     return found
 
 
@@ -202,7 +229,7 @@ def score_of(value: Any) -> float | None:
 
 def finite(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
-        raise ValueError(f"a score must be a finite number, got {score}")
+        raise ValueError(said("a score must be a finite number, got {score}", score=score))
     return score
 
 
@@ -212,7 +239,14 @@ def text_of(value: Any, what: str) -> str | None:
         return None
     text = str.__str__(value) if isinstance(value, str) else str(value)
     if len(text) > LONGEST_TEXT:
-        raise ValueError(f"{what} has {len(text):,} characters; at most {LONGEST_TEXT:,} are taken")
+        raise ValueError(
+            said(
+                "{what} has {n} characters; at most {longest_text} are taken",
+                what=what,
+                n=f"{len(text):,}",
+                longest_text=f"{LONGEST_TEXT:,}",
+            )
+        )
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 

@@ -15,7 +15,7 @@ from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
@@ -89,16 +89,25 @@ def read_jsonl(path: Path) -> WrittenRun:
     relations: dict[str, list[Relation]] = {}
     passages: dict[str, list[Passage]] = {}
     lists_entities = False
-    problems: list[str] = []
+    problems: list[Said] = []
     for place, row in _rows(path, problems):
         retrieved = lists_of(row)
         query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
         if not key or (retrieved is None and not _kinds_of(row)):
-            problems.append(f"{place}: {WANTED}; got the keys {', '.join(map(repr, row)) or 'none'}")
+            problems.append(
+                said(
+                    "{place}: {wanted}; got the keys {names}",
+                    place=place,
+                    wanted=WANTED,
+                    names=", ".join(map(repr, row)) or "none",
+                )
+            )
             continue
         if key in rankings:
-            problems.append(f"{place}: question {key!r} stands in the file twice")
+            problems.append(
+                said("{place}: question {key} stands in the file twice", place=place, key=repr(key))
+            )
             continue
         rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
         lists_entities |= retrieved is not None
@@ -109,7 +118,14 @@ def read_jsonl(path: Path) -> WrittenRun:
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
             waited = row.get(name)
             if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
-                problems.append(f"{place}: {name!r} must be a number from 0 up, got {json_kind(waited)}")
+                problems.append(
+                    said(
+                        "{place}: {name} must be a number from 0 up, got {got}",
+                        place=place,
+                        name=repr(name),
+                        got=json_kind(waited),
+                    )
+                )
             elif waited is not None:
                 latency[key] = float(waited) / unit
         for name in ("usage", "token_usage"):
@@ -135,7 +151,7 @@ def _read_kind(
     into: dict[str, list[Item]],
     key: str,
     place: str,
-    problems: list[str],
+    problems: list[Said],
 ) -> None:
     """The items of a question's list, where it has one; what is none is told in `problems`."""
     name = next((name for name in names if isinstance(row.get(name), list)), None)
@@ -146,11 +162,11 @@ def _read_kind(
         try:
             items.append(read(item))
         except ValueError as error:
-            problems.append(f"{place}: {error}")
+            problems.append(said("{place}: {error}", place=place, error=error))
             return
 
 
-def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Retrieved]:
+def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[Retrieved]:
     """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
     return [
         problem for problem in (entity_of(value, place, problems) for value in values) if problem is not None
@@ -166,13 +182,25 @@ def places_of(values: Iterable[Any], place: str, problems: list[str]) -> list[Re
 def read_contest(path: Path) -> WrittenRun:
     """The contest's `{"eval_id", "topk": [docid]}` a line."""
     rankings: dict[str, list[Retrieved]] = {}
-    problems: list[str] = []
+    problems: list[Said] = []
     for place, row in _lines(path, problems):
         ids = row.get("topk")
         if not _is_id(row.get("eval_id")) or not isinstance(ids, list) or not all(map(_is_id, ids)):
-            problems.append(f'{place}: wanted {{"eval_id", "topk": [docid]}}, got {json_kind(ids)} in topk')
+            problems.append(
+                said(
+                    '{place}: wanted {{"eval_id", "topk": [docid]}}, got {got} in topk',
+                    place=place,
+                    got=json_kind(ids),
+                )
+            )
         elif str(row["eval_id"]) in rankings:
-            problems.append(f"{place}: question {row['eval_id']!r} stands in the file twice")
+            problems.append(
+                said(
+                    "{place}: question {eval_id} stands in the file twice",
+                    place=place,
+                    eval_id=repr(row["eval_id"]),
+                )
+            )
         else:
             rankings[str(row["eval_id"])] = [Retrieved(name="", id=str(id_)) for id_ in ids]
     if problems:
@@ -190,15 +218,26 @@ def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
     document = json_document(path, RunError)
     if not isinstance(document, dict):
-        raise RunError(f"{path.name}: wanted {{question: [[document, score]]}}, got {json_kind(document)}")
+        raise RunError(
+            said(
+                "{name}: wanted {{question: [[document, score]]}}, got {got}",
+                name=path.name,
+                got=json_kind(document),
+            )
+        )
     rankings: dict[str, list[Retrieved]] = {}
-    problems: list[str] = []
+    problems: list[Said] = []
     for question, rows in document.items():
         rows = [list(row) for row in rows.items()] if isinstance(rows, dict) else rows
         made = [_pair(row) for row in rows] if isinstance(rows, list) else [None]
         if None in made:
             problems.append(
-                f"{path.name}: question {question!r}: wanted [[document, score], …], got {json_kind(rows)}"
+                said(
+                    "{name}: question {question}: wanted [[document, score], …], got {got}",
+                    name=path.name,
+                    question=repr(question),
+                    got=json_kind(rows),
+                )
             )
         rankings[question] = [candidate for candidate in made if candidate is not None]
     if problems:
@@ -216,7 +255,7 @@ def _pair(value: Any) -> Retrieved | None:
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
 
-def _rows(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
     """The file's objects with their places, however they are wrapped."""
     text = decode_utf8(read_bytes(path), path).lstrip()
     document: Any = None
@@ -242,10 +281,17 @@ def _rows(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]
         if isinstance(row, dict):
             yield f"{path.name}: question {number}", row
         else:
-            problems.append(f"{path.name}: question {number}: wanted an object, got {json_kind(row)}")
+            problems.append(
+                said(
+                    "{name}: question {number}: wanted an object, got {got}",
+                    name=path.name,
+                    number=number,
+                    got=json_kind(row),
+                )
+            )
 
 
-def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lines(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
     text = decode_utf8(read_bytes(path), path)
     for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
@@ -256,12 +302,12 @@ def _lines(path: Path, problems: list[str]) -> Iterator[tuple[str, dict[str, Any
             row = parse_json(line)
         except NotJsonError as error:
             cut = "; the file seems cut off" if error.column and number == text.count("\n") + 1 else ""
-            problems.append(f"{error.at(path, number)}{cut}")
+            problems.append(said("{at}{cut}", at=error.at(path, number), cut=cut))
             continue
         if isinstance(row, dict):
             yield place, row
         else:
-            problems.append(f"{place}: wanted an object, got {json_kind(row)}")
+            problems.append(said("{place}: wanted an object, got {got}", place=place, got=json_kind(row)))
 
 
 def _is_id(value: Any) -> bool:

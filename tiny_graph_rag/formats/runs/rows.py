@@ -16,6 +16,7 @@ from tiny_graph_rag.formats.tables import (
     read_table,
     trec_lines,
 )
+from tiny_graph_rag.messages import Said, said
 
 SCORE_NAMES = ("score", "similarity")
 
@@ -37,14 +38,19 @@ def _fits_table(head: Head) -> Fit:
 def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
     rankings: dict[str, list[Retrieved]] = {}
-    problems: list[str] = []
+    problems: list[Said] = []
     for number, fields, is_last in trec_lines(path, RunError):
         check_few(problems, RunError)
         if len(fields) != 6:
             cut = "; the file seems cut off" if is_last else ""
             problems.append(
-                f"{path.name}:{number}: wanted 6 fields (question Q0 document rank score tag), "
-                f"got {len(fields)}{cut}"
+                said(
+                    "{name}:{number}: wanted 6 fields (question Q0 document rank score tag), got {n}{cut}",
+                    name=path.name,
+                    number=number,
+                    n=len(fields),
+                    cut=cut,
+                )
             )
             continue
         try:
@@ -52,7 +58,14 @@ def read_trec(path: Path) -> WrittenRun:
         except ValueError:
             score = float("nan")
         if score != score:
-            problems.append(f"{path.name}:{number}: the score must be a number, got {fields[4]!r}")
+            problems.append(
+                said(
+                    "{name}:{number}: the score must be a number, got {fields}",
+                    name=path.name,
+                    number=number,
+                    fields=repr(fields[4]),
+                )
+            )
             continue
         rankings.setdefault(decoded(fields[0]), []).append(Retrieved("", decoded(fields[2]), score))
     if problems:
@@ -72,7 +85,7 @@ def read_table_run(path: Path) -> WrittenRun:
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     scores = next((name for name in SCORE_NAMES if name in names), None)
     rankings: dict[str, list[Retrieved]] = {}
-    problems: list[str] = []
+    problems: list[Said] = []
     for place, row in rows:
         check_few(problems, RunError)
         places = rankings.setdefault(str(row[question]), [])
@@ -83,7 +96,11 @@ def read_table_run(path: Path) -> WrittenRun:
         except (TypeError, ValueError):
             score = float("nan")
         if score is not None and score != score:
-            problems.append(f"{place}: the score must be a number, got {row[str(scores)]!r}")
+            problems.append(
+                said(
+                    "{place}: the score must be a number, got {row}", place=place, row=repr(row[str(scores)])
+                )
+            )
             continue
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
         name = str(row.get("name") or "")

@@ -1,0 +1,319 @@
+"""No command writes over what it reads: every command and option that writes, against each of its inputs.
+
+The commands come from the program itself, so that a new one is missed here until it has its line below; an
+option whose help speaks of a file to write is missed until it is named in WRITES or NO_FILE.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.cli import app
+
+QUESTIONS = (
+    {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
+    {"id": "q2", "query": "Who is Ben?", "reference_entities": ["Ben"]},
+)
+RUN = "q1 Q0 Dover 1 1.0 me\nq2 Q0 Ben 1 1.0 me\n"
+RETRIEVER = "def retrieve(question):\n    return ['Dover']\n"
+
+# Options that take the name of a file to write. `--report` of the other commands takes names of reports.
+WRITES = {"--output", "--save-run", "--junit", "--fix-suggestions"}
+WRITES_IN = {("history", "--report")}
+# Options that speak of writing and take no name of a file.
+NO_FILE = {"--report", "--names", "--refresh", "--export", "--relation-match"}
+
+# The command's arguments, and those among them (or beside) that name what it reads.
+Call = tuple[str, list[str]]
+CALLS: dict[str, Call | None] = {
+    "init": None,  # writes where nothing is
+    "mcp": None,  # each tool runs a command of its own
+    "dataset diff": None,
+    "dataset stats": None,
+    "eval": (
+        "eval --dataset story-eval.jsonl -g story-KG.json --skip-generation --vocabulary words.yaml "
+        "--fail-under mrr>=0",
+        ["story-eval.jsonl", "story-KG.json", "words.yaml", "config.yaml", "prompt.txt"],
+    ),
+    "score": (
+        "score --run run.trec --gold story-eval.jsonl -g story-KG.json --fail-under mrr>=0",
+        ["run.trec", "story-eval.jsonl", "story-KG.json", "config.yaml"],
+    ),
+    "sweep": (
+        "sweep --dataset story-eval.jsonl -g story-KG.json --hops 1 --retriever bfs,run:run.trec",
+        ["story-eval.jsonl", "story-KG.json", "run.trec", "config.yaml"],
+    ),
+    "retrieve": (
+        "retrieve questions.txt -g story-KG.json --retriever rag.py:retrieve --format jsonl",
+        ["questions.txt", "story-KG.json", "rag.py", "config.yaml"],
+    ),
+    "compare": (
+        "compare one.json two.json --max-drop mrr=1",
+        ["one.json", "two.json", "config.yaml"],
+    ),
+    "history": ("history .", ["one.json", "two.json", "config.yaml"]),
+    "query": ("query Anna? -g story-KG.json --skip-generation", ["story-KG.json", "config.yaml"]),
+    "report": ("report one.json --report md", ["one.json"]),
+    "stats": ("stats -g story-KG.json", ["story-KG.json", "config.yaml"]),
+    "convert": ("convert -g story-KG.json --to kg-json", ["story-KG.json", "config.yaml"]),
+    "visualize": ("visualize -g story-KG.json", ["story-KG.json", "config.yaml"]),
+    "measures": ("measures", ["config.yaml"]),
+    "validate": (
+        "validate --dataset story-eval.jsonl -g story-KG.json",
+        ["story-eval.jsonl", "story-KG.json", "config.yaml", "story-eval.meta.json"],
+    ),
+    "generate": ("generate -g story-KG.json --n 2", ["story-KG.json", "config.yaml"]),
+    "recommend": (
+        "recommend --dataset questions.txt -g story-KG.json --retrievers bfs,run:run.trec",
+        ["questions.txt", "story-KG.json", "run.trec", "config.yaml"],
+    ),
+    "curate": (
+        "curate --dataset questions.txt -g story-KG.json --export",
+        ["questions.txt", "story-KG.json", "config.yaml"],
+    ),
+    "dataset merge": (
+        "dataset merge story-eval.jsonl other-eval.jsonl --format jsonl",
+        ["story-eval.jsonl", "other-eval.jsonl", "story-eval.metadata.json", "config.yaml"],
+    ),
+    "dataset split": (
+        "dataset split parts-dev.jsonl --share 50/50 --names dev,test",
+        ["parts-dev.jsonl"],
+    ),
+    "dataset convert": (
+        "dataset convert story-eval.jsonl --format jsonl",
+        ["story-eval.jsonl", "config.yaml"],
+    ),
+    "dataset from": (
+        "dataset from questions.txt -g story-KG.json",
+        ["questions.txt", "story-KG.json", "config.yaml"],
+    ),
+    "dataset version": None,  # writes beside the set, under the set's name
+}
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    def below(group: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+        for name, command in group.commands.items():
+            if hasattr(command, "commands"):
+                yield from below(command, (*path, name))
+            else:
+                yield " ".join((*path, name)), command
+
+    return below(typer.main.get_command(app), ())
+
+
+def options_that_write(name: str, command: Any) -> list[str]:
+    longest = [max(option.opts, key=len) for option in command.params]
+    return [option for option in longest if option in WRITES or (name, option) in WRITES_IN]
+
+
+CASES = [
+    (name, option, given)
+    for name, command in commands()
+    for option in options_that_write(name, command)
+    for given in (CALLS.get(name) or ("", []))[1]
+]
+
+
+@pytest.fixture
+def folder(own_folder: Path, run_cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """All inputs in one folder, which is that of graphs, gold sets and results too."""
+    write_kg(
+        own_folder / "story-KG.json",
+        ["Anna", "Ben", "Dover", "Mary", "Kent"],
+        [("Anna", "LIVES_IN", "Dover"), ("Ben", "KNOWS", "Mary"), ("Dover", "LIES_IN", "Kent")],
+    )
+    for name in ("story-eval", "parts-dev"):
+        write_gold(own_folder / f"{name}.jsonl", *QUESTIONS)
+    write_gold(own_folder / "other-eval.jsonl", {**QUESTIONS[0], "id": "q3", "query": "Whose is Dover?"})
+    files = {
+        "run.trec": RUN,
+        "rag.py": RETRIEVER,
+        "questions.txt": "Where does Anna live?\n",
+        "prompt.txt": "{facts}\n{question}\n",
+        "words.yaml": "LIVES_IN: [lives]\n",
+        "story-eval.metadata.json": '{"metadata": {"by": "us"}}',
+        "config.yaml": "storage: {kg_dir: ., dataset_dir: ., results_dir: .}\n"
+        "generation: {prompt: prompt.txt}\n",
+    }
+    for name, text in files.items():
+        (own_folder / name).write_text(text, encoding="utf-8")
+    for name in ("one", "two"):
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--skip-generation", "-o", f"./{name}.json")
+        assert done.exit_code == 0, done.output
+    assert run_cli("validate", "--dataset", "story-eval.jsonl", "--stamp").exit_code == 0
+    return own_folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file but the caches."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".cache" not in path.parts
+    }
+
+
+def test_every_command_is_here() -> None:
+    assert {name for name, _ in commands()} == set(CALLS)
+    writing = {name for name, command in commands() if options_that_write(name, command)}
+    assert {name for name, call in CALLS.items() if call is not None} == writing
+
+
+def test_every_option_that_speaks_of_writing_is_known() -> None:
+    unknown = [
+        f"{name} {option.opts}"
+        for name, command in commands()
+        for option in command.params
+        if re.search(r"\b[Ww]rit|\bfile;|[Ff]ile to\b|\b[Ss]ave", getattr(option, "help", None) or "")
+        and not {*option.opts} & (WRITES | NO_FILE)
+        and (name, max(option.opts, key=len)) not in WRITES_IN
+        and option.param_type_name == "option"
+    ]
+    assert unknown == []
+
+
+@pytest.mark.parametrize(("name", "option", "given"), CASES)
+def test_no_output_replaces_an_input(
+    folder: Path, run_cli: Callable[..., Any], name: str, option: str, given: str
+) -> None:
+    """By its own name, through `..`, by a symbolic and by a hard link."""
+    call = CALLS[name]
+    assert call is not None
+    if not (folder / given).exists():
+        pytest.fail(f"{given} is no file of this test")
+    (folder / "inner").mkdir()
+    (folder / "soft.json").symlink_to(folder / given)
+    os.link(folder / given, folder / "hard.json")
+    before = contents(folder)
+    for target in (f"./{given}", f"./inner/../{given}", "./soft.json", "./hard.json"):
+        path = target.replace("-dev.jsonl", ".jsonl") if name == "dataset split" else target
+        if option == "--report":  # a page's name ends so, whatever it points to
+            (folder / "page.html").unlink(missing_ok=True)
+            (folder / "page.html").symlink_to(folder / target)
+            path = "./page.html"
+        if name == "dataset split" and not target.startswith(f"./{given}"):
+            continue  # its parts have names of their own
+        done = run_cli(*call[0].split(), option, path)
+        (folder / "page.html").unlink(missing_ok=True)
+        assert contents(folder) == before, f"{name} {option} {path}\n{done.output}"
+        assert done.exit_code == 2, f"{name} {option} {path}\n{done.output}"
+        assert "Traceback" not in done.output
+
+
+GRAPH_FOLDER = [
+    (name, option)
+    for name, command in commands()
+    for option in options_that_write(name, command)
+    if " -g " in (CALLS.get(name) or ("", []))[0]
+]
+
+
+@pytest.mark.parametrize(("name", "option"), GRAPH_FOLDER)
+@pytest.mark.parametrize("part", ["nodes.csv", "edges.csv", "notes.csv"])
+def test_no_output_replaces_a_part_of_a_folder_that_is_read(
+    folder: Path, run_cli: Callable[..., Any], name: str, option: str, part: str
+) -> None:
+    call = CALLS[name]
+    assert call is not None
+    graph = folder / "graph"
+    graph.mkdir()
+    (graph / "nodes.csv").write_text("id,name\na,Anna\nb,Ben\nd,Dover\n", encoding="utf-8")
+    (graph / "edges.csv").write_text("source,target,type\na,d,LIVES_IN\n", encoding="utf-8")
+    (graph / "notes.csv").write_text("what somebody noted\n", encoding="utf-8")
+    if name == "convert":
+        part = "."
+    before = contents(folder)
+    arguments = ["graph" if given == "story-KG.json" else given for given in call[0].split()]
+    done = run_cli(*arguments, option, f"./graph/{part}")
+    assert contents(folder) == before, done.output
+    assert done.exit_code == 2, done.output
+
+
+def test_convert_leaves_the_folder_that_it_reads_as_it_is(folder: Path, run_cli: Callable[..., Any]) -> None:
+    """A Parquet pair from its own folder, whose further columns the form could not hold."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    assert run_cli("convert", "story-KG.json", "graph", "--to", "parquet").exit_code == 0
+    path = folder / "graph/entities.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.append_column("human_readable_id", pa.array(range(len(table)))), path)
+    shutil.copytree(folder / "graph", folder / "copy")
+    before = contents(folder)
+    for target in (
+        "graph",
+        "graph/",
+        "./inner/../graph",
+        "graph/entities.parquet",
+        "graph/relationships.parquet",
+    ):
+        (folder / "inner").mkdir(exist_ok=True)
+        done = run_cli("convert", "graph", target, "--to", "parquet")
+        assert (done.exit_code, contents(folder)) == (2, before), done.output
+    assert run_cli("convert", "graph", "copy", "--to", "parquet").exit_code == 0
+
+
+def test_a_derived_name_replaces_no_gold_set_that_somebody_made(
+    folder: Path, run_cli: Callable[..., Any]
+) -> None:
+    mine = json.dumps({"id": "mine", "query": "By hand?", "reference_entities": ["Anna"]}) + "\n"
+    derived = {
+        "story-generated.jsonl": "generate -g story-KG.json --n 2",
+        "questions-draft.jsonl": "recommend --dataset questions.txt -g story-KG.json",
+        "story-eval-merged.jsonl": "dataset merge story-eval.jsonl other-eval.jsonl",
+        "story-eval-dev.jsonl": "dataset split story-eval.jsonl --share 50/50",
+    }
+    for name, call in derived.items():
+        (folder / name).write_text(mine, encoding="utf-8")
+        done = run_cli(*call.split())
+        assert (done.exit_code, (folder / name).read_text(encoding="utf-8")) == (2, mine), done.output
+        assert f"{name} is there already" in done.stderr
+
+
+def test_what_the_program_made_itself_is_made_again(folder: Path, run_cli: Callable[..., Any]) -> None:
+    for call in (
+        "generate -g story-KG.json --n 2",
+        "recommend --dataset questions.txt -g story-KG.json",
+        "eval --dataset story-eval.jsonl --skip-generation --save-run saved.trec --report md,csv",
+        "history . -o past.json --report past.html",
+        "compare one.json two.json --report md",
+        "dataset version story-eval.jsonl --note first",
+        "validate --dataset story-eval.jsonl --stamp -o checked.json",
+    ):
+        for _ in range(2):
+            done = run_cli(*call.split())
+            if "still version" not in done.output:
+                assert done.exit_code == 0, f"{call}\n{done.output}"
+
+
+def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: Callable[..., Any]) -> None:
+    call = ("generate", "-g", "story-KG.json", "--n", "2")
+    assert run_cli(*call).exit_code in (0, 1)
+    path = folder / "story-generated.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace("?", "??"), encoding="utf-8")
+    changed = path.read_bytes()
+    done = run_cli(*call)
+    assert (done.exit_code, path.read_bytes()) == (2, changed), done.output
+    assert run_cli(*call, "-o", path.name).exit_code == 0
+    assert path.read_bytes() != changed
+
+
+def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callable[..., Any]) -> None:
+    call = "eval --dataset story-eval.jsonl --skip-generation --retriever rag.py:retrieve -o ./r.json"
+    done = run_cli(*call.split(), "--save-run", "./r.replies.jsonl")
+    from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
+
+    if done.exit_code == 0:  # the journal is called otherwise
+        done = run_cli(*call.split(), "--save-run", f"./r{JOURNAL_ENDING}", "--save-run-format", "jsonl")
+    assert done.exit_code == 2, done.output
+    assert "two outputs would go to this one file" in done.stderr
