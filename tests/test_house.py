@@ -32,18 +32,8 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
-    (
-        "files",
-        "figures",
-        "journals",
-        "messages",
-        "registry",
-        "secret",
-        "shown",
-        "errors",
-        "stopping",
-        "version",
-    ),
+    ("figures",),
+    ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

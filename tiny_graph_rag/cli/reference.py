@@ -35,7 +35,9 @@ def reference() -> str:
             flags.setdefault(parameter.name, _spelled(parameter))
             if parameter.name != "help" and not getattr(parameter, "hidden", False):
                 default = "required" if parameter.required else default_of(parameter)
-                lines.append(f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |")
+                lines.append(
+                    f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |"
+                )
     lines += [
         "",
         "## Every setting",
