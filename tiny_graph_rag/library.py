@@ -317,7 +317,8 @@ def assert_retrieval(
             )
     measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
     result = evaluate(graph, questions, measures=measures, **options)
-    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis))
+    by_tag = {tag: part.measures for tag, part in result.summary.by_tag.items()}
+    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis), by_tag=by_tag)
     missed = [(gate, outcome) for gate, outcome in zip(gates, outcomes, strict=True) if not outcome.passed]
     if missed:
         lines = []

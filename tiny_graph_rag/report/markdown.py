@@ -17,7 +17,9 @@ from tiny_graph_rag.report.views import (
     Paragraph,
     View,
     blocks,
+    summary_blocks,
 )
+from tiny_graph_rag.study.gates import GateOutcome
 
 
 @report("md", "one Markdown file, method by method where several")
@@ -29,6 +31,16 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 def markdown(documents: Sequence[Document]) -> str:
     lines = [line for block in blocks(documents) for line in (*_lines(block), "")]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def job_summary(document: Document, outcomes: Sequence[GateOutcome]) -> str:
+    """The summary of a run for the page of a CI job, with what became of the gates."""
+    gates = [("passed" if outcome.passed else "FAILED", str(outcome.message)) for outcome in outcomes]
+    parts: list[Block] = list(summary_blocks(document))
+    if gates:
+        parts.insert(1, View(("outcome", "gate"), tuple(gates), (0, 1)))
+    lines = [line for block in parts for line in (*_lines(block), "")]
+    return "\n".join(lines).rstrip() + "\n\n"
 
 
 def paper_table(table: PaperTable) -> str:

@@ -127,6 +127,23 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _comparison(document.content)
 
 
+def summary_blocks(document: Document) -> Iterator[Block]:
+    """The short form, for the page of a CI job: what is said first, means, tags, the worst questions."""
+    if not document.has_questions:
+        yield from blocks([document])
+        return
+    content, summary = document.content, document.content["summary"]
+    yield Heading(_title(document, one_line(content["dataset"]["name"])), 2)
+    yield Paragraph(_facts(content))
+    for sentence in (*headline(content), *changes(document)):
+        yield Paragraph(str(sentence), strong=True)
+    parts = [("all", summary), *(row for rows in _slices(summary.get("by_tag", {})).values() for row in rows)]
+    measures = list(summary["measures"])
+    rows = [(label, str(part["questions"]), *_cells(part, measures)) for label, part in parts]
+    yield View(("questions", "n", *measures), tuple(rows))
+    yield from _worst(content, 3, rankings=0)
+
+
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
     summaries = {result.name: result.content["summary"] for result in results}
     yield Heading(_title(results[0], "Method by method"), 1)
@@ -423,7 +440,7 @@ def _verdicts(summary: Json, level: int) -> Iterator[Block]:
     yield View(("verdict", "references", "share"), tuple(rows))
 
 
-def _worst(content: Json, level: int) -> Iterator[Block]:
+def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterator[Block]:
     """One of each kind of loss before a second of any, none at 1."""
     measure, at = worst_questions(content)
     worst = [content["results"][row] for row in at[:WORST_SHOWN]]
@@ -440,7 +457,7 @@ def _worst(content: Json, level: int) -> Iterator[Block]:
     ]
     yield Heading("Worst questions", level)
     yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
-    for question in worst[:RANKINGS_SHOWN]:
+    for question in worst[:rankings]:
         yield from _ranking(content, question)
 
 
