@@ -15,6 +15,7 @@ from tests.conftest import ROOT
 
 # Top to bottom; a room may import from itself and from rooms further down.
 FLOORS = (
+    ("library_studies",),
     ("cli", "library"),
     ("report",),
     ("study",),

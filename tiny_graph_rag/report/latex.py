@@ -58,9 +58,13 @@ _SPECIAL = str.maketrans(
 @report("tex", "tables for a paper, method by method where several")
 def latex_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
+    yield f"{name}.tex", latex(documents).encode("utf-8", "replace")
+
+
+def latex(documents: Sequence[Document]) -> str:
     tables = [line for block in blocks(documents) for line in (*_lines(block), "")]
     lines = [HANGUL if any(map(_HANGUL.search, tables)) else PREAMBLE, "", *tables]
-    yield f"{name}.tex", ("\n".join(lines).rstrip() + "\n").encode("utf-8", "replace")
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def paper_table(table: PaperTable) -> str:

@@ -32,10 +32,10 @@ def paper(documents: Sequence[Document]) -> Files:
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
     if found is not None:
-        yield from _files(f"{results[0].name}-and-{len(results) - 1}-more", _of_systems(found))
+        yield from _files(f"{results[0].name}-and-{len(results) - 1}-more", systems_table(found))
     for document in documents:
         if document.kind == "sweep":
-            yield from _files(document.name, _of_sweep(document.content))
+            yield from _files(document.name, sweep_table(document.content))
         elif document.kind == "comparison":
             yield from _files(document.name, _of_comparison(document.content))
         elif found is None:
@@ -53,7 +53,7 @@ def letters(count: int) -> list[str]:
     return [*singles, *(one + other for one in singles for other in singles)][:count]
 
 
-def _of_systems(found: Systems) -> PaperTable:
+def systems_table(found: Systems) -> PaperTable:
     marks = letters(len(found.names))
     best = {measure: found.pairs.best(measure) for measure in found.measures}
     rows = [
@@ -91,7 +91,7 @@ def _of_one(document: Document) -> PaperTable:
     return PaperTable(_on(document.content), _label(document.content), ("system", *measures), (row,))
 
 
-def _of_sweep(content: Json) -> PaperTable:
+def sweep_table(content: Json) -> PaperTable:
     settings = content["settings"]
     measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
     rows = [

@@ -44,14 +44,15 @@ class Systems:
     pairs: Pairs
 
     @classmethod
-    def of(cls, documents: Sequence[Document]) -> Systems | None:
-        """None where they hold different questions, so that nothing of them can be set side by side."""
+    def of(cls, documents: Sequence[Document], wanted: Sequence[str] | None = None) -> Systems | None:
+        """None where they hold different questions, so that nothing of them can be set side by side. wanted:
+        measures, all that they have in common where None. Raises UsageError for one that some lack."""
         systems = [system_of(document.content, document.path) for document in documents]
         if len(systems) < 2 or incomparable(systems):
             return None
         aligned = align(systems)
         names = system_names(documents)
-        measures = measures_in_common(aligned, ())
+        measures = measures_in_common(aligned, wanted or ())
         named = [replace(system, name=name) for system, name in zip(aligned, names, strict=True)]
         return cls(
             tuple(documents), names, worst_by(measures) or measures[0], tuple(named), pairs(named, measures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -51,12 +51,24 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
 
     Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
     """
+    yield from (
+        (f"{name}.{form}", _drawn(figure, form)) for name, figure in _figures(documents, f"--report {form}")
+    )
+
+
+def drawn_figures(documents: Sequence[Document]) -> dict[str, Figure]:
+    """Name → picture, for notebooks. Raises as `picture_files` does."""
+    return dict(_figures(documents, "figures()"))
+
+
+def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str, Figure]]:
+    """Each picture in its style and with fonts that have the letters. purpose: who needs matplotlib."""
     try:
         # It says on standard error when it looks for fonts for the first time: no news for anybody.
         logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
         import matplotlib
     except ImportError as error:
-        raise MissingExtraError(f"--report {form}", "matplotlib", "plots") from error
+        raise MissingExtraError(purpose, "matplotlib", "plots") from error
     from tiny_graph_rag.report.plots.figures import WORDS, figures
     from tiny_graph_rag.report.plots.fonts import families_for
 
@@ -71,8 +83,7 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
     with matplotlib.rc_context(style):
         with speaking(language):
             made = list(figures(documents))
-        for name, figure in made:
-            yield f"{name}.{form}", _drawn(figure, form)
+        yield from made
 
 
 def _drawn(figure: Figure, form: str) -> bytes:

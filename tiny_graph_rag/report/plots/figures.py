@@ -179,9 +179,14 @@ def _swept(content: Json) -> list[str]:
     return list(dict.fromkeys([_deciding(content), *measures]))
 
 
-def _curve(panel: Axes, means: Sequence[tuple[int, Json]], colour: str, label: str) -> None:
-    """A system's means by hops with their intervals, the best of them as a figure. means: (hops, mean)."""
-    hops = [mean for mean, _ in means]
+def _curve(panel: Axes, means: Sequence[tuple[int | None, Json]], colour: str, label: str) -> None:
+    """A system's means by hops with their intervals, the best of them as a figure; a level line for one that
+    does not walk. means: (hops, mean), hops None where there are none."""
+    level = [mean["mean"] for hop, mean in means if hop is None]
+    if level:
+        panel.axhline(level[0], color=colour, linestyle=":", label=label)
+        return
+    hops = [hop for hop, _ in means if hop is not None]
     values = [mean["mean"] for _, mean in means]
     panel.plot(hops, values, color=colour, marker="o", markersize=3, label=label)
     if not means:
