@@ -10,7 +10,7 @@ from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.figures import p_value, three
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.history import earlier_results
+from tiny_graph_rag.report.history import earlier_results, past_of
 from tiny_graph_rag.report.plain import rises, worst_by
 from tiny_graph_rag.study.compare import compare, incomparable
 from tiny_graph_rag.study.results_file import read_system, system_of
@@ -100,14 +100,14 @@ def changes(document: Document) -> list[Said]:
         if document.since is not None:
             raise UsageError(said("--since: {reasons}", reasons="; ".join(reasons)))
         return []
-    before, now = systems
+    (before, now), past = systems, past_of(earlier)
     measure = worst_by([measure for measure in now.columns if measure in before.columns])
     if not measure:
         return []
     found = compare(systems, measures=[measure], by_tag=False)
     was, row = found.overall[measure]
     values = {
-        "run": before.name,
+        "run": before.name if past is None else f"{before.name} ({past.at:%Y-%m-%d %H:%M} UTC)",
         "measure": measure,
         "before": three(was.mean),
         "now": three(row.mean),
