@@ -18,6 +18,7 @@ FLOORS = (
     ("library_studies",),
     ("cli", "library"),
     ("report",),
+    ("fixing",),
     ("study",),
     ("scoring",),
     ("answers",),
@@ -34,6 +35,7 @@ FLOORS = (
     ("config",),
     ("documents",),
     ("figures",),
+    ("outputs", "results"),
     ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

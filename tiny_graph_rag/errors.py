@@ -98,8 +98,8 @@ class MissingExtraError(TinyGraphRagError):
     def __init__(self, purpose: str, package: str, extra: str) -> None:
         super().__init__(
             said(
-                "{purpose} needs the package '{package}'. Install it with: "
-                'uv sync --extra {extra}  (or: pip install "tiny-graph-rag[{extra}]")',
+                "{purpose} needs the package '{package}'. Install it with: uv sync --inexact --extra "
+                '{extra}  (or: pip install "tiny-graph-rag[{extra}]")',
                 purpose=purpose,
                 package=package,
                 extra=extra,

@@ -240,7 +240,7 @@ def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Pat
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     checked = run_cli("validate", "--dataset", tmp_path / "one.jsonl", "-g", graph)
     assert checked.exit_code == 0, checked.stderr
-    assert "stamped for this very graph" in checked.stdout
+    assert "pinned to this version of the graph" in checked.stdout
     shown = run_cli("generate", "-g", graph, "--n", 3, "-o", "-")
     assert [json.loads(line)["shape"] for line in shown.stdout.splitlines()]
 

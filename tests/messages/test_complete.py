@@ -5,19 +5,26 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from tests.conftest import ROOT
 from tiny_graph_rag import files
+from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
 from tiny_graph_rag.cli import help as help_
-from tiny_graph_rag.cli import recommend, usage
-from tiny_graph_rag.gold import checks, curation, fields
+from tiny_graph_rag.config import all_settings, section_comment, section_names
+from tiny_graph_rag.fixing import fixes, proof
+from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.report import fix_words
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
-from tiny_graph_rag.scoring import judging, stretches
+from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
 
@@ -60,7 +67,7 @@ BY_NAME = {
         "more hops",
         "better linking",
         "arbitrary order",
-        "untrue hop tag",
+        "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
@@ -80,7 +87,7 @@ BY_NAME = {
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
-    *("{n} questions came: {ids}", "{n} questions went: {ids}"),
+    *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
     *(*files.ENDINGS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
@@ -92,38 +99,85 @@ BY_NAME = {
         recommend.TO_JUDGE,
         recommend.FAVOURS,
         recommend.LEAVES_THE_MEANS,
+        curate.EMPTY,
+        curate.EMPTY_MANY,
     ),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
-    *(judging.AMBIGUOUS_FIRST, judging.AMBIGUOUS_ANY),
+    *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
-    "references that mean nothing now ({n}): {names}",
-    "references that mean something else now ({n}): {names}",
+    *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
+    *fix_words.KIND_WORDS.values(),
+    *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
+    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix"),
+    *("gain", "control", "evidence", "change", "settings", "before", "after"),
+    "references that no longer match an entity ({n}): {names}",
+    "references that now match another entity ({n}): {names}",
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
-IN_PAGE = {"the server does not answer", "won", "lost", "mixed", "alias", "folded"}
+DEFAULTS = {"everything", "both", "required"}  # one word each, as a default of an option
+IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folded"}
 
 
 def in_python() -> Iterator[str]:
+    """What is given to the functions of messages/, as it stands or by the name of a constant."""
     for path in PACKAGE.rglob("*.py"):
+        names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
-            yield from _constants(calls.get(node.func.id, []))
+            for argument in calls.get(node.func.id, []):
+                yield from filter(_has_words, _texts(argument, names))
             if node.func.id == "amount":
-                yield from _amounts(list(_constants(node.args[1:3])))
+                yield from _amounts([text for part in node.args[1:3] for text in _texts(part, names)])
 
 
-def _constants(nodes: list[ast.expr]) -> Iterator[str]:
-    """The texts themselves; of a choice between two, both."""
-    for node in nodes:
-        if isinstance(node, ast.IfExp):
-            yield from _constants([node.body, node.orelse])
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _has_words(node.value):
-            yield node.value
+def _names_in(path: Path) -> dict[str, Any]:
+    """The names of a module; none of one that needs a package which isn't installed."""
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    try:
+        return vars(import_module(module)) if path.name != "__main__.py" else {}
+    except ImportError:
+        return {}
+
+
+def _texts(node: ast.expr, names: dict[str, Any]) -> Iterator[str]:
+    """The texts that an expression can be: of a choice all, of a constant by name its value or values."""
+    if isinstance(node, ast.IfExp | ast.BoolOp):
+        for part in (node.body, node.orelse) if isinstance(node, ast.IfExp) else node.values:
+            yield from _texts(part, names)
+        return
+    if isinstance(node, ast.Constant):
+        yield from [node.value] if isinstance(node.value, str) else []
+        return
+    whole = node.value if isinstance(node, ast.Subscript) else node
+    try:
+        value = eval(compile(ast.Expression(whole), "<text>", "eval"), dict(names))
+    except Exception:  # a local, of which only running tells: BY_NAME has its texts
+        return
+    values = value.values() if isinstance(value, dict) else [value]
+    yield from (text for text in values if isinstance(text, str))
+
+
+def in_help() -> Iterator[str]:
+    """What `--help` says, the list of settings and config.yaml."""
+    load()
+    waiting = [typer.main.get_command(app)]
+    while waiting:
+        command: Any = waiting.pop()
+        waiting += getattr(command, "commands", {}).values()
+        yield from help_.paragraphs(command.help or "")
+        for parameter in command.params:
+            yield from (parameter.help or "", help_.group_of(parameter))
+            yield from [words] if " " in (words := str(getattr(parameter, "show_default", ""))) else []
+    for option in help_.CHOOSING:
+        yield from (choice.line for choice in help_.registry_of(option).built_in.values())
+    yield from help_.COMMAND_GROUPS
+    yield from (setting.comment for setting in all_settings())
+    yield from map(section_comment, section_names())
 
 
 def _has_words(text: str) -> bool:
@@ -156,18 +210,18 @@ def in_curation() -> Iterator[str]:
     markup = re.sub(r"<(kbd|title)>.*?</\1>", "<br>", (CURATION / "page.html").read_text(encoding="utf-8"))
     texts = re.findall(r">([^<]+)<", markup) + re.findall(r"aria-label=\"([^\"]+)\"", markup)
     yield from (text.strip() for text in texts if re.search(r"[a-z]", text))
-    yield from (f"somebody else changed the {part_name} meanwhile" for part_name in curation.SHARED)
+    yield from (f"somebody else has changed the {part_name}" for part_name in curation.SHARED)
 
 
 def shown() -> set[str]:
-    return {*in_python(), *in_page(), *in_curation(), *BY_NAME, *IN_PAGE}
+    return {*in_python(), *filter(None, in_help()), *in_page(), *in_curation(), *BY_NAME, *IN_PAGE}
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])
 def test_a_language_has_every_text_and_no_other(language: str) -> None:
     known = catalogue(language)
     assert sorted(shown() - set(known)) == []
-    assert sorted(set(known) - shown()) == []
+    assert sorted(set(known) - shown() - DEFAULTS) == []
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])

@@ -17,10 +17,11 @@ from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import document_parts
+from tiny_graph_rag.results import schema
 from tiny_graph_rag.study.evaluate import evaluate
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = json.loads((ROOT / "tiny_graph_rag/report/json/results.schema.json").read_text(encoding="utf-8"))
+SCHEMA = schema()
 SAMPLES = {
     "김유정-동백꽃": "김유정-동백꽃-hardset",
     "conan-doyle-speckled-band": "conan-doyle-speckled-band-eval",

@@ -92,7 +92,7 @@ def test_which_to_take_says_how_sure_that_is(three: list[System]) -> None:
 def test_a_measure_in_which_the_best_is_worse_is_named() -> None:
     one = system("quick", mrr=drawn(1, 0.3), map=drawn(2, 0.8))
     other = system("good", mrr=drawn(3, 0.7), map=drawn(4, 0.3))
-    advice = [str(line) for line in pairs([one, other], ["mrr", "precision"]).advice("mrr")]
+    advice = [str(line) for line in pairs([one, other], ["mrr", "map"]).advice("mrr")]
     assert advice[1:] == ["But in map good is significantly worse than quick."]
 
 

@@ -112,7 +112,7 @@ def test_noise_leads_to_the_smallest_and_is_called_by_its_name() -> None:
     assert found.setting == 0
     assert found.best != 0
     assert found.loss > 0.02
-    assert "can't be told apart" in found.reason
+    assert "not significantly worse than the best" in found.reason
     assert found.p > 0.05
 
 

@@ -106,6 +106,7 @@ COMMANDS = (
     "eval",
     "score",
     "sweep",
+    "fix",
     "retrieve",
     "compare",
     "history",

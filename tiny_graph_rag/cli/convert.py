@@ -10,10 +10,10 @@ import typer
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Graph
+from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import said, t
 
 
 @command(app, "convert", LOOK)
@@ -43,8 +43,8 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to",
-            help="kg-json, graphml, node-link, triples or parquet.",
+            "--format",
+            help="Format to write: kg-json, graphml, node-link, triples or parquet.",
             show_default="by suffix",
             rich_help_panel=OUTPUT,
         ),
@@ -61,13 +61,16 @@ def convert(
         str | None,
         typer.Option("--query", help="What to take from a database, in Cypher.", show_default="everything"),
     ] = None,
+    patch: PatchFile = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
     from tiny_graph_rag.files import sha256_of
-    from tiny_graph_rag.formats.graphs import DATABASE
+    from tiny_graph_rag.formats.graphs import DATABASE, graph_name
     from tiny_graph_rag.formats.graphs.writing import check_form, files_of, form_of, write_graph
+    from tiny_graph_rag.formats.vocabulary import ENDING, write_vocabulary
+    from tiny_graph_rag.gold.examples import EvalSet
 
-    session = Session.open(common, folders)
+    session = Session.open(common, folders, patch=patch)
     given = [path for path in (source, target) if path is not None]
     if graph is not None:
         given.insert(0, graph)
@@ -86,13 +89,31 @@ def convert(
     check_form(form)
     for path in files_of(target, form):
         session.outputs.claim(path)
+    words = target.with_name(f"{graph_name(target)}{ENDING}") if _adds_words(session) else None
+    if words is not None:
+        session.outputs.claim(words)
     knowledge = session.graph(Graph(source, None, columns, query))
     session.outputs.confirm()
+    knowledge, _ = session.patched(knowledge, EvalSet(()))
     for line in write_graph(knowledge, target, form):
         session.warn(line)
+    if words is not None:
+        write_vocabulary(words, knowledge.vocabulary)
+        session.say(t("vocabulary: {path}", path=words))
+    if session.patch is not None and session.patch.settings:
+        session.warn(
+            said(
+                "a graph holds no settings; give these as options, or in config.yaml: {settings}",
+                settings=session.patch.settings,
+            )
+        )
     session.say(
         f"{knowledge.name} ({knowledge.origin.writer}): {amount(len(knowledge), 'entity', 'entities')}, "
         f"{amount(len(knowledge.relations), 'relation')} → {target} ({form})"
     )
     if DATABASE.match(str(source)) and form == "kg-json":
         session.say(said("fingerprint (SHA-256): {sha256}", sha256=sha256_of(target)))
+
+
+def _adds_words(session: Session) -> bool:
+    return session.patch is not None and session.patch.has_words

@@ -9,13 +9,23 @@ from typing import Annotated
 
 import typer
 
-from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import counted, said, t
+
+FEW_IDS = 10
+EMPTY = (
+    "{n} question has no reference and leaves every mean, which raises it; look at it again under "
+    "“show: no reference”"
+)
+EMPTY_MANY = (
+    "{n} questions have no reference and leave every mean, which raises it; look at them again under "
+    "“show: no reference”"
+)
 
 
 @command(app, "curate", GOLD)
@@ -35,6 +45,12 @@ def curate_command(
             "--port", help="Port on loopback.", min=1, max=65535, show_default="by the draft's name"
         ),
     ] = None,
+    patch: Annotated[
+        Path | None,
+        typer.Option(
+            "--patch", help="Decide the entries of a patch that `fix` wrote, in the terminal, a key each."
+        ),
+    ] = None,
     export: Annotated[
         bool, typer.Option("--export", help="Write the gold set from the journal and open no page.")
     ] = False,
@@ -49,7 +65,10 @@ def curate_command(
         ),
     ] = None,
 ) -> None:
-    """Judge a draft in a browser, on loopback: every decision is on disk before the next."""
+    """Judge a draft in a browser, or a patch by keys: every decision is saved immediately."""
+    if patch is not None:
+        _decide(Session.open(common, folders), dataset, graph, patch)
+        return
     from tiny_graph_rag.cli.output import Output
     from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_drafts
@@ -130,5 +149,41 @@ def curate_command(
     judged = t("{n} questions judged, {left} left", n=f"{found['questions']:,}", left=f"{found['left']:,}")
     differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
+    if found["empty"]:
+        few = ", ".join(found["empty"][:FEW_IDS]) + (" …" if len(found["empty"]) > FEW_IDS else "")
+        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
     if found["path"]:
         session.say(t("gold set: {path}", path=found["path"]))
+
+
+def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
+    """A patch's entries, decided one by one. Raises PatchError for a file that is none, or fits no more."""
+    from tiny_graph_rag.cli.deciding import decide
+    from tiny_graph_rag.cli.patching import UsedPatch
+    from tiny_graph_rag.files import check_writable, find_input
+
+    path = find_input(given, Path(session.config.storage.results_dir), "patch file")
+    check_writable(path)
+    used = UsedPatch.read(path)
+    examples = session.eval_set(dataset)
+    knowledge = session.graph(graph, examples)
+    if not used.patch.to_decide():
+        session.say(t("nothing is left to decide in {path}", path=path))
+        return
+    decided = decide(knowledge, examples, session.config, used.patch, path, session.say)
+    statuses = [entry.status for _, entry in decided.entries()]
+    confirmed, rejected, left = (
+        f"{statuses.count(status):,}" for status in ("confirmed", "rejected", "draft")
+    )
+    session.say(
+        t(
+            "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
+            confirmed=confirmed,
+            rejected=rejected,
+            left=left,
+            path=path,
+        )
+    )
+    session.say(
+        t("apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path))
+    )

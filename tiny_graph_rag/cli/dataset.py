@@ -318,7 +318,7 @@ def from_command(
         session.say(t("nothing found for: {ids}", ids=ids))
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say(t("draft: {path}; to make it a gold set: {command}", path=draft, command=judges))
+        session.say(t("draft (needs review): {path}; review it with: {command}", path=draft, command=judges))
 
 
 @command(sets, "version")

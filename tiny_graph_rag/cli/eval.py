@@ -15,6 +15,7 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -26,6 +27,7 @@ from tiny_graph_rag.cli.options import (
     Graph,
     Label,
     Measured,
+    PatchFile,
     Reporting,
     Retrieving,
     comma_list,
@@ -34,6 +36,7 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
+    NOT_ON_CLUSTER,
     PROGRESS_FROM,
     Session,
     check_cutoff,
@@ -91,6 +94,8 @@ def evaluate_command(
     rouge_threshold: Annotated[float | None, from_config("--rouge-threshold")] = None,
     relation_match: Annotated[str | None, from_config("--relation-match")] = None,
     source_chunks: Annotated[str | None, from_config("--source-chunks")] = None,
+    ambiguous: Annotated[str | None, from_config("--ambiguous")] = None,
+    patch: PatchFile = None,
     label: Label = None,
     latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
     save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
@@ -124,8 +129,8 @@ def evaluate_command(
     save_run_format: Annotated[
         str | None,
         typer.Option(
-            "--save-run-format",
-            help="trec, jsonl, csv, parquet or contest.",
+            "--format",
+            help="Format of --save-run: trec, jsonl, csv, parquet or contest.",
             show_default="by suffix",
             rich_help_panel=OUTPUT + DETAIL,
         ),
@@ -133,21 +138,23 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
+    from tiny_graph_rag.fixing.trials import trials
     from tiny_graph_rag.report.json.results import document_parts
     from tiny_graph_rag.study.evaluate import evaluate
-    from tiny_graph_rag.study.trials import trials
 
     out = Output.of(output, reporting)
     session = Session.open(
         common,
         folders,
         to_stdout=out.to_stdout,
+        patch=patch,
         **flags(retrieving),
         top_k=top_k,
         match=match,
         rouge_threshold=rouge_threshold,
         relation_match=relation_match,
         source_chunks=source_chunks,
+        ambiguous=ambiguous,
         save_reasons=save_reasons,
         results=results,
         latency_sample=latency_sample,
@@ -173,9 +180,12 @@ def evaluate_command(
     session.graph_path(graph, examples)
     session.outputs.confirm()
 
+    if patch is not None and cluster_address is not None:
+        raise UsageError(said(NOT_ON_CLUSTER))
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
+        knowledge, examples = session.patched(knowledge, examples)
         if generating.dry_run and asks_model(config) and answering is not None:
             unlinked = config.override(linker="none", latency_sample=0)
             answering.forecast(evaluate(knowledge, examples, unlinked, computed))
@@ -199,7 +209,9 @@ def evaluate_command(
         saved.write(session, evaluation)
 
     evaluation = replace(evaluation, trials=trials(evaluation))
-    shows = shell_command("query", dataset=dataset, graph=graph.graph, **flags(retrieving), top_k=top_k)
+    shows = shell_command(
+        "query", dataset=dataset, graph=graph.graph, patch=patch, **flags(retrieving), top_k=top_k
+    )
     _show(session, evaluation, shows)
     if altered:
         evaluation = _asked_altered(session, evaluation, altered)
@@ -208,6 +220,8 @@ def evaluate_command(
             answering.forecast(evaluation)
             return
         evaluation = answering.answered(evaluation)
+    if not out.to_stdout:
+        keep_earlier(session, target)
     out.write(session, target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
     _conclude(
@@ -260,7 +274,7 @@ class SavedRun:
         """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError(said("--save-run-format {form} goes with --save-run FILE", form=form))
+                raise UsageError(said("--format {form} needs --save-run FILE", form=form))
             return None
         from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.runs.writing import form_of

@@ -109,13 +109,13 @@ def generate_command(
     if not found.questions:
         raise FoundProblems(
             said(
-                "{graph}: no question found in {relations}; every one was trivial, ambiguous or beyond "
-                "--hops",
+                "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
+                "beyond --hops",
                 graph=knowledge.name,
                 relations=amount(len(knowledge.relations), "relation"),
             )
         )
-    print_generated(found, wanted.n, session.console)
+    print_generated(found, wanted.n, knowledge.name, session.console)
     if rewriting is not None:
         if dry_run:
             rewriting.forecast(knowledge, found.questions)
@@ -123,7 +123,7 @@ def generate_command(
         found = replace(found, questions=rewriting.said(knowledge, found.questions, path))
     to.write(session, path, found.questions)
     if not to.to_stdout:
-        to.stamp(session, path, knowledge, names)
+        to.pin(session, path, knowledge, names)
         session.say(t("gold set: {path}", path=path))
 
 

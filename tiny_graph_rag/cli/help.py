@@ -15,6 +15,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from tiny_graph_rag.cli.arguments import current, refuse_repeats
 from tiny_graph_rag.cli.usage import ParserError, asked_language, say_misuse
 from tiny_graph_rag.errors import RegistrationError
 from tiny_graph_rag.messages import shown, speak, t
@@ -52,13 +53,16 @@ A_FILE = ("history", "--report")  # of this command it names a file
 
 
 class Command(TyperCommand):
-    """A command whose help is in groups."""
+    """A command whose help is in groups, and whose options are given once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = current(ctx.info_name, args)
+        refuse_repeats(self, ctx, args)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Usage, what the command does, then its options."""
-        usage = f"{t('Usage:')} {ctx.command_path} {' '.join(usage_pieces(self, ctx))}"
-        formatter.write(f"{usage}\n")
-        _write_text(formatter, self.help or "")
+        _write_usage(self, ctx, formatter)
         groups: dict[str, Rows] = {}
         explained: dict[str, Rows] = {}
         for parameter in self.get_params(ctx):
@@ -95,8 +99,7 @@ class Commands(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Usage, what the program is for, its options and its commands."""
-        formatter.write(f"{t('Usage:')} {ctx.command_path} {' '.join(usage_pieces(self, ctx))}\n")
-        _write_text(formatter, self.help or "")
+        _write_usage(self, ctx, formatter)
         groups: dict[str, Rows] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -111,11 +114,6 @@ class Commands(TyperGroup):
             _write_rows(formatter, t(group), groups[group])
 
 
-def usage_pieces(command: Any, ctx: Any) -> list[str]:
-    """`[OPTIONS] QUESTION`: what may follow the command's name."""
-    return [t("[OPTIONS]") if piece == "[OPTIONS]" else piece for piece in command.collect_usage_pieces(ctx)]
-
-
 def group_of(parameter: Any) -> str:
     """The group of `--help` that an option or argument stands in."""
     if parameter.param_type_name == "argument":
@@ -126,7 +124,7 @@ def group_of(parameter: Any) -> str:
 
 def option_help(parameter: Any) -> str:
     """What an option is for and its default, in the language spoken."""
-    text = sentence(parameter.help or "")
+    text = t("Show this message and exit.") if parameter.name == "help" else sentence(parameter.help or "")
     default = t("required") if parameter.required else default_of(parameter)
     return f"{text} [{default}]" if default else text
 
@@ -134,8 +132,8 @@ def option_help(parameter: Any) -> str:
 def sentence(text: str) -> str:
     """A help text, or a setting's comment, in the language spoken; in English a sentence."""
     words = t(text)
-    is_whole = words != text or text[-1:] in ("", ".", ":")
-    return words if is_whole else f"{text[:1].upper()}{text[1:]}."
+    start = words[:1].upper() if words == text else words[:1]
+    return f"{start}{words[1:]}{'' if words[-1:] in ('', '.') else '.'}"
 
 
 def default_of(parameter: Any) -> str:
@@ -183,8 +181,10 @@ def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:
     return sorted(groups, key=lambda group: known.get(group, len(order)))
 
 
-def _write_text(formatter: Any, text: str) -> None:
-    for paragraph in paragraphs(text):
+def _write_usage(command: Any, ctx: Any, formatter: Any) -> None:
+    """How it is called, and what it does."""
+    formatter.write(f"{t('Usage:')} {ctx.command_path} {' '.join(command.collect_usage_pieces(ctx))}\n")
+    for paragraph in paragraphs(command.help or ""):
         formatter.write("\n")
         for line in wrapped(t(paragraph), formatter.width - 2):
             formatter.write(f"  {line}\n")

@@ -63,9 +63,12 @@ def history_command(
         raise UsageError(
             said("--report {report}: the page is an HTML file; name it something.html", report=report)
         )
-    past, _ = read_past(place)
-    note_named(*(one.path for one in past))
-    out = DocumentOutput.of(session, output)
+    past, problems = read_past(place)
+    for problem in problems:
+        session.warn(said("left out: {problem}", problem=problem))
+    note_named(*(result.path for result in past))
+    # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
+    out = DocumentOutput.of(session, output, is_own=True)
     if page is not None:
         session.outputs.claim(page)
     if dataset is not None:

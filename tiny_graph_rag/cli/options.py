@@ -282,6 +282,14 @@ Measured = Annotated[
         rich_help_panel=MEASURES,
     ),
 ]
+PatchFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--patch",
+        help="Apply the confirmed entries of a patch that `fix` wrote, in memory.",
+        rich_help_panel=INPUT + DETAIL,
+    ),
+]
 Cluster = Annotated[
     str | None,
     typer.Option(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,6 +15,9 @@ from tiny_graph_rag.cli.options import Reporting
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.files import output_path
 from tiny_graph_rag.messages import t
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.report.document import Document
 
 STDOUT = "-"
 
@@ -39,7 +42,12 @@ class Output:
         return self.given == STDOUT
 
     def path(
-        self, session: Session, derived: str | Path, may_replace: Callable[[Path], bool] | None = None
+        self,
+        session: Session,
+        derived: str | Path,
+        may_replace: Callable[[Path], bool] | None = None,
+        *,
+        is_own: bool = False,
     ) -> Path:
         """The file to write, `derived` unless named; claimed, so refused before any work where it can't be.
 
@@ -52,7 +60,10 @@ class Output:
         if self.given is not None:
             path = output_path(self.given, folder)
         free = self.given is not None or may_replace is None or not path.is_file() or may_replace(path)
-        return session.outputs.claim(path, replaces=free)
+        session.outputs.claim(path, is_own=is_own, replaces=free)
+        if self.reports:
+            session.outputs.claim_beside(path, self.reports)
+        return path
 
     def write(self, session: Session, path: Path, parts: Iterable[bytes]) -> None:
         if not self.to_stdout:
@@ -70,13 +81,24 @@ class Output:
             session.say(f"{t(what)}: {path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
-            from tiny_graph_rag.report.reports import ReportError, write_reports
 
-            document = replace(read_document(next(iter(written.values()))), title=self.title)
-            failed: list[ReportError] = []
-            for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
-                session.say(t("report: {path}", path=path))
-            session.failures.extend(failed)
+            document = read_document(next(iter(written.values())))
+            self._report(session, replace(document, title=self.title))
+
+    def report(self, session: Session, path: Path, content: dict[str, Any]) -> None:
+        """Write the reports of a document that is no file itself. path: beside which they go."""
+        if self.reports:
+            from tiny_graph_rag.report.document import Document
+
+            self._report(session, Document(path, content, self.title))
+
+    def _report(self, session: Session, document: Document) -> None:
+        from tiny_graph_rag.report.reports import ReportError, write_reports
+
+        failed: list[ReportError] = []
+        for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
+            session.say(t("report: {path}", path=path))
+        session.failures.extend(failed)
 
 
 Written = Annotated[
@@ -100,11 +122,12 @@ class DocumentOutput:
     path: Path | None
 
     @classmethod
-    def of(cls, session: Session, given: str | None) -> DocumentOutput:
-        """Before any work. What else the command prints goes to standard error where `given` is -, if the
-        session knows (`to_stdout`)."""
+    def of(cls, session: Session, given: str | None, *, is_own: bool = False) -> DocumentOutput:
+        """Before any work. is_own: as `Outputs.claim` has it. What else the command prints goes to standard
+        error where `given` is -, if the session knows (`to_stdout`)."""
         output = Output(given)
-        return cls(session, output, None if given is None else output.path(session, given))
+        path = None if given is None else output.path(session, given, is_own=is_own)
+        return cls(session, output, path)
 
     def write(self, kind: str, **fields: Any) -> None:
         """`fields` as JSON, below the head that every file has."""

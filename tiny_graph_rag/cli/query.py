@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking, say_paid
-from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, flags, from_config
+from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, Retrieving, flags, from_config
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
@@ -53,6 +53,7 @@ def query(
         typer.Option("--skip-generation", help="Show retrieval only.", rich_help_panel=ANSWERS),
     ] = False,
     model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None,
+    patch: PatchFile = None,
     output: Written = None,
 ) -> None:
     """Show what one question links to, what is retrieved for it, by which path, and what a model answers."""
@@ -63,6 +64,7 @@ def query(
         common,
         folders,
         to_stdout=output == STDOUT,
+        patch=patch,
         **flags(retrieving),
         top_k=top_k,
         model=model,
@@ -145,11 +147,14 @@ def _asked(
     session: Session, graph: Graph, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_json, ranked_json
+    from msgspec import to_builtins
+
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranked_json
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
-    knowledge = session.graph(graph)
+    knowledge, _ = session.patched(session.graph(graph), EvalSet(()))
     asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
     linking.say_spent()
     if asked.linked.error is not None:
@@ -157,7 +162,7 @@ def _asked(
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
-        "linked": linked_json(asked.linked, spelled),
+        "linked": to_builtins(linked_seeds(asked.linked, spelled)),
         "tried": asked.linked.tried,
         **cut_json(asked.run, 0),
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
@@ -178,7 +183,7 @@ def _asked_again(
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))
     linking = Linking.of(session)
-    knowledge = session.graph(graph, examples)
+    knowledge, examples = session.patched(session.graph(graph, examples), examples)
     measures = default_measures(session.config.evaluation.top_k)
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
     linking.say_spent()

@@ -122,14 +122,7 @@ def score(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = "list",
-    ambiguous: Annotated[
-        str,
-        typer.Option(
-            "--ambiguous",
-            help="A name of the run that several entities of -g have: first, or any (a reference).",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = "first",
+    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MEASURES + DETAIL)] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -154,11 +147,11 @@ def score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
-    if ambiguous != "first" and graph is None:
+    if ambiguous not in (None, "first") and graph is None:
         raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
+    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
@@ -175,7 +168,7 @@ def score(
         gold_format,
         split,
         ties,
-        ambiguous,
+        config.evaluation.ambiguous,
         chosen.limit,
         comma_list(chosen.tags),
         comma_list(chosen.ids),
@@ -193,7 +186,7 @@ def score(
         config.evaluation.shown_ranks,
         text_match,
         matching,
-        ambiguous,
+        config.evaluation.ambiguous,
     )
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
@@ -260,10 +253,7 @@ def _show(
         session.console.print(waterfall_table(steps, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            t(
-                "names were compared as they are written; with a graph (-g) an alias counts as the entity "
-                "that it names"
-            )
+            t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
         )
 
 
@@ -281,7 +271,10 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                t("a large TREC run is scored while it is read, which no cluster makes quicker: done here")
+                t(
+                    "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
+                    "is scored on this machine"
+                )
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return

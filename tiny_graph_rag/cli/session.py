@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
@@ -34,6 +34,7 @@ from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
+    from tiny_graph_rag.cli.patching import UsedPatch
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
@@ -41,6 +42,10 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
+NOT_ON_CLUSTER = (
+    "--patch can't be shared out to a cluster, whose workers read the graph's file; write the graph with "
+    "`convert --patch` first"
+)
 SET_ENDINGS = ("-eval", "-hardset")
 
 
@@ -54,35 +59,52 @@ class Bar(Protocol):
 class Session:
     """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
     so every message goes to standard error. failures: what went wrong after the work, for its end. outputs:
-    the files that are written, which may be none that is read."""
+    the files that are written, which may be none that is read. patch: what `--patch` applies."""
 
     config: Config
     quiet: bool = False
     to_stdout: bool = False
     failures: list[TinyGraphRagError] = field(default_factory=list)
     outputs: Outputs = field(default_factory=Outputs)
+    patch: UsedPatch | None = None
 
     @classmethod
     def open(
-        cls, common: Common, folders: Folders | None = None, *, to_stdout: bool = False, **flags: object
+        cls,
+        common: Common,
+        folders: Folders | None = None,
+        *,
+        to_stdout: bool = False,
+        patch: Path | None = None,
+        **flags: object,
     ) -> Session:
-        """flags: settings given on the command line, None where not given."""
+        """flags: settings given on the command line, None where not given; they overrule those of `patch`."""
         if common.lang is not None and common.lang not in LANGUAGES:
             raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
         forget_inputs()
+        config = load_config(common.config, trust=common.trust_config)
+        named = {}
         if folders is not None:
-            flags |= {
+            named = {
                 "kg_dir": folders.kg_dir,
                 "dataset_dir": folders.dataset_dir,
                 "results_dir": folders.results_dir,
             }
-        config = load_config(common.config, trust=common.trust_config)
-        config = _with_flags(config, common.set_ or (), {"seed": common.seed, **flags})
+        used = None
+        if patch is not None:
+            from tiny_graph_rag.cli.patching import UsedPatch
+
+            results = Path(config.override(**named).storage.results_dir)
+            used = UsedPatch.read(find_input(patch, results, "patch file"))
+            config = used.configured(config)
+        config = _with_flags(config, common.set_ or (), {"seed": common.seed, **flags, **named})
         allow_unpacked(config.running.largest_unpacked)
+        if config.file is not None:
+            note_named(config.file)
         if config.generation.prompt:  # an input, though a run without answers doesn't open it
             note_named(Path(config.generation.prompt).expanduser())
-        session = cls(config, common.quiet, to_stdout)
+        session = cls(config, common.quiet, to_stdout, patch=used)
         if config.unused:
             session.warn(
                 said(
@@ -108,12 +130,13 @@ class Session:
             )
         return session
 
-    def made(self, label: str | None = None) -> dict[str, str | None]:
-        """When and by which command a file is made, for its head."""
+    def made(self, label: str | None = None) -> dict[str, Any]:
+        """When and by which command a file is made, and with which patch, for its head."""
         now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         secrets = (self.config.api_key, *url_secrets(self.config.openai.base_url))
         command = scrubbed(f"{called()} {shlex.join(sys.argv[1:])}", secrets)
-        return {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
+        made = {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
+        return made if self.patch is None else {**made, "patch": self.patch.record()}
 
     @property
     def console(self) -> Console:
@@ -170,6 +193,23 @@ class Session:
         for line in graph.notes.lines():
             self.warn(at(graph.name, line))
         return graph
+
+    def patched(self, graph: KnowledgeGraph, examples: EvalSet) -> tuple[KnowledgeGraph, EvalSet]:
+        """The graph with `--patch` applied, and the gold set held to what it meant without it; both as they
+        are where no patch is given."""
+        if self.patch is None:
+            return graph, examples
+        if not self.patch.fits(graph):
+            self.warn(
+                said(
+                    "{file} was made for another version of the graph {graph}; look its entries over",
+                    file=self.patch.path.name,
+                    graph=self.patch.patch.graph.name,
+                )
+            )
+        patched = self.patch.applied(graph, examples)
+        self.say(self.patch.line())
+        return patched
 
     def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
         """The file that `graph` reads."""

@@ -24,13 +24,22 @@ from tiny_graph_rag.cli.options import (
     Graph,
     Label,
     Measured,
+    PatchFile,
     Reporting,
     Retrieving,
     comma_list,
     flags,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, check_measures, described, joined, settings_line
+from tiny_graph_rag.cli.session import (
+    NOT_ON_CLUSTER,
+    Session,
+    check_cutoff,
+    check_measures,
+    described,
+    joined,
+    settings_line,
+)
 from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
@@ -124,6 +133,7 @@ def sweep_command(
         ),
     ] = None,
     measures: Measured = None,
+    patch: PatchFile = None,
     label: Label = None,
     cluster_address: Cluster = None,
     decide_by: Annotated[
@@ -167,6 +177,7 @@ def sweep_command(
         replace(common, set_=fixed),
         folders,
         to_stdout=out.to_stdout,
+        patch=patch,
         **{
             **flags(retrieving),
             "hops": max(limits),
@@ -185,11 +196,14 @@ def sweep_command(
     linking = Linking.of(session)
     session.graph_path(graph, examples)
     session.outputs.confirm()
+    if patch is not None and cluster_address is not None:
+        raise UsageError(said(NOT_ON_CLUSTER))
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         names = {name for variant in plan.variants for name in variant.varied}
         more = settings_line(config, without=("hops", *names))
         session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
+        knowledge, examples = session.patched(knowledge, examples)
         path, n, finished = session.graph_path(graph, examples), len(examples), 0
         with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
 

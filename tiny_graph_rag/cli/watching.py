@@ -97,13 +97,9 @@ def _wait(files: list[Path], seen: Stamp) -> list[str]:
 
 def _read(results: Path) -> dict[str, Any]:
     """Means and each question's measures."""
-    from tiny_graph_rag.report.document import read_document
+    from tiny_graph_rag.study.results_file import measured_values
 
-    content = read_document(results).content
-    return {
-        "means": {name: measure["mean"] for name, measure in content["summary"]["measures"].items()},
-        "questions": {result["id"]: result["metrics"] for result in content["results"]},
-    }
+    return measured_values(results)
 
 
 def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -127,8 +123,8 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     for said, ids in (
         ("{measure} rose in {n} questions: {ids}", rose),
         ("{measure} fell in {n} questions: {ids}", fell),
-        ("{n} questions came: {ids}", came),
-        ("{n} questions went: {ids}", gone),
+        ("{n} new questions: {ids}", came),
+        ("{n} questions removed: {ids}", gone),
     ):
         if ids:
             still = False
@@ -137,4 +133,4 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
                 said, **{"n": len(ids), "ids": listed} | ({"measure": measure} if "{measure}" in said else {})
             )
     if still:
-        yield "  " + t("nothing moved")
+        yield "  " + t("no score changed")

@@ -8,13 +8,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, at, json_kind, nearest
-from tiny_graph_rag.files import find_input
+from tiny_graph_rag.files import find_input, write_atomically
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
 
@@ -35,6 +35,15 @@ def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> 
     if chosen == "auto" and not beside.is_file():
         return graph
     return replace(graph, vocabulary=read_vocabulary(file, graph))
+
+
+def write_vocabulary(path: Path, words: Mapping[str, Sequence[str]]) -> None:
+    """As `read_vocabulary` reads it, whole or not at all."""
+    import yaml
+
+    listed = {type: list(said) for type, said in words.items() if said}
+    text = yaml.safe_dump(listed, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
+    write_atomically(path, [text.encode()])
 
 
 def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:

@@ -116,8 +116,9 @@ def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
     if not groups:
         return ""
     return said(
-        "{n} questions look like {groups} in several wordings (ids alike, the same references): if they are, "
-        "give those of one the same 'group' in the gold set, so that intervals and tests count them once",
+        "{n} questions look like {groups} in several wordings (similar ids, the same references). If so, "
+        "give the variants of a question the same 'group' in the gold set, so that intervals and tests "
+        "count them once",
         n=f"{len(questions):,}",
         groups=f"{groups:,}",
     )
@@ -155,7 +156,8 @@ class EvalSet(Sequence[Example]):
     """All questions, in file order. sha256: of the file's bytes. selection: what narrowed it, if anything.
     format: of the file. head: what the file says of all of them; list_key: under which key of it they stand,
     "" where they stand alone. notes: what a reader of the file should
-    know, a line each."""
+    know, a line each. meanings: names whose meaning on the graph is fixed beforehand, as `NameIndex.resolve`
+    gives it: rows of the graph that the set is asked of."""
 
     examples: tuple[Example, ...]
     name: str = ""
@@ -166,6 +168,7 @@ class EvalSet(Sequence[Example]):
     head: Mapping[str, Any] = field(default_factory=dict)
     list_key: str = ""
     notes: tuple[str, ...] = ()
+    meanings: Mapping[str, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
 
     __repr__ = short_repr
 

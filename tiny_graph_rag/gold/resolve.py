@@ -117,6 +117,7 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     good = [(*question.reference_entities, *question.highly_relevant_entities) for question in examples]
     bad = [question.irrelevant_entities for question in examples]
     meanings = names.resolve_all(chain(chain.from_iterable(good), chain.from_iterable(bad)))
+    meanings.update((name, examples.meanings[name]) for name in meanings.keys() & examples.meanings.keys())
     references = References.resolved(good, _grades(examples), meanings)
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]
     return Judgments.of(references, universe, irrelevant)

@@ -269,7 +269,7 @@ class KnowledgeGraph:
         try:
             import networkx
         except ImportError as error:
-            raise MissingExtraError(said("to_networkx()"), "networkx", "networkx") from error
+            raise MissingExtraError("to_networkx()", "networkx", "networkx") from error
         made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=self.name)
         entities, relations = self.entities, self.relations
         ids = list(entities.ids)

@@ -27,6 +27,9 @@ class Kind(IntEnum):
     OTHER = 6  # events, concepts, times: named by `it`, never by `he` or `there`
 
 
+NAMED_KINDS = frozenset((Kind.PERSON, Kind.PLACE, Kind.GROUP, Kind.WORK))  # of which each has a proper name
+
+
 _WORDS = {
     Kind.PERSON: """person people human character individual actor actress director writer author artist
         musician politician scientist player role per 인물 사람 등장인물 작가 배우 감독 가수 정치인""",

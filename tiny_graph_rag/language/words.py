@@ -72,7 +72,7 @@ def words_of(text: str) -> list[Word]:
 
 
 def folded_word(word: str) -> str:
-    return nfc(nfc(word).casefold())
+    return word.lower() if word.isascii() else nfc(nfc(word).casefold())
 
 
 def words_of_name(name: str) -> list[str]:

@@ -193,15 +193,13 @@ class RelationWords:
         The last word must stand in few types' names: `of spouse` may be one relation, `name` is none.
         """
         known: dict[str, set[int]] = {}
-        stems = {stem(word) for word in self._rows}
+        stems, in_types = {stem(word) for word in self._rows}, np.diff(self._offsets)
         for code, name in enumerate(self.names):
             words = [word for word in words_of_name(name.split("__")[-1]) if not is_function_word(word)]
-            if (
-                not words
-                or self._offsets[self._rows[words[-1]] + 1] - self._offsets[self._rows[words[-1]]] > OF_TYPES
-            ):
+            others = synonyms(words[-1]) if words else ()
+            if not others or in_types[self._rows[words[-1]]] > OF_TYPES:
                 continue
-            for synonym in synonyms(words[-1]):
+            for synonym in others:
                 if synonym not in self._rows and stem(synonym) not in stems:
                     known.setdefault(synonym, set()).add(code)
                     known.setdefault(stem(synonym), set()).add(code)

@@ -48,7 +48,7 @@ def csv_files(document: Document) -> Files:
         yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
     elif document.kind == "sweep":
         yield f"{document.name}-slices.csv", _written(SETTING, _settings(content))
-    else:
+    elif document.kind == "comparison":
         yield f"{document.name}-slices.csv", _written(COMPARED, _compared(content))
 
 

@@ -8,72 +8,8 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.errors import InputError, json_kind
-from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
-from tiny_graph_rag.study.upstream_results import upstream_document
-from tiny_graph_rag.version import SCHEMA_VERSION
-
-Json = dict[str, Any]
-
-# What every report leans on, by kind; the schema says all the rest.
-NEEDED = {
-    "eval": ("dataset", "summary", "results"),
-    "score": ("dataset", "summary", "results"),
-    "sweep": ("settings",),
-    "comparison": ("systems", "measures"),
-}
-
-
-class _Named(msgspec.Struct):
-    id: str
-    name: str
-
-
-class _Reference(msgspec.Struct):
-    name: str
-    entity_ids: list[str]
-
-
-class _Question(msgspec.Struct):
-    id: str
-    query: str
-    tags: list[str]
-    linked: list[_Named]
-    ranked: list[_Named]
-    references: list[_Reference]
-    metrics: dict[str, float | None]
-
-
-class _Mean(msgspec.Struct):
-    mean: float | None
-    n: int
-
-
-class _Summary(msgspec.Struct):
-    k: int
-    questions: int
-    measures: dict[str, _Mean]
-    by_tag: dict[str, Json]
-
-
-class _Result(msgspec.Struct):
-    dataset: Json
-    summary: _Summary
-    results: list[_Question]
-
-
-class _Sweep(msgspec.Struct):
-    settings: list[Json]
-
-
-class _Comparison(msgspec.Struct):
-    systems: list[Json]
-    measures: dict[str, list[Json]]
-
-
-SHAPES = {"eval": _Result, "score": _Result, "sweep": _Sweep, "comparison": _Comparison}
+from tiny_graph_rag.study.results_file import WRITTEN_BY, decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,63 +36,12 @@ class Document:
 
 
 def read_document(path: Path) -> Document:
-    """Raises InputError where the file is no results file, says of which version it is, or lacks a part."""
-    theirs = upstream_document(path)
-    if theirs is not None:
-        return Document(path, theirs)
-    try:
-        content = msgspec.json.decode(read_bytes(path))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(
-            said(
-                "{path}: wanted a results file (JSON), but it doesn't read as one: {error}",
-                path=path,
-                error=error,
-            )
-        ) from error
-    if not isinstance(content, dict):
-        raise InputError(
-            said("{path}: wanted a results file, an object; got {got}", path=path, got=json_kind(content))
-        )
-    kind = content.get("kind")
-    if not isinstance(kind, str) or kind not in NEEDED:
-        raise InputError(
-            said(
-                "{path}: wanted a file that eval, score, sweep or compare wrote; its 'kind' is {got}",
-                path=path,
-                got=json_kind(kind),
-            )
-        )
-    if content.get("schema_version") != SCHEMA_VERSION:
-        raise InputError(
-            said(
-                "{path}: wanted schema_version {wanted}, got {got}; make the file again with this version",
-                path=path,
-                wanted=SCHEMA_VERSION,
-                got=json_kind(content.get("schema_version")),
-            )
-        )
-    missing = [part for part in NEEDED[kind] if part not in content]
-    if missing:
-        raise InputError(
-            said(
-                "{path}: '{missing}' is missing from this {kind} file; it was cut or changed",
-                path=path,
-                missing=missing[0],
-                kind=kind,
-            )
-        )
-    try:
-        msgspec.convert(content, SHAPES[kind])
-    except msgspec.ValidationError as error:
-        raise InputError(
-            said(
-                "{path}: this {kind} file was changed and can't be shown: {error}",
-                path=path,
-                kind=kind,
-                error=error,
-            )
-        ) from error
-    for setting in content["settings"] if kind == "sweep" else ():
+    """Raises RunError where the file is no results file, says of which version it is, or lacks a part."""
+    raw, _ = decoded(path, (*WRITTEN_BY.values(),))
+    content = msgspec.json.decode(raw)
+    tokens = content.get("summary", {}).get("total_token_usage")
+    if isinstance(tokens, dict):  # as the first files had it
+        content["summary"] |= {"total_token_usage": tokens["total_tokens"], "token_usage": tokens}
+    for setting in content["settings"] if content["kind"] == "sweep" else ():
         setting.setdefault("system", setting.get("retriever"))  # as files had it that vary nothing else
     return Document(path, content)

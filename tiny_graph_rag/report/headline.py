@@ -83,7 +83,7 @@ def _weakest(summary: Json) -> Said | None:
     )
 
 
-def changes(document: Document) -> list[Said]:
+def changes_since(document: Document) -> list[Said]:
     """What changed since an earlier run: the measure that tells most, questions, settings.
 
     The earlier run is `document.since`, else the latest under `history/` beside the file that is of the same

@@ -1,11 +1,8 @@
-"""Results of a folder over time, from the heads of their files: what was measured when, with which settings.
-
-A results file begins with what this needs; its questions, which are nearly all of it, are not read. `score`
-writes its summary last, so of its files the end is read too.
-"""
+"""Results of a folder over time: what was measured when, with which settings."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,17 +12,16 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config import changed_settings, find_setting
-from tiny_graph_rag.files import bare_name
+from tiny_graph_rag.errors import InputError
+from tiny_graph_rag.files import is_results
+from tiny_graph_rag.gold.examples import Selection
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import walked
-from tiny_graph_rag.study.upstream_results import upstream_document
+from tiny_graph_rag.results import Dataset, File, Made, Results, Slice, Summary, part
+from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
 
-BLOCK = 1 << 16  # bytes read at a time
-LONGEST_HEAD = 1 << 24  # a head is kilobytes; what is longer is no results file
-LONGEST_TAIL = 1 << 20
-_ROWS = b'"results": ['
-_SCORE_ENDS = b"\n],\n"
+KEPT_IN = "history"  # folder in a folder of results: what `eval` and `score` replaced
+_KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +37,7 @@ class Past:
     graph: str
     dataset: str
     dataset_sha256: str
+    selection: Selection
     settings: dict[str, Any] | None
     walks: bool
     questions: int
@@ -48,46 +45,67 @@ class Past:
     by_tag: dict[str, dict[str, dict[str, Any]]]
 
 
-def read_past(folder: Path) -> tuple[list[Past], list[Path]]:
-    """(results in `folder`, oldest first; JSON files that are none)."""
-    found, others = [], []
-    for path in sorted(folder.glob("*.json")):
-        past = past_of(path)
-        if past is None:
-            others.append(path)
-        else:
-            found.append(past)
-    return sorted(found, key=lambda item: (item.at, item.name)), others
+def read_past(folder: Path) -> tuple[list[Past], list[str]]:
+    """(results of `eval` and `score` in `folder` and its `history/`, oldest first; what is wrong with those
+    that can't be read).
+
+    Other JSON files, also those of other commands, are passed over.
+    """
+    past: list[Past] = []
+    problems: list[str] = []
+    for path in sorted([*folder.glob("*.json"), *(folder / KEPT_IN).glob("*.json")]):
+        try:
+            past.append(past_of(path))
+        except OtherFileError:
+            continue
+        except InputError as error:
+            if is_results(path):
+                problems.append(str(error))
+    return sorted(past, key=lambda item: (item.at, item.name)), problems
 
 
 def earlier_results(path: Path) -> Path | None:
-    """The latest results under `history/` beside `path` that were made before it of the same gold set, by a
-    file whose name begins with this one's; None where there are none."""
-    mine = past_of(path)
-    if mine is None:
+    """What `path` replaced last: the latest results of its name and questions under `history/` beside it.
+
+    None where there are none.
+    """
+    try:
+        mine = past_of(path)
+    except (InputError, OSError):
         return None
-    found = [
-        (past.at, file.name, file)
-        for file in (path.parent / "history").glob("*.json")
-        if nfc(file.name).startswith(bare_name(path))
-        and (past := past_of(file)) is not None
-        and past.at < mine.at
-        and past.dataset_sha256 == mine.dataset_sha256
+    kept: list[Past] = []
+    for file in (path.parent / KEPT_IN).glob("*.json"):
+        if nfc(file.name).startswith(mine.name):
+            try:
+                kept.append(past_of(file))
+            except InputError:
+                continue
+    same = [
+        (past.at, past.path.name, past.path)
+        for past in kept
+        if (past.name, past.dataset_sha256, past.selection)
+        == (mine.name, mine.dataset_sha256, mine.selection)
+        and past.at <= mine.at
     ]
-    return max(found)[2] if found else None
+    return max(same)[2] if same else None
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
-    """By gold set: means over different questions are no line. Name (with the SHA-256 where a name has had
-    several contents) → results, oldest first."""
+    """By gold set and selection (--limit, --tags, --ids): means over different questions are no series. Name
+    (with the SHA-256 where a name has had several contents) → results, oldest first."""
     by_content: dict[tuple[str, str], list[Past]] = {}
     for entry in past:
-        by_content.setdefault((entry.dataset, entry.dataset_sha256), []).append(entry)
+        name = entry.selection.named(entry.dataset)
+        by_content.setdefault((name, entry.dataset_sha256), []).append(entry)
     names = [name for name, _ in by_content]
     return {
         f"{name} ({content[:8]})" if names.count(name) > 1 else name: rows
         for (name, content), rows in by_content.items()
     }
+
+
+def _selection(found: Any) -> Selection:
+    return Selection() if found is None else Selection(found.limit, tuple(found.tags), tuple(found.ids))
 
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
@@ -131,93 +149,42 @@ def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
     }
 
 
-class _Mean(msgspec.Struct):
-    mean: float | None
-    n: int
-    low: float | None = None
-    high: float | None = None
-    reliable: bool = True
+_SLICE: Any = part(Slice, "measures")
+_SUMMARY: Any = part(
+    Summary, "questions", "measures", "by_tag", waterfall=None, types={"by_tag": dict[str, _SLICE]}
+)
+_PAST: Any = part(
+    Results,
+    *("kind", "summary"),
+    **{"made": None, "graph": None, "dataset": None, "config": None},
+    types={
+        "summary": _SUMMARY,
+        "graph": part(File, name=None),
+        "dataset": part(Dataset, name=None, sha256=None, selection=None),
+    },
+)
 
 
-class _Part(msgspec.Struct):
-    measures: dict[str, _Mean]
-
-
-class _Summary(msgspec.Struct):
-    questions: int
-    measures: dict[str, _Mean]
-    by_tag: dict[str, _Part]
-
-
-class _Made(msgspec.Struct):
-    at: datetime | None = None
-    label: str | None = None
-
-
-class _Input(msgspec.Struct):
-    name: str | None = None
-    sha256: str | None = None
-
-
-class _Head(msgspec.Struct):
-    """What a history takes of a results file; anything else in it is passed over."""
-
-    kind: str
-    summary: _Summary
-    made: _Made | None = None
-    graph: _Input | None = None
-    dataset: _Input | None = None
-    config: dict[str, dict[str, Any]] | None = None
-
-
-def past_of(path: Path) -> Past | None:
-    """None for a file that is no results file of `eval` or `score`."""
+def past_of(path: Path) -> Past:
+    """Raises RunError for a file that is no results file of `eval` or `score`."""
+    found = read_results(path, MEASURED, _PAST)
+    summary, made = found.summary, found.made or Made()
     try:
-        document = _head(path)
-        head = msgspec.convert(document, _Head)
-        made, dataset = head.made or _Made(), head.dataset or _Input()
-        at = made.at or datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        parts = document["summary"]["by_tag"]
-        return Past(
-            name=nfc(path.stem),
-            path=path,
-            at=at if at.tzinfo else at.replace(tzinfo=UTC),
-            label=made.label or "",
-            graph=(head.graph or _Input()).name or "",
-            dataset=dataset.name or "",
-            dataset_sha256=dataset.sha256 or "",
-            settings=changed_settings(head.config or {}) if head.kind == "eval" else None,
-            walks=head.kind == "eval" and walked(document["summary"]),
-            questions=head.summary.questions,
-            measures=document["summary"]["measures"],
-            by_tag={tag: part["measures"] for tag, part in parts.items()},
-        )
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, msgspec.DecodeError):
-        return None
-
-
-def _head(path: Path) -> dict[str, Any]:
-    """What stands before the questions, and of a `score` file what stands after them."""
-    with path.open("rb") as stream:
-        text = bytearray()
-        theirs = None
-        if b'"schema_version"' not in stream.read(256) and path.stat().st_size < LONGEST_HEAD:
-            theirs = upstream_document(path)
-        if theirs is not None:
-            return theirs
-        stream.seek(0)
-        while (end := text.find(_ROWS)) < 0:
-            block = stream.read(BLOCK)
-            if not block or len(text) > LONGEST_HEAD or b'"kind"' not in text[:BLOCK] + block:
-                raise ValueError(said("no results"))
-            text += block
-        head: dict[str, Any] = msgspec.json.decode(bytes(text[:end]).rstrip().rstrip(b",") + b"}")
-        if "summary" in head:
-            return head
-        size = path.stat().st_size
-        stream.seek(max(0, size - LONGEST_TAIL))
-        tail = stream.read()
-    start = tail.find(_SCORE_ENDS)
-    if start < 0:
-        raise ValueError(said("no summary"))
-    return head | dict(msgspec.json.decode(b"{" + tail[start + len(_SCORE_ENDS) :]))
+        at = datetime.fromisoformat(made.at or "")
+    except ValueError:
+        at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    return Past(
+        name=_KEPT_AT.sub("", nfc(path.stem)) if path.parent.name == KEPT_IN else nfc(path.stem),
+        path=path,
+        at=at if at.tzinfo else at.replace(tzinfo=UTC),
+        label=made.label or "",
+        graph=(found.graph and found.graph.name) or "",
+        dataset=(found.dataset and found.dataset.name) or "",
+        dataset_sha256=(found.dataset and found.dataset.sha256) or "",
+        selection=_selection(found.dataset and found.dataset.selection),
+        settings=changed_settings(found.config or {}) if found.kind == "eval" else None,
+        walks=found.kind == "eval" and walked(msgspec.to_builtins(summary)),
+        questions=summary.questions,
+        measures=msgspec.to_builtins(summary.measures),
+        by_tag={tag: msgspec.to_builtins(part.measures) for tag, part in summary.by_tag.items()},
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 from tiny_graph_rag.messages import catalogue, shown, spoken
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.headline import changes
+from tiny_graph_rag.report.headline import changes_since
 from tiny_graph_rag.report.page_packing import page_data, script_json
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, page_systems
@@ -31,6 +31,7 @@ RESULT_SCRIPTS = (
     "summary.js",
     "systems.js",
     "studies.js",
+    "fixes.js",
     "layout.js",
     "picture.js",
     "question.js",
@@ -54,7 +55,7 @@ def pages(documents: Sequence[Document]) -> Files:
             others,
             {result.name: result.content for result in same if result is not document},
             title=document.title,
-            lead=changes(document),
+            lead=changes_since(document),
             systems=_side_by_side(same, document),
         )
         yield f"{document.name}.html", made.encode("utf-8", "replace")

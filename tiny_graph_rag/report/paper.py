@@ -38,7 +38,7 @@ def paper(documents: Sequence[Document]) -> Files:
             yield from _files(document.name, sweep_table(document.content))
         elif document.kind == "comparison":
             yield from _files(document.name, _of_comparison(document.content))
-        elif found is None:
+        elif document.has_questions and found is None:
             yield from _files(document.name, _of_one(document))
 
 

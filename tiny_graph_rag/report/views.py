@@ -14,8 +14,10 @@ from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.figures import p_value, signed, three
 from tiny_graph_rag.linking.base import TEXT
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.headline import changes, headline
+from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
+from tiny_graph_rag.report.headline import changes_since, headline
 from tiny_graph_rag.report.json.spelled import seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
@@ -38,6 +40,7 @@ Json = dict[str, Any]
 
 WORST_SHOWN = 10
 RANKINGS_SHOWN = 3
+MOST_MOVED = 50  # questions before and after, of a kind of fix
 COSTS = {
     "total": "cost",
     "link": "link",
@@ -125,6 +128,8 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _sweep(document.content)
         if document.kind == "comparison":
             yield from _comparison(document.content)
+        if document.kind == "fixes":
+            yield from _fixes(document.content)
 
 
 def summary_blocks(document: Document) -> Iterator[Block]:
@@ -135,7 +140,7 @@ def summary_blocks(document: Document) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
     yield Heading(_title(document, one_line(content["dataset"]["name"])), 2)
     yield Paragraph(_facts(content))
-    for sentence in (*headline(content), *changes(document)):
+    for sentence in (*headline(content), *changes_since(document)):
         yield Paragraph(str(sentence), strong=True)
     parts = [("all", summary), *(row for rows in _slices(summary.get("by_tag", {})).values() for row in rows)]
     measures = list(summary["measures"])
@@ -153,9 +158,10 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
         return
     yield Heading("Best per slice", 2)
     yield _best_per_slice(summaries)
-    yield Paragraph("By the mean alone.")
     found = Systems.of(results)
-    if found is not None:
+    if found is None:
+        yield Paragraph("These are means only; run `compare` to see which differences are significant.")
+    else:
         yield from _which_to_take(found)
 
 
@@ -258,7 +264,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     name = one_line(content["dataset"]["name"] if level == 1 else document.name)
     yield Heading(_title(document, name) if level == 1 else name, level)
     yield Paragraph(_facts(content))
-    for sentence in (*headline(content), *changes(document)):
+    for sentence in (*headline(content), *changes_since(document)):
         yield Paragraph(str(sentence), strong=True)
     yield from _made(content)
     rows = [(measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()]
@@ -332,7 +338,7 @@ def _without_gold(summary: Json) -> str:
     failed = summary.get("failed_without_gold", 0)
     wrong = summary["without_gold"] - empty - failed
     more = f", {failed:,} failed" if failed else ""
-    return f"without a reference ({empty:,} rightly left empty, {wrong:,} answered with entities{more})"
+    return f"without a reference ({empty:,} correctly returned nothing, {wrong:,} returned entities{more})"
 
 
 def _counts(summary: Json) -> Iterator[Block]:
@@ -381,31 +387,51 @@ def gold_steps(summary: Json) -> list[Json]:
 
 
 def _waterfall(content: Json, level: int) -> Iterator[Block]:
-    summary = content["summary"]
+    """Where recall of entities is lost, then that of relations and of passages, where they are judged."""
+    summary, hops = content["summary"], hops_of(content)
     steps = waterfall_steps(summary)
-    if not steps:
-        return
-    hops, others = hops_of(content), list[tuple[str, Json]]()
-    for head, column in (
-        ("by names alone", summary.get("waterfall_names") or ()),
-        (f"from gold seeds (n {(summary.get('linking') or {}).get('questions', 0):,})", gold_steps(summary)),
-    ):
-        if column:
-            others.append((head, {step["step"]: step["recall"] for step in column}))
-    heads = [head for head, _ in others]
+    if steps:
+        others = list[tuple[str, Sequence[Json]]]()
+        for head, column in (
+            ("by names alone", summary.get("waterfall_names") or ()),
+            (
+                f"from gold seeds (n {(summary.get('linking') or {}).get('questions', 0):,})",
+                gold_steps(summary),
+            ),
+        ):
+            if column:
+                others.append((head, column))
+        yield Heading("Where recall is lost", level)
+        yield _steps_view(steps, summary["k"], hops, others)
+    for kind, found in (summary.get("kinds") or {}).items():
+        steps = waterfall_steps(found)
+        if steps:
+            yield Heading(f"Where recall of {kind} is lost", level)
+            yield _steps_view(steps, summary["k"], hops)
+
+
+def _steps_view(
+    steps: Sequence[Mapping[str, Any]],
+    cutoff: int,
+    hops: int | None,
+    others: Sequence[tuple[str, Sequence[Json]]] = (),
+) -> View:
+    """others: the same from other seeds, by the head of their column."""
+    recalls = [{step["step"]: step["recall"] for step in column} for _, column in others]
     rows = [
         (
-            step_words(step["step"], summary["k"], hops, spoken=False),
+            step_words(step["step"], cutoff, hops, spoken=False),
             three(step["recall"]),
             points_lost(step["loss"]),
             f"{step['references']:,}" if "references" in step else "–",
-            *(three(recalls.get(step["step"])) for _, recalls in others),
+            *(three(column.get(step["step"])) for column in recalls),
         )
         for step in steps
     ]
-    yield Heading("Where recall is lost", level)
     as_run = "as run" if others else "recall"
-    yield View(("step", as_run, "points lost", "references lost", *heads), tuple(rows))
+    return View(
+        ("step", as_run, "points lost", "references lost", *(head for head, _ in others)), tuple(rows)
+    )
 
 
 def _no_answer(summary: Json, level: int) -> Iterator[Block]:
@@ -424,7 +450,12 @@ def _no_answer(summary: Json, level: int) -> Iterator[Block]:
         )
         for row in found["thresholds"]
     ]
-    head = ("--min-score", "no-answer questions left empty", recall, "questions with a reference left empty")
+    head = (
+        "--min-score",
+        "no-answer questions that return nothing",
+        recall,
+        "questions with a reference that return nothing",
+    )
     yield View(head, tuple(rows), ())
 
 
@@ -553,6 +584,53 @@ def _flags(content: Json, setting: Json) -> str:
     hops = "" if setting["hops"] is None else f"--hops {setting['hops']}"
     several = len({other["system"] for other in content["settings"]}) > 1
     return one_line(f"{setting['system']} {hops}".strip() if several else hops or str(setting["system"]))
+
+
+def _fixes(content: Json) -> Iterator[Block]:
+    """Four blocks, then the settings that were tried, and the questions that move, before and after."""
+    yield Heading(t("What would fix {gold}", gold=one_line(content["dataset"]["name"])), 1)
+    yield from _made(content)
+    yield Paragraph(summary_line(content))
+    if content["stopped"]:
+        yield Paragraph(t(content["stopped"]))
+    for head, rows in blocks_of(content):
+        yield Heading(t(head), 2)
+        cells = [
+            (one_line(row.what, 200), row.gain, t(row.control), one_line(row.note, LONGEST)) for row in rows
+        ]
+        if cells:
+            yield View((t("change"), t("gain"), t("control"), t("evidence")), tuple(cells), (0, 3))
+        else:
+            yield Paragraph(t("nothing"))
+    tried = [
+        (
+            setting_words(one["values"]),
+            f"{one['gain']:+.3f}",
+            f"{one['won']} / {one['lost']}",
+            f"{one['seconds']:.2g}",
+        )
+        for one in content["patch"].get("settings_tried", ())
+    ]
+    if tried:
+        yield Heading(t("Settings tried on all questions (in sample)"), 2)
+        head_cells = (t("settings"), t("gain"), t("better / worse"), t("CPU time ×"))
+        yield View(head_cells, tuple(tried))
+    for kind, changes in content["changes"].items():
+        if changes:
+            yield Heading(t("Questions before and after: {kind}", kind=t(KIND_WORDS[kind])), 2)
+            moved = [
+                (
+                    one_line(change["id"], 40),
+                    one_line(change["query"], 80),
+                    three(change["before"]),
+                    three(change["after"]),
+                    one_line(" · ".join(change["ranked_before"])),
+                    one_line(" · ".join(change["ranked_after"])),
+                )
+                for change in changes[:MOST_MOVED]
+            ]
+            names = ("id", "question", "before", "after", "ranked before", "ranked after")
+            yield View(tuple(map(t, names)), tuple(moved), (0, 1, 4, 5))
 
 
 def _comparison(content: Json) -> Iterator[Block]:

@@ -273,7 +273,7 @@ def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:
         f"{measure} {low:.3f}" if low == high else f"{measure} {low:.3f} to {high:.3f}"
         for measure, low, high in ranges
     )
-    return t("over {n} rounds: {means}", n=len(rounds), means=listed)
+    return t("over {n} runs: {means}", n=len(rounds), means=listed)
 
 
 def judge_on_graph(

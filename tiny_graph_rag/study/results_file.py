@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import RunError, json_kind
-from tiny_graph_rag.files import read_bytes
+from tiny_graph_rag.files import mapped
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.results import KINDS, Json, Question, Reference, Results, Summary, part
 from tiny_graph_rag.study.gates import speeds
 from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
@@ -26,46 +27,92 @@ INDIFFERENT = (
     *("openai.concurrency", "openai.timeout", "openai.largest_reply", "embeddings.embeddings_batch"),
 )
 ENDINGS = (".gz", ".json", "-results")
+WRITTEN_BY = {"eval": "eval", "score": "score", "sweep": "sweep", "comparison": "compare"}  # kind → command
+MEASURED = ("eval", "score")
 
 
-class _Reference(msgspec.Struct):
-    name: str
-    verdict: str | None = None
+_REFERENCE: Any = part(Reference, "name", verdict=None)
+_QUESTION: Any = part(
+    Question,
+    *("id", "metrics"),
+    **{"query": "", "tags": [], "references": [], "group": None},
+    types={"references": list[_REFERENCE]},
+)
+_SUMMARY: Any = part(
+    Summary,
+    **{"k": None, "measures": {}, "latency": {}, "failed": 0, "questions_per_second": None},
+    types={"measures": Json},
+)
+_COMPARED: Any = part(
+    Results,
+    *("kind", "dataset", "summary", "results"),
+    **{"graph": None, "config": {}, "run": None, "package_version": None},
+    types={"summary": _SUMMARY, "results": list[_QUESTION]},
+)
 
 
-class _Question(msgspec.Struct):
-    id: str
-    metrics: dict[str, float | None]
-    query: str = ""
-    tags: list[str] = []
-    references: list[_Reference] = []
-    group: str | None = None
+class OtherFileError(RunError):
+    """No results file, or one of a command that isn't wanted."""
 
 
-class _File(msgspec.Struct):
-    name: str
-    sha256: str = ""
-    selection: dict[str, Any] | None = None
+class _Version(msgspec.Struct):
+    kind: Any = None
+    schema_version: Any = None
 
 
-class _Summary(msgspec.Struct):
-    k: int | None = None
-    measures: dict[str, Any] = {}
-    latency: dict[str, float | None] = {}
-    failed: int = 0
-    questions_per_second: float | None = None
+def read_results(path: Path, commands: Sequence[str], record: Any = None) -> Any:
+    """The file as `record`, a type of tiny_graph_rag.results or a `part` of one; None: as its own kind's.
+
+    commands: whose files are wanted; upstream's read as files of `score`. Raises RunError for what is no
+    results file, of another command or version, or lacks a part.
+    """
+    return decoded(path, commands, record)[1]
 
 
-class _Document(msgspec.Struct):
-    dataset: _File
-    summary: _Summary
-    results: list[_Question]
-    graph: _File | None = None
-    config: dict[str, Any] = {}
-    run: dict[str, Any] = {}
-    kind: str = "eval"
-    schema_version: int | None = None
-    package_version: str | None = None
+def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[bytes | memoryview, Any]:
+    """`read_results` beside the JSON that it was decoded from."""
+    raw: bytes | memoryview = memoryview(mapped(path))
+    try:
+        theirs = upstream_document(path, raw)
+        raw = raw if theirs is None else msgspec.json.encode(theirs)
+        version = msgspec.json.decode(raw, type=_Version)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RunError(
+            said(
+                "{path}: wanted a results file (JSON), but it doesn't read as one: {error}",
+                path=path,
+                error=error,
+            )
+        ) from error
+    if not isinstance(version.kind, str) or WRITTEN_BY.get(version.kind) not in commands:
+        raise OtherFileError(
+            said(
+                "{path}: wanted a results file of {commands}; its 'kind' is {kind}",
+                path=path,
+                commands=", ".join(commands),
+                kind=repr(version.kind) if isinstance(version.kind, str) else json_kind(version.kind),
+            )
+        )
+    if version.schema_version != SCHEMA_VERSION:
+        raise RunError(
+            said(
+                "{path}: wanted schema_version {wanted}, got {got}; make the file again with this version",
+                path=path,
+                wanted=SCHEMA_VERSION,
+                got=json_kind(version.schema_version),
+            )
+        )
+    try:
+        return raw, msgspec.json.decode(raw, type=record or KINDS[version.kind])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise RunError(
+            said(
+                "{path}: this {kind} file was cut or changed: {error}",
+                path=path,
+                kind=version.kind,
+                error=error,
+            )
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,54 +143,31 @@ class System:
     failed: int = 0
 
 
+def measured_values(path: Path) -> dict[str, Any]:
+    """`means`, measure → mean, and `questions`, id → measure → value, of a results file."""
+    found = read_results(path, MEASURED, _COMPARED)
+    return {
+        "means": {name: mean["mean"] for name, mean in found.summary.measures.items()},
+        "questions": {question.id: question.metrics for question in found.results},
+    }
+
+
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
-    theirs = upstream_document(path)
-    try:
-        if theirs is None:
-            found = msgspec.json.decode(read_bytes(path), type=_Document)
-        else:
-            found = msgspec.convert(theirs, _Document)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RunError(
-            said(
-                "{path}: wanted a results file that `eval` or `score` wrote, but it doesn't read "
-                "as one: {error}",
-                path=path,
-                error=error,
-            )
-        ) from error
-    return _system(found, path)
+    return _system(read_results(path, MEASURED, _COMPARED), path)
 
 
-def system_of(content: dict[str, Any], path: Path) -> System:
-    """The same of a document in memory. path: names it. Raises RunError where it is no results document."""
+def system_of(content: Json, path: Path) -> System:
+    """The same of a document in memory. path: names it. Raises RunError where it was changed."""
     try:
-        return _system(msgspec.convert(content, _Document), path)
+        return _system(msgspec.convert(content, _COMPARED), path)
     except msgspec.ValidationError as error:
         raise RunError(
             said("{path}: this results document was changed: {error}", path=path, error=error)
         ) from error
 
 
-def _system(found: _Document, path: Path) -> System:
-    if found.kind not in ("eval", "score"):
-        raise RunError(
-            said(
-                "{path}: wanted what `eval` or `score` wrote; its 'kind' is {kind}",
-                path=path,
-                kind=repr(found.kind),
-            )
-        )
-    if found.schema_version != SCHEMA_VERSION:
-        raise RunError(
-            said(
-                "{path}: wanted schema_version {wanted}, got {got}; make the file again with this version",
-                path=path,
-                wanted=SCHEMA_VERSION,
-                got=json_kind(found.schema_version),
-            )
-        )
+def _system(found: Any, path: Path) -> System:
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)
@@ -160,7 +184,7 @@ def _system(found: _Document, path: Path) -> System:
         dataset_name=found.dataset.name,
         dataset_sha256=found.dataset.sha256,
         graph_sha256=found.graph.sha256 if found.graph else "",
-        selection=found.dataset.selection,
+        selection=msgspec.to_builtins(found.dataset.selection),
         k=found.summary.k,
         ids=tuple(ids),
         queries=tuple(row.query for row in found.results),
@@ -171,17 +195,17 @@ def _system(found: _Document, path: Path) -> System:
             for row in found.results
         ),
         settings=_settings(found),
-        speed=speeds(found.summary.latency, found.summary.questions_per_second),
+        speed=speeds(msgspec.to_builtins(found.summary.latency or {}), found.summary.questions_per_second),
         groups=tuple(row.group for row in found.results),
         failed=found.summary.failed,
     )
 
 
-def _settings(found: _Document) -> dict[str, Any]:
+def _settings(found: Any) -> dict[str, Any]:
     """What decides the figures, spelled as in config.yaml; a foreign run was not made by our settings."""
     always = {"graph": found.graph.name if found.graph else None, "package version": found.package_version}
     if found.kind == "score":
-        return {"run": found.run.get("name")} | always
+        return {"run": found.run.name if found.run else None} | always
     return dict(_deciding(found.config)) | always
 
 
@@ -192,6 +216,6 @@ def _deciding(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{section}.{name}", value
 
 
-def _column(rows: list[_Question], measure: str) -> NDArray[np.float64]:
+def _column(rows: Sequence[Any], measure: str) -> NDArray[np.float64]:
     values = (row.metrics.get(measure) for row in rows)
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

@@ -154,7 +154,7 @@ def _columns_kept(examples: Sequence[Example]) -> list[str]:
         return []
     more = " …" if len(counts) > NAMED_COLUMNS else ""
     listed = ", ".join(map(str, list(counts)[:NAMED_COLUMNS])) + more
-    return [said("kept without a use here: {names}", names=listed)]
+    return [said("columns kept but not used: {names}", names=listed)]
 
 
 def _renamed(examples: Sequence[Example]) -> tuple[list[Example], list[str]]:
@@ -308,7 +308,7 @@ def _as_list(value: str) -> str:
 def _wrong_relationships(value: object) -> list[Said]:
     if value is None:
         return []
-    wanted = said('\'reference_relationships\' must be a list of {{"source", "target", "type"}} with strings')
+    wanted = said('\'reference_relationships\' must be a list of {"source", "target", "type"} with strings')
     if not isinstance(value, list):
         return [said("{wanted}, got {got}", wanted=wanted, got=json_kind(value))]
     for one in value:

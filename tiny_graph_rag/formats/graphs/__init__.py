@@ -98,7 +98,7 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
             if missing:
                 raise GraphError(
                     said(
-                        "{path}: {name} needs {missing} beside it, which is missing",
+                        "{path}: {name} needs {missing} in the same folder; it is missing",
                         path=path,
                         name=format.name,
                         missing=missing[0],

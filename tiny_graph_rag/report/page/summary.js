@@ -4,13 +4,13 @@ const STEPS = {
   "in graph": "the reference is an entity of the graph",
   "a seed linked": "its question was linked to an entity",
   reachable: "a path leads to it from a seed",
-  "past filters": "no filter option keeps it out",
+  "past filters": "not removed by a filter option",
   "reachable within h hops": "any ranking within the hop limit could return it",
   returned: "found by a path within the hops or by another part of the retriever",
   "above min-score": "its score is not below --min-score",
   "within depth": "among the entities returned",
   "in run": "listed by the run",
-  "room in k": "k places can hold it",
+  "room in k": "the first k have room for it",
 };
 
 function masthead(data) {
@@ -102,8 +102,8 @@ function intervalBar({ mean, low, high }, top = 1) {
 
 // Questions without a reference are right to come back empty.
 function noGoldWords({ without_gold: all, rightly_empty: empty, failed_without_gold: failed = 0 }) {
-  if (empty === undefined) return t("{n} without gold (in no mean)", { n: count(all) });
-  const words = t("{n} without a reference: {empty} rightly left empty, {wrong} answered with entities", { n: count(all), empty: count(empty), wrong: count(all - empty - failed) });
+  if (empty === undefined) return t("{n} no-answer questions (not in the means)", { n: count(all) });
+  const words = t("{n} no-answer: {empty} correctly returned nothing, {wrong} returned entities", { n: count(all), empty: count(empty), wrong: count(all - empty - failed) });
   return failed ? words + t(", {n} failed or not in the run", { n: count(failed) }) : words;
 }
 
@@ -116,7 +116,7 @@ function countWords(summary) {
   const { latency, total_token_usage: tokens } = summary;
   return [
     t("{n} scored", { n: count(summary.scored) }),
-    summary.groups ? t("{n} groups of questions, each one observation", { n: count(summary.groups) }) : null,
+    summary.groups ? t("{n} groups of questions; each group counts as one observation", { n: count(summary.groups) }) : null,
     summary.without_gold ? noGoldWords(summary) : null,
     missedWords(summary),
     summary.failed ? t("{n} failed or not in the run (worst value of every measure)", { n: count(summary.failed) }) : null,
@@ -136,28 +136,42 @@ function methodSection(data) {
       el("table", { class: "by-tag" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, each)))),
         el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
-    !data.extra.systems && el("p", { class: "small" }, t("By the mean alone; the command compare says which differences are more than chance.")));
+    !data.extra.systems && el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
 }
 
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
 function lossSection(data, state) {
   const { summary } = data.head;
-  if (!summary.waterfall?.length && !summary.recommendations?.length) return null;
+  const kinds = Object.entries(summary.kinds ?? {}).filter(([, kind]) => kind.waterfall?.length && kind.waterfall.every((step) => step.recall !== null));
+  if (!summary.waterfall?.length && !summary.recommendations?.length && !kinds.length) return null;
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
     const others = state.tag ? [] : [["by names alone", summary.waterfall_names], ["gold seeds", data.extra.goldSteps]].filter(([, steps]) => steps?.length);
-    body.replaceChildren(mine?.length ? waterfallTable(mine, others, state.tag, summary.k, data.extra.hops) : "");
+    body.replaceChildren(
+      ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []),
+      ...kinds.flatMap(([kind, { waterfall, waterfall_by_tag: byTag }]) => {
+        const steps = state.tag ? byTag?.[state.tag] : waterfall;
+        if (!steps?.length) return [];
+        const table = waterfallTable(steps, [], state.tag, summary.k, data.extra.hops, {});
+        return [el("h3", {}, kind === "relations" ? t("where recall of relations is lost") : t("where recall of passages is lost")), table];
+      }));
   };
   draw();
-  if (summary.waterfall_by_tag) state.listeners.push(draw);
+  if (summary.waterfall_by_tag || kinds.length) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((each) =>
-    el("li", {}, el("span", {}, ticked(adviceWords(each))), each.rule && el("span", { class: "small" }, t(each.rule))));
+    el("li", {}, el("span", {}, ticked(adviceWords(each)), timeTried(summary, each)), each.rule && el("span", { class: "small" }, t(each.rule))));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
     body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each)),
     advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice)),
     noAnswerTable(summary));
+}
+
+// What a setting that was tried takes, as a multiple of this run's time.
+function timeTried({ latency }, { evidence }) {
+  const times = latency?.tried?.[evidence?.flag];
+  return times ? ` ${t("CPU time a question: ×{times}.", { times: times.toPrecision(2) })}` : "";
 }
 
 // In the page's language where its words are known, else as the file has it.
@@ -175,18 +189,18 @@ function ticked(text) {
 function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   const notes = [];
   for (const [limit, each] of Object.entries(ended?.limits ?? {})) {
-    notes.push(t("Walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
+    notes.push(t("The search stopped early in {n} questions, after {hops} hops: the next hop would exceed {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
   }
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
   for (const [tag, each] of Object.entries(hops ?? {})) {
-    if (each.differ) notes.push(t("Tag {tag}: in {n} of {all} questions the farthest reference lies elsewhere.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
+    if (each.differ) notes.push(t("Tag {tag} doesn't match the graph in {n} of {all} questions.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
   }
   if (ties?.rate > 0) {
     const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => figure(each.worst) !== figure(each.best)).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`).join(", ");
     const found = { k: ties.k, share: points(ties.rate), ranges };
     notes.push(ranges
-      ? t("Ties at rank {k} in {share} % of the questions; another order of equals could give {ranges}.", found)
-      : t("Ties at rank {k} in {share} % of the questions; another order of equals would move no mean by as much as .001.", found));
+      ? t("Ties at rank {k} in {share} % of the questions; another order of equal scores could give {ranges}.", found)
+      : t("Ties at rank {k} in {share} % of the questions; another order of equal scores would change every mean by less than .001.", found));
   }
   return notes;
 }
@@ -195,7 +209,7 @@ function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
 function noAnswerTable({ no_answer: found, k }) {
   if (!(found?.thresholds.length > 1)) return null;
   const recall = `recall@${k}`;
-  const heads = ["--min-score", t("no-answer questions left empty"), recall, t("questions with a reference left empty")];
+  const heads = ["--min-score", t("no-answer questions that return nothing"), recall, t("questions with a reference that return nothing")];
   const rows = found.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
   return el("div", { class: "no-answer" },
     el("h3", {}, t("no-answer questions: what --min-score would change")),
@@ -203,14 +217,14 @@ function noAnswerTable({ no_answer: found, k }) {
       el("table", { class: "by-tag" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: "number" }, head)))), el("tbody", {}, rows))));
 }
 
-// others: the same from other seeds, as [name, steps].
-function waterfallTable(steps, others, tag, k, hops) {
+// others: the same from other seeds, as [name, steps]. meanings: of the steps, which speak of entities.
+function waterfallTable(steps, others, tag, k, hops, meanings = STEPS) {
   const said = (words) => words === "reachable within h hops" && Number.isInteger(hops)
     ? t("reachable within {hops}", { hops: plural(hops, "hop") })
     : t(words).replace(/(?<![a-z])k(?![a-z])/g, k ?? "k");
   const rows = steps.map((each) =>
     el("tr", {},
-      el("th", { scope: "row" }, said(each.step), STEPS[each.step] && el("span", { class: "small" }, said(STEPS[each.step]))),
+      el("th", { scope: "row" }, said(each.step), meanings[each.step] && el("span", { class: "small" }, said(meanings[each.step]))),
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
@@ -262,5 +276,5 @@ function tagSection(data, state) {
           el("th", { scope: "col" }, t("tag")), el("th", { scope: "col", class: "number" }, t("questions")),
           measures.map((measure) => el("th", { scope: "col", class: "number" }, measure)))),
         el("tbody", {}, rows))),
-    few && el("p", { class: "small" }, t("?: not to be relied on (fewer than {n} observations, or few that weigh or differ)", { n: 30 })));
+    few && el("p", { class: "small" }, t("? unreliable: too few questions affect this number", { n: 30 })));
 }

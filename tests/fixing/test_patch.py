@@ -1,0 +1,232 @@
+"""The patch file: read, written, applied in memory; the gold set keeps what it meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tiny_graph_rag.fixing.applying import Patched, apply, frozen
+from tiny_graph_rag.fixing.patch import (
+    CONFIRMED,
+    DRAFT,
+    Alias,
+    Fingerprint,
+    Merge,
+    Patch,
+    PatchError,
+    Rename,
+    Restore,
+    RestoredEntity,
+    RestoredRelation,
+    Setting,
+    Words,
+    read_patch,
+    write_patch,
+)
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.resolve import resolve
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+
+
+def town() -> KnowledgeGraph:
+    return KnowledgeGraph.from_records(
+        {
+            "1": {"name": "Air purifier A3", "description": "It cleans.", "source_chunks": ["c1"]},
+            "2": {"name": "Filter"},
+            "3": {
+                "name": "Filters",
+                "aliases": ["mesh"],
+                "description": "Two of them.",
+                "attributes": {"n": 2},
+            },
+            "4": {"name": "Kim"},
+        },
+        [
+            {"source_entity_id": "1", "relationship_type": "HAS", "target_entity_id": "3"},
+            {"source_entity_id": "4", "relationship_type": "MADE", "target_entity_id": "1"},
+        ],
+        name="town",
+    )
+
+
+def patch(**entries: object) -> Patch:
+    return Patch(graph=Fingerprint("town"), questions=Fingerprint("asked"), **entries)  # type: ignore[arg-type]
+
+
+def asked(*references: str) -> EvalSet:
+    return EvalSet((Example("q", "what is asked?", references),))
+
+
+def meant(examples: EvalSet, graph: KnowledgeGraph) -> list[tuple[str, ...]]:
+    (row,) = resolve(examples, NameIndex.of(graph), len(graph)).references
+    return [tuple(graph.entities.ids[entity] for entity in reference.entities) for reference in row]
+
+
+def test_a_patch_is_read_as_it_was_written(tmp_path: Path) -> None:
+    whole = patch(
+        measure="ndcg@5",
+        settings=(Setting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80, seconds=1.1),),
+        vocabulary=(Words(type="HAS", words=("가진", "with")),),
+        aliases=(Alias(entity_id="1", alias="A3", evidence=("part of the name",), questions=("q",)),),
+        merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),),
+        restore=Restore(
+            (Rename(entity_id="4", was="Kim Su"),),
+            (RestoredEntity(id="9", name="Lee"),),
+            (RestoredRelation(source_id="9", type="KNOWS", target_id="4"),),
+        ),
+    )
+    write_patch(tmp_path / "fixes.yaml", whole)
+    assert read_patch(tmp_path / "fixes.yaml") == whole
+    text = (tmp_path / "fixes.yaml").read_text(encoding="utf-8")
+    assert "entity_id: '1'\n  alias: A3\n  status: draft\n" in text
+    assert "가진" in text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("aliases: [{entity_id: E1, alias: A3, status: yes}]", "aliases[0].status: "),
+        ("aliases: [{entity_id: E1}]", "aliases[0]: Object missing required field `alias`"),
+        ("alias: []", "the file: Object contains unknown field `alias`"),
+        ("merges: [{keep_id: 1, drop_ids: [a]}]", "merges[0].keep_id: Expected `str`, got `int`"),
+    ],
+)
+def test_a_broken_file_is_refused_with_the_entry_and_what_to_do(
+    tmp_path: Path, wrong: str, message: str
+) -> None:
+    path = tmp_path / "fixes.yaml"
+    path.write_text(f"graph: {{name: a}}\nquestions: {{name: b}}\n{wrong}\n")
+    with pytest.raises(PatchError) as error:
+        read_patch(path)
+    assert str(error.value).startswith(f"fixes.yaml: {message}")
+    assert "correct this field" in str(error.value)
+
+
+def test_only_confirmed_entries_apply_unless_drafts_are_asked_for() -> None:
+    fixes = patch(
+        aliases=(
+            Alias(entity_id="1", alias="A3"),
+            Alias(entity_id="2", alias="net", status=CONFIRMED),
+            Alias(entity_id="4", alias="Su", status="rejected"),
+        )
+    )
+    assert list(apply(town(), fixes).entities.aliases) == [[], ["net"], ["mesh"], []]
+    both = apply(town(), fixes, (CONFIRMED, DRAFT))
+    assert list(both.entities.aliases) == [["A3"], ["net"], ["mesh"], []]
+
+
+def test_a_merge_takes_names_texts_and_relations_along() -> None:
+    made = apply(town(), patch(merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),)))
+    assert list(made.entities.ids) == ["1", "2", "4"]
+    assert made.entities.aliases[1] == ["Filters", "mesh"]
+    assert made.entities.descriptions[1] == "Two of them."
+    assert made.entities.details[1] == '{"attributes": {"n": 2}}'
+    assert [(a, b) for a, b in zip(made.relations.sources, made.relations.targets, strict=True)] == [
+        (0, 1),
+        (2, 0),
+    ]
+
+
+def test_merges_may_follow_one_another_in_any_order() -> None:
+    fixes = patch(
+        merges=(
+            Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),
+            Merge(keep_id="4", drop_ids=("2",), status=CONFIRMED),
+        )
+    )
+    made = apply(town(), fixes)
+    assert list(made.entities.ids) == ["1", "4"]
+    assert set(made.entities.aliases[1]) == {"Filter", "Filters", "mesh"}
+
+
+def test_merges_that_contradict_each_other_are_refused() -> None:
+    around = (Merge(keep_id="2", drop_ids=("3",)), Merge(keep_id="3", drop_ids=("2",)))
+    with pytest.raises(PatchError, match=r"merges\[1\]: '2' is merged into two entities, or into itself"):
+        apply(town(), patch(merges=around))
+    twice = (Merge(keep_id="2", drop_ids=("3",)), Merge(keep_id="4", drop_ids=("3",)))
+    with pytest.raises(PatchError, match=r"merges\[1\]: '3'"):
+        apply(town(), patch(merges=twice))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        {"aliases": (Alias(entity_id="gone", alias="A3"),)},
+        {"merges": (Merge(keep_id="1", drop_ids=("gone",)),)},
+        {"restore": Restore((Rename(entity_id="gone", was="x"),))},
+        {"restore": Restore(relations=(RestoredRelation(source_id="gone", type="A", target_id="1"),))},
+        {"vocabulary": (Words(type="gone", words=("x",)),)},
+    ],
+)
+def test_what_the_graph_no_longer_has_is_an_error(entries: dict[str, object]) -> None:
+    with pytest.raises(PatchError, match="'gone'; run `fix` again"):
+        apply(town(), patch(**entries))
+
+
+def test_a_rejected_entry_may_be_stale() -> None:
+    apply(town(), patch(aliases=(Alias(entity_id="gone", alias="A3", status="rejected"),)))
+
+
+def test_an_id_in_use_is_not_restored() -> None:
+    with pytest.raises(PatchError, match="uses the id '2' already"):
+        apply(town(), patch(restore=Restore(entities=(RestoredEntity(id="2", name="Lee"),))))
+
+
+def test_restored_entities_bring_their_relations() -> None:
+    restore = Restore(
+        entities=(RestoredEntity(id="9", name="Lee", type="PERSON", status=CONFIRMED),),
+        relations=(
+            RestoredRelation(source_id="9", type="KNOWS", target_id="4", weight=2.0, status=CONFIRMED),
+        ),
+    )
+    made = apply(town(), patch(restore=restore))
+    assert made.entities.names[4] == "Lee"
+    assert made.entities.types[4] == "PERSON"
+    assert (made.relations.sources[2], made.relations.targets[2]) == (4, 3)
+    assert made.relations.types[2] == "KNOWS"
+    assert made.relations.weights[2] == 2.0
+
+
+def test_words_are_added_to_the_owners() -> None:
+    fixes = patch(vocabulary=(Words(type="HAS", words=("with", "owns"), status=CONFIRMED),))
+    from dataclasses import replace
+
+    graph = replace(town(), vocabulary={"HAS": ("owns",)})
+    assert apply(graph, fixes).vocabulary == {"HAS": ("owns", "with")}
+
+
+def test_an_alias_makes_no_reference_resolvable() -> None:
+    graph = town()
+    fixes = patch(aliases=(Alias(entity_id="1", alias="A3", status=CONFIRMED),))
+    both = Patched.of(graph, asked("A3", "Filter"), fixes)
+    assert meant(both.examples, both.graph) == [(), ("2",)]
+
+
+def test_a_reference_to_a_merged_entity_means_the_one_that_stands_for_it() -> None:
+    fixes = patch(merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),))
+    both = Patched.of(town(), asked("Filters", "Kim"), fixes)
+    assert meant(both.examples, both.graph) == [("2",), ("4",)]
+
+
+def test_an_alias_that_another_entity_has_as_its_name_moves_no_reference() -> None:
+    graph = town()
+    fixes = patch(aliases=(Alias(entity_id="1", alias="mesh", status=CONFIRMED),))
+    made = apply(graph, fixes)
+    assert meant(asked("mesh"), made) == [("1", "3")]  # read anew it would mean both
+    assert meant(frozen(asked("mesh"), graph, made, fixes), made) == [("3",)]
+
+
+def test_a_lost_reference_is_found_again_in_what_was_restored_or_renamed_back() -> None:
+    fixes = patch(
+        restore=Restore(
+            renames=(Rename(entity_id="4", was="Kim Su", status=CONFIRMED),),
+            entities=(
+                RestoredEntity(id="9", name="Lee", status=CONFIRMED),
+                RestoredEntity(id="8", name="Park"),
+            ),
+        )
+    )
+    both = Patched.of(town(), asked("Lee", "kim su", "Park"), fixes)
+    assert meant(both.examples, both.graph) == [("9",), ("4",), ()]

@@ -1,0 +1,148 @@
+"""Results files as types: what is written decodes into them without loss, and older files still load."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from tests.cli.test_upstream import RESULTS as UPSTREAM
+from tests.conftest import write_gold, write_kg
+from tests.report.test_results_pieces import an_evaluation
+from tests.report.test_schema import SAMPLES, SCHEMA, written_by_eval
+from tiny_graph_rag.errors import RunError
+from tiny_graph_rag.report.document import read_document
+from tiny_graph_rag.report.history import read_past
+from tiny_graph_rag.report.json.results import document_parts
+from tiny_graph_rag.results import Results, Summary, part
+from tiny_graph_rag.study.results_file import MEASURED, read_results, read_system
+
+FIXTURES = Path(__file__).parents[1] / "fixtures/results"
+
+
+def differences(one: Any, other: Any, at: str = "$") -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in {**one, **other}:
+            if key in one and key in other:
+                yield from differences(one[key], other[key], f"{at}.{key}")
+            else:
+                yield f"{at}.{key}"
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for row, (mine, its) in enumerate(zip(one, other, strict=True)):
+            yield from differences(mine, its, f"{at}[{row}]")
+    elif one != other:
+        yield at
+
+
+def through_the_types(document: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(msgspec.convert(document, Results))
+    return found
+
+
+@pytest.mark.parametrize("graph", SAMPLES)
+def test_what_eval_writes_passes_through_the_types_without_loss(graph: str) -> None:
+    document = written_by_eval(graph, SAMPLES[graph])
+    assert list(differences(document, through_the_types(document))) == []
+
+
+@pytest.mark.parametrize("retriever", ["bfs", "bm25", "oracle"])
+@pytest.mark.parametrize("results", ["full", "compact"])
+def test_every_retrievers_file_does(tmp_path: Path, retriever: str, results: str) -> None:
+    evaluation = an_evaluation(tmp_path, retriever=retriever, hops=2, save_reasons=True, results=results)
+    document = json.loads(b"".join(document_parts(evaluation)))
+    assert list(differences(document, through_the_types(document))) == []
+    jsonschema.validate(document, SCHEMA)
+
+
+@pytest.mark.parametrize("on_graph", [False, True])
+def test_what_score_writes_does(own_folder: Path, run_cli, on_graph: bool) -> None:
+    write_kg(own_folder / "x-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
+    write_gold(own_folder / "x-eval.jsonl", {"id": "q1", "query": "Whom?", "reference_entities": ["Ben"]})
+    (own_folder / "x.trec").write_text("q1 Q0 Anna 1 0.9 me\nq1 Q0 Ben 2 0.8 me\n", encoding="utf-8")
+    graph = ("-g", "./x-KG.json") if on_graph else ()
+    done = run_cli("score", "--run", "./x.trec", "--gold", "./x-eval.jsonl", *graph, "-o", "./r.json")
+    assert done.exit_code == 0, done.output
+    document = json.loads((own_folder / "r.json").read_text(encoding="utf-8"))
+    assert list(differences(document, through_the_types(document))) == []
+    jsonschema.validate(document, SCHEMA)
+
+
+def older_files(folder: Path) -> dict[str, Path]:
+    """A file of each layout that there was, by name."""
+    (folder / "upstream_results.json").write_text(json.dumps(UPSTREAM), encoding="utf-8")
+    found = {path.stem: path for path in sorted(FIXTURES.glob("*.json"))}
+    assert found
+    return {**found, "upstream": folder / "upstream_results.json"}
+
+
+def test_older_files_load_for_every_command(tmp_path: Path, run_cli) -> None:
+    for name, path in older_files(tmp_path).items():
+        copy = tmp_path / f"{name}-results.json"
+        copy.write_bytes(path.read_bytes())
+        assert len(read_document(copy).content["results"]) == 2, name
+        system = read_system(copy)
+        assert system.columns["mrr"].shape == (2,), name
+        for call in (
+            ("compare", copy, copy, "-o", "./c.json"),
+            ("report", copy, "--report", "html,md,csv", "-o", tmp_path / "shown"),
+            ("history", tmp_path),
+        ):
+            done = run_cli(*call)
+            assert done.exit_code == 0, f"{name}: {call[0]}\n{done.output}"
+        assert name in {past.name.removesuffix("-results") for past in read_past(tmp_path)[0]}
+
+
+def test_history_shows_a_scored_run_with_a_large_graph_and_names_what_it_leaves_out(
+    own_folder: Path, run_cli
+) -> None:
+    """Of `score -g` the entities stand behind the summary: a megabyte of them hid it."""
+    names = [f"Anna {number}" for number in range(3000)]
+    write_kg(own_folder / "x-KG.json", names)
+    document = json.loads((own_folder / "x-KG.json").read_text(encoding="utf-8"))
+    for entity in document["entities"].values():
+        entity["description"] = "what is known of her " * 25
+    (own_folder / "x-KG.json").write_text(json.dumps(document), encoding="utf-8")
+    write_gold(own_folder / "x-eval.jsonl", {"id": "q1", "query": "Who?", "reference_entities": names})
+    (own_folder / "x.trec").write_text(f"q1 Q0 {names[0].replace(' ', '_')} 1 0.9 me\n", encoding="utf-8")
+    done = run_cli(
+        *("score", "--run", "./x.trec", "--gold", "./x-eval.jsonl", "-g", "./x-KG.json"),
+        *("-o", "./past/scored.json"),
+    )
+    assert done.exit_code == 0, done.output
+    scored = own_folder / "past/scored.json"
+    assert scored.stat().st_size > 1 << 20
+    (own_folder / "past/cut.json").write_bytes(scored.read_bytes()[:-2000])
+    (own_folder / "past/other.json").write_text('{"name": "no results"}', encoding="utf-8")
+    done = run_cli("history", "past")
+    assert done.exit_code == 0, done.output
+    assert "scored" in done.stdout
+    assert "cut.json" in done.stderr
+    assert "other.json" not in done.output
+
+
+def test_a_part_of_a_record_reads_that_alone() -> None:
+    narrow: Any = part(Results, "kind", label=None, types={"label": str}, **{"summary": None})
+    found = msgspec.json.decode(b'{"kind": "eval", "results": 7}', type=narrow)
+    assert (found.kind, found.summary, found.label) == ("eval", None, None)
+    with pytest.raises(msgspec.ValidationError, match="Expected `int`"):
+        msgspec.convert({"k": "five"}, part(Summary, "k"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"schema_version": 1, "kind": "sweep"}', "its 'kind' is 'sweep'"),
+        ('{"schema_version": 2, "kind": "eval"}', "wanted schema_version 1, got the number 2"),
+        ('{"schema_version": 1, "kind": "eval"}', "missing required field"),
+        ("[[[[", "doesn't read as one"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
+    with pytest.raises(RunError, match=message):
+        read_results(tmp_path / "r.json", MEASURED)

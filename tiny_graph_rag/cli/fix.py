@@ -1,0 +1,170 @@
+"""`fix`: what would fix retrieval, proven on questions that did not choose it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tiny_graph_rag.cli import app, shell_command
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.options import (
+    Chosen,
+    Common,
+    Dataset,
+    Folders,
+    Graph,
+    Reporting,
+    Retrieving,
+    comma_list,
+    flags,
+    from_config,
+)
+from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.session import Session, check_cutoff, described, settings_line
+from tiny_graph_rag.errors import UsageError, unknown
+from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.retrieval import check_retrieval
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config
+    from tiny_graph_rag.measures import Measure
+
+
+@command(app, "fix", MEASURE)
+def fix_command(
+    dataset: Dataset,
+    graph: Graph,
+    folders: Folders,
+    retrieving: Retrieving,
+    chosen: Chosen,
+    reporting: Reporting,
+    common: Common,
+    kinds: Annotated[
+        str | None,
+        typer.Option(
+            "--kinds",
+            help="What to look for: settings,vocabulary,aliases,merges,restore,ask.",
+            show_default="all of them",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None,
+    was: Annotated[
+        Path | None,
+        typer.Option(
+            "--was",
+            help="An older version of the graph: what was renamed or lost since is proposed back.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    holdout: Annotated[
+        Path | None,
+        typer.Option(
+            "--holdout",
+            help="A second gold set on which to prove; it chooses nothing.",
+            show_default="cross-validation",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    decide_by: Annotated[
+        str | None,
+        typer.Option(
+            "--decide-by",
+            help="Measure that decides.",
+            show_default="ndcg at --top-k",
+            rich_help_panel=MEASURES,
+        ),
+    ] = None,
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
+    evaluations: Annotated[
+        int,
+        typer.Option(
+            "--evaluations",
+            min=2,
+            help="How often the gold set may be asked.",
+            rich_help_panel=MEASURES + DETAIL,
+        ),
+    ] = 60,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "-o",
+            "--output",
+            help="Patch file to write; - for standard output.",
+            show_default="NAME-fixes.yaml",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+) -> None:
+    """Propose changes to settings, words and graph, try them, and show what holds on unseen questions."""
+    from tiny_graph_rag.fixing.fixes import KINDS, find_fixes
+    from tiny_graph_rag.fixing.patch import patch_yaml
+    from tiny_graph_rag.report.json.fixes import fixes_json
+    from tiny_graph_rag.report.terminal.fixes import fix_lines
+
+    out = Output.of(output, reporting)
+    session = Session.open(
+        common, folders, to_stdout=out.to_stdout, **flags(retrieving), top_k=top_k, latency_sample=0
+    )
+    config = session.config
+    check_retrieval(config)
+    check_cutoff(config, config.evaluation.top_k)
+    wanted = comma_list(kinds) or (KINDS if was is not None else tuple(k for k in KINDS if k != "restore"))
+    for kind in wanted:
+        if kind not in KINDS:
+            raise unknown("kind of fix", kind, KINDS)
+    if "restore" in wanted and was is None:
+        raise UsageError(said("--kinds restore needs the older graph; name it with --was FILE"))
+    measure = deciding_measure(config, decide_by)
+    examples = session.eval_set(dataset, chosen)
+    others = session.eval_set(holdout) if holdout is not None else None
+    target = out.path(session, f"{examples.file_name}-fixes.yaml")
+    session.graph_path(graph, examples)
+    knowledge = session.graph(graph, examples)
+    older = session.graph(Graph(was, graph.graph_cache)) if was is not None else None
+    session.outputs.confirm()
+    session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
+    with session.progress(t("evaluations"), evaluations, least=0) as bar:
+        fixes = find_fixes(
+            knowledge,
+            examples,
+            config,
+            measure,
+            wanted,
+            older=older,
+            holdout=others,
+            allowed=evaluations,
+            progress=lambda spent, what: bar(round(spent), what),
+        )
+    out.write(session, target, [patch_yaml(fixes.patch).encode()])
+    content = fixes_json(fixes, knowledge, examples, config, session.made())
+    for line in fix_lines(content):
+        session.say(line)
+    if out.to_stdout:
+        return
+    session.say(t("patch: {path}", path=target))
+    given = {"dataset": dataset, "graph": graph.graph, "patch": target}
+    if fixes.patch.to_decide():
+        session.say(t("decide: {command}", command=shell_command("curate", **given)))
+    if fixes.patch.applies():
+        session.say(t("apply: {command}", command=shell_command("eval", **given)))
+    out.report(session, target.with_suffix(".json"), content)
+
+
+def deciding_measure(config: Config, decide_by: str | None) -> Measure:
+    """The measure that decides. Raises UsageError for one that pools its counts, or cuts too deep."""
+    from tiny_graph_rag.cli.session import check_measures
+    from tiny_graph_rag.measures import Measure
+
+    measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", config.evaluation.top_k)
+    if measure.kind.weight is not None:
+        raise UsageError(
+            said(
+                "--decide-by {deciding}: it pools its counts over questions; a question has no value",
+                deciding=measure,
+            )
+        )
+    check_measures(config, [measure])
+    return measure

@@ -1,0 +1,524 @@
+"""Aliases that questions use and the graph lacks: parts, codes, abbreviations, misspellings, other scripts.
+
+Looked for where a question names no entity, in words that one entity's name explains and no other's. What the
+question asks for plays no part in it: an alias is proposed because words look or sound like a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import cached_property
+
+import msgspec
+import numpy as np
+
+from tiny_graph_rag.columns.strings import Strings
+from tiny_graph_rag.fixing.applying import apply
+from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
+from tiny_graph_rag.fixing.spellings import Change, core_of, differences, in_words
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import ALIAS, NameIndex
+from tiny_graph_rag.graph.text_index import TextIndex, content_stem
+from tiny_graph_rag.language.characters import Text
+from tiny_graph_rag.language.folding import fold, folded_letters, spaced
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
+from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
+from tiny_graph_rag.language.sounds import (
+    at_the_start,
+    consonants_of,
+    initials_of_syllables,
+    script_of,
+    sound_of,
+)
+from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.grades import stem_of, stems_of_types
+from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.messages import t
+
+MOST_WORDS = 4  # of a span
+SHORTEST = 2  # characters of a span
+MOST_HOLDERS = 50  # spellings with a word; a word of more is no name
+OTHER_TEXTS = 1  # entities, neighbours aside, whose texts may hold a word that is part of a name
+SHORTEST_SOUND = 2  # consonants
+SOUNDS_ALIKE = 0.6  # of two sounds with the same consonants; vowels are guesses
+SHORT_SOUNDS_ALIKE = 0.7  # of two consonants
+LEAST_ABBREVIATED = 0.75  # of a name's syllables, at most, that an abbreviation has
+LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
+CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
+JAMO = re.compile("[ㄱ-ㅎ]{2,}")
+CAPITALS = re.compile("[A-Z]{2,6}")
+SURE = re.compile(rf"{CODE.pattern}|{JAMO.pattern}|{CAPITALS.pattern}")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Words of a question. text: as they stand there, without particles. words: folded. last: the number of
+    the last word, first: of the first. is_name_like: whether it is written as names are; is_capital: whether
+    that is a capital inside the sentence."""
+
+    text: str
+    words: tuple[str, ...]
+    first: int
+    last: int
+    is_name_like: bool
+    is_capital: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """entity: the only one that a rule finds. why: in words. is_part: whether it is by a part of its name."""
+
+    entity: int
+    why: str
+    is_part: bool = False
+
+
+def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
+    """Aliases for a person to judge, those that most questions use first.
+
+    Only those with which the question links to the entity. Words that point to two entities are left out.
+    """
+    names = NameIndex.of(graph)
+    linked = NameLinker(graph, names).link(questions.examples)
+    finder = _Finder(graph, names)
+    proposed: dict[str, dict[int, list[tuple[str, str, str]]]] = defaultdict(lambda: defaultdict(list))
+    for example, question in zip(questions, linked, strict=True):
+        for span, match in finder.find(example, question):
+            proposed[fold(span.text)][match.entity].append((span.text, match.why, example.id))
+    ids, entries = graph.entities.ids, []
+    for meanings in proposed.values():
+        if len(meanings) > 1:
+            continue
+        ((entity, uses),) = meanings.items()
+        entries.append(
+            Alias(
+                entity_id=ids[entity],
+                alias=uses[0][0],
+                name=graph.entities.names[entity],
+                evidence=(uses[0][1],),
+                questions=tuple(dict.fromkeys(id for _, _, id in uses)),
+            )
+        )
+    entries = _that_link(graph, questions, entries)
+    return sorted(entries, key=lambda entry: (-len(entry.questions), entry.alias, entry.entity_id))
+
+
+def _that_link(graph: KnowledgeGraph, questions: EvalSet, entries: list[Alias]) -> list[Alias]:
+    """The aliases with which a question links to their entity, and these questions."""
+    if not entries:
+        return []
+    patch = msgspec.structs.replace(empty_patch(graph, questions), aliases=tuple(entries))
+    patched = apply(graph, patch, (DRAFT,))
+    wanted = {id for entry in entries for id in entry.questions}
+    examples = [example for example in questions if example.id in wanted]
+    linked = NameLinker(patched, NameIndex.of(patched)).link(examples)
+    seeds = {
+        example.id: {patched.entities.ids[seed.entity] for seed in question.seeds}
+        for example, question in zip(examples, linked, strict=True)
+    }
+    kept = []
+    for entry in entries:
+        using = tuple(id for id in entry.questions if entry.entity_id in seeds[id])
+        if using:
+            kept.append(msgspec.structs.replace(entry, questions=using))
+    return kept
+
+
+class _Finder:
+    """Looks for what words of a question may be short for."""
+
+    def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
+        self.graph, self.names = graph, names
+        self.kinds = kinds_of_entities(graph.entities.types)
+        self.stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
+        self.texts = graph.shared(TextIndex, lambda: TextIndex(graph))
+        self._known: dict[tuple[str, bool], Match | None] = {}
+
+    @cached_property
+    def spellings(self) -> _Spellings:
+        return _Spellings(self.names)
+
+    def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, Match]]:
+        """Spans of a question that names nothing, each with the entity that it is like. Of one that names
+        something only what stands apart from it and is written as a name: in capitals, codes, consonants."""
+        named = [seed for seed in question.named if seed.start is not None and seed.end is not None]
+        if question.named and not named:
+            return  # it speaks of what an earlier turn named
+        taken: set[int] = set()
+        text = Text.of(example.query)
+        for number in range(len(text.words)):
+            start, end = text.bounds(number)
+            if any(start < (seed.end or 0) and end > (seed.start or 0) for seed in named):
+                taken.add(number)
+        references = self._rows((*example.reference_entities, *example.highly_relevant_entities))
+        references -= self._rows(example.seed_entities or ())
+        for spans in _spans(text):
+            places = range(spans[0].first, spans[0].last + 1)
+            if taken.intersection(places):
+                continue
+            matches = []
+            for span in spans:
+                if named and not (SURE.fullmatch(span.text) or span.is_capital):
+                    continue
+                match = self._match(span)
+                if match and not (match.is_part and not self._is_meant(span, match, text, references)):
+                    matches.append((span, match))
+            if matches:
+                # The shortest is the name without its particles, where all are like one name.
+                taken.update(places)
+                if len({match.entity for _, match in matches}) == 1:
+                    yield matches[-1]
+
+    def _rows(self, written: Iterable[str]) -> set[int]:
+        return {row for rows, _ in self.names.resolve_all(written).values() for row in rows}
+
+    def _is_meant(self, span: Span, match: Match, text: Text, references: set[int]) -> bool:
+        """Whether words that are part of a name stand for it: not in `which robot`, and not where they only
+        describe what is asked for."""
+        if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
+            return False
+        if span.text[0].isupper() and any(
+            _is_capital(text, place) for place in (span.first - 1, span.last + 1)
+        ):
+            return False  # South in South Pacific
+        return match.entity not in references or int(self.kinds[match.entity]) in NAMED_KINDS
+
+    def _match(self, span: Span) -> Match | None:
+        key = span.text, span.is_name_like
+        if key not in self._known:
+            self._known[key] = self._matched(span)
+        return self._known[key]
+
+    def _matched(self, span: Span) -> Match | None:
+        """By the first rule that finds anything; nothing where that is several entities."""
+        rules: tuple[Callable[[Span], dict[int, str] | None], ...] = (
+            self._by_spelling, self._by_code, self._by_initials, self._by_part, self._by_syllables,
+            self._by_sound, self._by_letters,
+        )  # fmt: skip
+        if self.names.resolve(span.text)[0]:
+            return None
+        for rule in rules:
+            found = rule(span)
+            if found:
+                if len(found) > 1:
+                    return None
+                ((entity, why),) = found.items()
+                return Match(entity, why, is_part=rule == self._by_part)
+        return None
+
+    def _by_spelling(self, span: Span) -> dict[int, str] | None:
+        found = {}
+        for spelling in self.spellings.by_core.get(core_of(span.text).text, ()):
+            changes = differences(span.text, self.spellings.texts[spelling])
+            if changes is not None and len(changes) == 1 and self._may_be(span, changes, spelling):
+                found[self.spellings.owners[spelling]] = in_words(changes)
+        return found
+
+    def _may_be(self, span: Span, changes: frozenset[Change], spelling: int) -> bool:
+        """A bank is not Banks: names of one thing have no plural, and in lower case are often other words."""
+        is_named = int(self.kinds[self.spellings.owners[spelling]]) in NAMED_KINDS
+        return not is_named or (span.is_name_like and Change.PLURAL not in changes)
+
+    def _by_code(self, span: Span) -> dict[int, str] | None:
+        if not CODE.fullmatch(span.text) or " " in span.text:
+            return None
+        why = t("{alias} is the code in the name, and in no other name", alias=span.text)
+        return dict.fromkeys(self.spellings.owners_of(self.spellings.holding(span.words)), why)
+
+    def _by_initials(self, span: Span) -> dict[int, str] | None:
+        if JAMO.fullmatch(span.text):
+            why = t("{alias} are the first consonants of the name's syllables", alias=span.text)
+            return dict.fromkeys(self.spellings.owners_of(self.spellings.by_jamo.get(span.text, ())), why)
+        if len(span.words) == 1 and CAPITALS.fullmatch(span.text):
+            why = t("{alias} are the initials of the name", alias=span.text)
+            rows = self.spellings.by_initials.get(span.text.lower(), ())
+            return dict.fromkeys(self.spellings.owners_of(rows), why)
+        if len(span.words) > 1 and any(len(word) == 1 for word in span.words) and span.is_name_like:
+            why = t("{alias} is the name with initials", alias=span.text)
+            return dict.fromkeys(self.spellings.owners_of(self.spellings.with_initials(span.words)), why)
+        return None
+
+    def _by_part(self, span: Span) -> dict[int, str] | None:
+        if not span.is_name_like or all(self._is_common(word) for word in span.words):
+            return None
+        holders = self.spellings.holding(span.words)
+        owners = self.spellings.owners_of(holders)
+        if len(owners) != 1:
+            return dict.fromkeys(owners, "")
+        (owner,) = owners
+        if any(map(str.isdigit, span.text)) or (len(span.words) > 1 and not self._is_inside(span, owner)):
+            return {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
+        if owner not in holders or self._is_inside(span, owner) or self._is_told(span, owner):
+            return None  # a part of an alias, a place in a name, a word of other texts
+        return {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
+
+    def _is_inside(self, span: Span, owner: int) -> bool:
+        """Whether the words only describe the name's last one: Carpathians in `Castle of the Carpathians`, a
+        word of a title, what an event is about."""
+        words, kind = self.spellings.words[owner], int(self.kinds[owner])
+        if span.words[0] not in words:  # part of a compound, which ends in what it is
+            joined = words[-1].endswith(span.words[-1]) or kind == Kind.GROUP
+            return not joined or kind in (Kind.WORK, Kind.OTHER)
+        first = words.index(span.words[0])
+        if first and words[first - 1] in FUNCTION_WORDS - {"the", "a", "an"}:
+            return True
+        if first > 1 and words[first - 1] in ("the", "a", "an"):
+            return True
+        if len(span.words) > 1 or len(words) == 1:
+            return False
+        return kind == Kind.WORK or (kind == Kind.OTHER and span.words[-1] != words[-1])
+
+    def _is_common(self, word: str) -> bool:
+        """Whether a word says what kind of thing something is, or holds a sentence together."""
+        if word in NAMELESS or word in HONORIFICS or is_question_word(word):
+            return True
+        return stem_of(word) in self.stems or kind_of_type(word) != Kind.UNKNOWN
+
+    def _is_told(self, span: Span, owner: int) -> bool:
+        """Whether texts of other entities that are not related to the owner have the word: a common word."""
+        stem = content_stem(span.text)
+        if stem is None or not self.texts:
+            return False
+        indptr, neighbours = self.graph.adjacency.indptr, self.graph.adjacency.neighbours
+        near = {owner, *neighbours[int(indptr[owner]) : int(indptr[owner + 1])].tolist()}
+        return len(set(self.texts.own_bits(stem).entities.tolist()) - near) > OTHER_TEXTS
+
+    def _by_syllables(self, span: Span) -> dict[int, str] | None:
+        if len(span.words) > 1 or script_of(span.text) != "hangul" or self._is_common(span.words[0]):
+            return None
+        why = t("{alias} is made of syllables of the name, in order", alias=span.text)
+        return dict.fromkeys(self.spellings.owners_of(self.spellings.abbreviated(span.words[0])), why)
+
+    def _by_sound(self, span: Span) -> dict[int, str] | None:
+        if not span.is_name_like or all(self._is_common(word) for word in span.words):
+            return None
+        script = script_of(span.text)
+        if not script:
+            return None
+        found: dict[int, str] = {}
+        sound = sound_of(span.text)
+        for other, spelling, its_script in self.spellings.by_sound.get(consonants_of(sound), ()):
+            if its_script == script or sound[0].isupper() != other[0].isupper():
+                continue
+            alike = SequenceMatcher(None, sound, other, autojunk=False).ratio()
+            if alike >= (SOUNDS_ALIKE if len(consonants_of(sound)) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
+                why = t("{alias} sounds like the name in other letters", alias=span.text)
+                found[self.spellings.owners[spelling]] = why
+        return found
+
+    def _by_letters(self, span: Span) -> dict[int, str] | None:
+        """One letter apart from a name, or from a word that one name alone has."""
+        if not span.is_name_like or all(self._is_common(word) for word in span.words):
+            return None
+        nearest = self.spellings.near
+        found: dict[int, str] = {}
+        for near in nearest.of_all([span.text])[span.text]:
+            changes = differences(span.text, near.name) if near.likeness >= LIKE_ENOUGH else None
+            if changes is not None and changes & LETTERS:
+                holders = self.spellings.by_text.get(near.name, ()) or self.spellings.holding((near.name,))
+                found.update(dict.fromkeys(self.spellings.owners_of(holders), in_words(changes)))
+        return found
+
+
+class _Spellings:
+    """The names and aliases of a graph, by what people shorten them to. A spelling is a number."""
+
+    def __init__(self, names: NameIndex) -> None:
+        rows = [row for row in range(len(names.names) + len(names.others)) if names.kind(row) <= ALIAS]
+        self.texts = [names.spelling(row) for row in rows]
+        self.owners = [names.entity(row) for row in rows]
+        self.words = [tuple(spaced(folded_letters(text)).split()) for text in self.texts]
+        self.by_word: dict[str, list[int]] = defaultdict(list)
+        for number, words in enumerate(self.words):
+            for word in dict.fromkeys(words):
+                self.by_word[word].append(number)
+        self.lines = "\n".join("".join(words) for words in self.words)
+        self.ends = np.cumsum([len("".join(words)) + 1 for words in self.words])
+
+    def owners_of(self, spellings: Iterable[int]) -> list[int]:
+        return list(dict.fromkeys(self.owners[spelling] for spelling in spellings))
+
+    @cached_property
+    def by_text(self) -> dict[str, list[int]]:
+        return _by(self.texts)
+
+    @cached_property
+    def by_core(self) -> dict[str, list[int]]:
+        return _by([core_of(text).text for text in self.texts])
+
+    @cached_property
+    def by_jamo(self) -> dict[str, list[int]]:
+        return _by([initials_of_syllables("".join(words)) for words in self.words])
+
+    @cached_property
+    def by_initials(self) -> dict[str, list[int]]:
+        every = _by(["".join(word[0] for word in words) if len(words) > 1 else "" for words in self.words])
+        content = [[word for word in words if word not in FUNCTION_WORDS] for words in self.words]
+        for initials, spellings in _by(
+            ["".join(word[0] for word in words) if len(words) > 1 else "" for words in content]
+        ).items():
+            every[initials] = list(dict.fromkeys([*every.get(initials, ()), *spellings]))
+        return every
+
+    @cached_property
+    def by_sound(self) -> dict[str, list[tuple[str, int, str]]]:
+        """Consonants → (sound, spelling, script) of whole names, and of single words that names have."""
+        found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
+        for number, words in enumerate(self.words):
+            for part in {" ".join(words), *(word for word in words if len(self.by_word[word]) == 1)}:
+                script = script_of(part)
+                sound = sound_of(part) if script else ""
+                consonants = consonants_of(sound)
+                if len(consonants) >= SHORTEST_SOUND:
+                    found[consonants].append((sound, number, script))
+        return found
+
+    @cached_property
+    def near(self) -> NearestNames:
+        """The spellings, and the single words of them."""
+        words = sorted({*self.texts, *(word for word in self.by_word if len(word) > SHORTEST)})
+        return NearestNames.of_spellings((Strings.of(words),), np.arange(len(words)))
+
+    def holding(self, words: Sequence[str]) -> list[int]:
+        """The spellings with these words in this order, others between them or not; a single word in Hangul
+        may begin or end a longer one (청정기 in 공기청정기)."""
+        lists = [self.by_word.get(word, ()) for word in words]
+        if all(lists):
+            common = set(min(lists, key=len)).intersection(*lists)
+            return sorted(number for number in common if _in_order(words, self.words[number]))
+        if len(words) == 1 and final_consonant(words[0][0]) is not None:
+            return [
+                number
+                for number in self._with(words[0])
+                if any(word.startswith(words[0]) or word.endswith(words[0]) for word in self.words[number])
+            ]
+        return []
+
+    def _with(self, part: str) -> Iterator[int]:
+        """Spellings that hold these characters, at most MOST_HOLDERS."""
+        at = self.lines.find(part)
+        for _ in range(MOST_HOLDERS):
+            if at < 0:
+                return
+            number = int(np.searchsorted(self.ends, at, side="right"))
+            yield number
+            at = self.lines.find(part, int(self.ends[number]))
+
+    def with_initials(self, words: Sequence[str]) -> list[int]:
+        """Spellings of as many words, each the same or begun by the letter that stands for it."""
+        whole = [word for word in words if len(word) > SHORTEST]
+        if not whole:
+            return []
+        return [
+            number
+            for number in self.by_word.get(max(whole, key=len), ())
+            if len(self.words[number]) == len(words)
+            and all(
+                mine == theirs or (len(mine) == 1 and theirs.startswith(mine))
+                for mine, theirs in zip(words, self.words[number], strict=True)
+            )
+        ]
+
+    @cached_property
+    def by_first(self) -> dict[str, list[int]]:
+        """First syllable → spellings in Hangul."""
+        whole = ("".join(words) for words in self.words)
+        return _by(text[0] if script_of(text) == "hangul" else "" for text in whole)
+
+    def abbreviated(self, short: str) -> list[int]:
+        """Names in Hangul of which `short` are syllables in order, the first among them (전경련), of two
+        syllables those that begin two words (한은 for 한국 은행)."""
+        found = []
+        for number in self.by_first.get(short[0], ()):
+            words = self.words[number]
+            whole = "".join(words)
+            sounds = "".join(map(at_the_start, whole))
+            if len(short) > LEAST_ABBREVIATED * len(whole):
+                continue
+            if len(short) == SHORTEST:
+                if len(words) > 1 and any(short[1] == word[0] for word in words[1:]):
+                    found.append(number)
+            elif _in_order("".join(map(at_the_start, short)), sounds) and (
+                short not in whole or _ends_a_word(short, words)
+            ):
+                found.append(number)
+        return found
+
+
+def _by(keys: Iterable[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for number, key in enumerate(keys):
+        if key:
+            found[key].append(number)
+    return dict(found)
+
+
+def _ends_a_word(short: str, words: Sequence[str]) -> bool:
+    """Whether the first words of a name, written together, are `short`: 인력거 is no short for 인력거꾼."""
+    return any("".join(words[:count]) == short for count in range(2, len(words) + 1))
+
+
+def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
+    rest = iter(whole)
+    return all(item in rest for item in part)
+
+
+def _spans(text: Text) -> Iterator[list[Span]]:
+    """Runs of words that may be short for a name, the longest first: each as it stands, and where it is
+    Korean, also without the particles that it may end in."""
+    capitals = sum(text.whole[text.bounds(number)[0]].isupper() for number in range(1, len(text.words)))
+    has_case = 3 * capitals < 2 * len(text.words)  # in a title nearly all words have a capital
+    for size in range(min(MOST_WORDS, len(text.words)), 0, -1):
+        for first in range(len(text.words) - size + 1):
+            last = first + size - 1
+            if _is_nameless(text, first, has_case) or _is_nameless(text, last, has_case):
+                continue
+            start, (begin, end) = text.bounds(first)[0], text.bounds(last)
+            word, spans = text.whole[begin:end], []
+            for cut in (len(word), *_cuts(word)):
+                written = text.whole[start : begin + cut]
+                words = (*text.words[first:last], fold(word[:cut]))
+                if len(fold(written)) < SHORTEST or (cut < len(word) and words[-1] in NAMELESS):
+                    continue
+                hangul = any(final_consonant(letter) is not None for letter in written)
+                capital = has_case and any(
+                    text.whole[text.bounds(number)[0]].isupper() and number > 0
+                    for number in range(first, last + 1)
+                )
+                latin_in_hangul = not hangul and text.is_without_case
+                is_name_like = hangul or capital or latin_in_hangul or any(map(str.isdigit, written))
+                spans.append(Span(written, words, first, last, is_name_like, capital))
+            if spans:
+                yield spans
+
+
+def _is_nameless(text: Text, number: int, has_case: bool) -> bool:
+    """Whether a word holds the sentence together; WHO and the A of A. Doyle don't."""
+    start, end = text.bounds(number)
+    written = text.whole[start:end]
+    is_short = has_case and written.isupper() and (len(written) > 1 or text.whole[end : end + 1] == ".")
+    return text.words[number] in NAMELESS and not is_short
+
+
+def _is_capital(text: Text, number: int) -> bool:
+    """Whether a word stands there inside the sentence that begins with a capital."""
+    if not 0 < number < len(text.words) or text.words[number] in NAMELESS:
+        return False
+    return text.whole[text.bounds(number)[0]].isupper()
+
+
+def _cuts(word: str) -> Iterator[int]:
+    """Places in a word behind which Korean particles may stand, the longest name first."""
+    for cut in range(len(word) - 1, max(0, len(word) - LONGEST_REST), -1):
+        if final_consonant(word[cut]) is None:
+            return
+        if particles(word[:cut], word[cut:]) == ParticleFit.FITS:
+            yield cut

@@ -1,0 +1,306 @@
+"""A patch applied to a graph in memory, and the gold set held to the entities that it meant before.
+
+A change to the graph must not change what the questions are judged by: an alias on the right entity would
+otherwise also make references resolvable, and a merge would make two of them one. So every reference keeps
+the entities that it meant on the graph as it was. Only a reference that meant nothing may mean something
+afterwards, and only an entity that was restored or renamed back from the older graph.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.fixing.patch import (
+    CONFIRMED,
+    REJECTED,
+    Merge,
+    Patch,
+    PatchError,
+    RestoredEntity,
+    RestoredRelation,
+    Status,
+)
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.patterns import with_patterns
+from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.tables import Entities, Relations
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.messages import Said, said
+
+
+def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CONFIRMED,)) -> KnowledgeGraph:
+    """The graph with the entries of these statuses applied; settings are not the graph's and do nothing here.
+
+    Raises PatchError for every entry, rejected ones apart, that names an entity, a type or an end that the
+    graph lacks, that restores an id in use, and for merges that contradict each other.
+    """
+    problems = list(_problems(graph, patch))
+    if problems:
+        raise PatchError(*problems)
+    chosen = patch.only(*statuses)
+    worded = with_words(graph, ((entry.type, word) for entry in chosen.vocabulary for word in entry.words))
+    restore = chosen.restore
+    if not (chosen.aliases or chosen.merges or restore.renames or restore.entities or restore.relations):
+        return worded
+    tables = _Tables(graph)
+    tables.restore(restore.entities, restore.relations)
+    for entity_id, name in chain(
+        ((entry.entity_id, entry.alias) for entry in chosen.aliases),
+        ((entry.entity_id, entry.was) for entry in restore.renames),
+    ):
+        tables.add_alias(entity_id, name)
+    tables.merge(kept_ids(chosen.merges))
+    made = tables.graph()
+    return replace(
+        made, name=graph.name, sha256=graph.sha256, origin=graph.origin, vocabulary=worded.vocabulary
+    )
+
+
+def with_words(graph: KnowledgeGraph, words: Iterable[tuple[str, str]]) -> KnowledgeGraph:
+    """The graph with these (type, word) pairs in its vocabulary; what was derived of it stays."""
+    vocabulary = {type: tuple(known) for type, known in graph.vocabulary.items()}
+    for type, word in words:
+        vocabulary[type] = tuple(dict.fromkeys([*vocabulary.get(type, ()), word]))
+    return replace(graph, vocabulary=vocabulary)
+
+
+def kept_ids(merges: Iterable[Merge]) -> dict[str, str]:
+    """Dropped id → the id that stands for it in the end. Merges must not contradict each other."""
+    parents = {dropped: merge.keep_id for merge in merges for dropped in merge.drop_ids}
+    found = {}
+    for dropped, kept in parents.items():
+        while kept in parents:
+            kept = parents[kept]
+        found[dropped] = kept
+    return found
+
+
+def frozen(
+    examples: EvalSet,
+    graph: KnowledgeGraph,
+    patched: KnowledgeGraph,
+    patch: Patch,
+    statuses: Sequence[Status] = (CONFIRMED,),
+) -> EvalSet:
+    """The gold set with every reference held to what it meant on `graph`, as rows of `patched`."""
+    examples = with_patterns(graph, examples)
+    if patched.entities is graph.entities:
+        return examples
+    chosen, names = patch.only(*statuses), NameIndex.of(graph)
+    row_of = {id: row for row, id in enumerate(patched.entities.ids)}
+    kept = kept_ids(chosen.merges)
+    returned: dict[str, set[int]] = {}
+    spellings = chain(
+        ((entry.was, entry.entity_id) for entry in chosen.restore.renames),
+        ((name, entry.id) for entry in chosen.restore.entities for name in (entry.name, *entry.aliases)),
+    )
+    for name, id in spellings:
+        returned.setdefault(fold(name), set()).add(row_of[kept.get(id, id)])
+    ids, meanings = graph.entities.ids, dict(examples.meanings)
+    written = chain.from_iterable(
+        (*one.reference_entities, *one.highly_relevant_entities, *one.irrelevant_entities) for one in examples
+    )
+    for name in dict.fromkeys(written):
+        entities, level = meanings[name] if name in meanings else names.resolve(name)
+        if entities:
+            before = (ids[entity] for entity in entities)
+            meanings[name] = tuple(sorted({row_of[kept.get(id, id)] for id in before})), level
+        else:
+            rows = tuple(sorted(returned.get(fold(name), ())))
+            meanings[name] = rows, "alias" if rows else None
+    return replace(examples, meanings=meanings)
+
+
+@dataclass
+class Patched:
+    """A graph with a patch applied, and the gold set that goes with it."""
+
+    graph: KnowledgeGraph
+    examples: EvalSet
+
+    @classmethod
+    def of(
+        cls,
+        graph: KnowledgeGraph,
+        examples: EvalSet,
+        patch: Patch,
+        statuses: Sequence[Status] = (CONFIRMED,),
+    ) -> Patched:
+        """Raises PatchError as `apply`."""
+        made = apply(graph, patch, statuses)
+        return cls(made, frozen(examples, graph, made, patch, statuses))
+
+
+def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
+    """What no longer fits the graph, an entry a sentence; rejected entries may be stale."""
+    known = set(graph.entities.ids)
+    types = {*graph.relations.types.names, *graph.entities.types.names}
+    restored: set[str] = set()
+    for place, entity in patch.entries():
+        if isinstance(entity, RestoredEntity) and entity.status != REJECTED:
+            if entity.id in known or entity.id in restored:
+                yield said(
+                    "{place}: the graph {graph} uses the id {id} already; give the restored entity another",
+                    place=place,
+                    id=repr(entity.id),
+                    graph=graph.name,
+                )
+            restored.add(entity.id)
+    kept_by: dict[str, str] = {}
+    for place, entry in patch.entries():
+        if entry.status == REJECTED:
+            continue
+        ids: tuple[str, ...] = ()
+        ends = known
+        if isinstance(entry, Merge):
+            ids = (entry.keep_id, *entry.drop_ids)
+            yield from _contradictions(place, entry, kept_by)
+        elif isinstance(entry, RestoredRelation):
+            ids, ends = (entry.source_id, entry.target_id), known | restored
+        elif hasattr(entry, "entity_id"):
+            ids, ends = (entry.entity_id,), known | restored
+        for id in ids:
+            if id not in ends:
+                yield said(
+                    "{place}: the graph {graph} has no entity {id}; run `fix` again on this graph, or set "
+                    "the entry's status to rejected",
+                    place=place,
+                    graph=graph.name,
+                    id=repr(id),
+                )
+        if place.startswith("vocabulary") and entry.type not in types:  # type: ignore[attr-defined]
+            yield said(
+                "{place}: the graph {graph} has no relation or entity type {type}; run `fix` again on this "
+                "graph, or set the entry's status to rejected",
+                place=place,
+                graph=graph.name,
+                type=repr(entry.type),  # type: ignore[attr-defined]
+            )
+
+
+def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterator[Said]:
+    """kept_by: dropped id → kept id so far; gets those of this merge."""
+    for dropped in merge.drop_ids:
+        root = merge.keep_id
+        while root in kept_by and root != dropped:
+            root = kept_by[root]
+        if root == dropped or kept_by.get(dropped, merge.keep_id) != merge.keep_id:
+            yield said(
+                "{place}: {id} is merged into two entities, or into itself; keep one of these merges",
+                place=place,
+                id=repr(dropped),
+            )
+        else:
+            kept_by[dropped] = merge.keep_id
+
+
+class _Tables:
+    """A graph's columns as lists that can be changed; `graph` puts them together again."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        entities = graph.entities
+        self.before = graph
+        self.ids, self.names = list(entities.ids), list(entities.names)
+        self.types, self.descriptions = entities.types[:], list(entities.descriptions)
+        self.aliases, self.chunks = list(entities.aliases), list(entities.source_chunks)
+        self.details = list(entities.details)
+        self.rows = {id: row for row, id in enumerate(self.ids)}
+        self.keep = np.ones(len(self.ids), dtype=bool)
+        self.relations = graph.relations
+        self.moved = np.arange(len(self.ids), dtype=np.int32)
+
+    def add_alias(self, entity_id: str, alias: str) -> None:
+        row = self.rows[entity_id]
+        if alias != self.names[row] and alias not in self.aliases[row]:
+            self.aliases[row] = [*self.aliases[row], alias]
+
+    def restore(self, entities: Sequence[RestoredEntity], relations: Sequence[RestoredRelation]) -> None:
+        for entity in entities:
+            self.rows[entity.id] = len(self.ids)
+            self.ids.append(entity.id)
+            self.names.append(entity.name)
+            self.types.append(entity.type or UNKNOWN_TYPE)
+            self.descriptions.append(entity.description)
+            self.aliases.append([*entity.aliases])
+            self.chunks.append([*entity.source_chunks])
+            self.details.append("")
+        self.keep = np.ones(len(self.ids), dtype=bool)
+        self.moved = np.arange(len(self.ids), dtype=np.int32)
+        ends = [
+            (relation, self.rows.get(relation.source_id), self.rows.get(relation.target_id))
+            for relation in relations
+        ]
+        # A relation whose end was restored by an entry that is not applied waits for that entry.
+        whole = [(one, start, end) for one, start, end in ends if start is not None and end is not None]
+        if not whole:
+            return
+        old = self.relations
+        taken, ids = set(old.ids), []
+        for number in range(1, len(whole) + 1):
+            id = f"restored-{number}"
+            while id in taken:
+                id += "'"
+            ids.append(id)
+            taken.add(id)
+        self.relations = Relations(
+            ids=Strings.of([*old.ids, *ids]),
+            sources=np.append(old.sources, np.array([start for _, start, _ in whole], dtype=np.int32)),
+            targets=np.append(old.targets, np.array([end for *_, end in whole], dtype=np.int32)),
+            types=Categories.of([*old.types, *[one.type or UNKNOWN_RELATION for one, *_ in whole]]),
+            descriptions=Strings.of([*old.descriptions, *[one.description for one, *_ in whole]]),
+            weights=np.append(old.weights, np.array([one.weight for one, *_ in whole])),
+            source_chunks=StringLists.of([*old.source_chunks, *[one.source_chunks for one, *_ in whole]]),
+            details=Strings.of([*old.details, *[""] * len(whole)]),
+        )
+
+    def merge(self, kept: Mapping[str, str]) -> None:
+        """kept: dropped id → kept id."""
+        for dropped_id, kept_id in kept.items():
+            gone, row = self.rows[dropped_id], self.rows[kept_id]
+            spellings = [self.names[gone], *self.aliases[gone]]
+            more = [name for name in spellings if name != self.names[row]]
+            self.aliases[row] = list(dict.fromkeys([*self.aliases[row], *more]))
+            self.chunks[row] = list(dict.fromkeys([*self.chunks[row], *self.chunks[gone]]))
+            texts = dict.fromkeys([self.descriptions[row], self.descriptions[gone]])
+            self.descriptions[row] = "\n".join(text for text in texts if text)
+            self.details[row] = _joined_details(self.details[row], self.details[gone])
+            self.keep[gone] = False
+            self.moved[gone] = row
+
+    def graph(self) -> KnowledgeGraph:
+        kept = np.flatnonzero(self.keep).tolist()
+        place = np.cumsum(self.keep, dtype=np.int32) - 1
+        place = place[self.moved].astype(np.int32)
+        entities = Entities(
+            ids=Strings.of([self.ids[row] for row in kept]),
+            names=Strings.of([self.names[row] for row in kept]),
+            types=Categories.of([self.types[row] for row in kept]),
+            descriptions=Strings.of([self.descriptions[row] for row in kept]),
+            aliases=StringLists.of([self.aliases[row] for row in kept]),
+            source_chunks=StringLists.of([self.chunks[row] for row in kept]),
+            details=Strings.of([self.details[row] for row in kept]),
+        )
+        old = self.relations
+        relations = replace(old, sources=place[old.sources], targets=place[old.targets])
+        return KnowledgeGraph.of(entities, relations, notes=self.before.notes)
+
+
+def _joined_details(kept: str, dropped: str) -> str:
+    """Attributes and unknown keys of both; where both have one, the kept entity's counts."""
+    if not kept or not dropped:
+        return kept or dropped
+    first: dict[str, Any] = json.loads(kept)
+    second: dict[str, Any] = json.loads(dropped)
+    joined = {**second, **first}
+    if isinstance(first.get("attributes"), dict) and isinstance(second.get("attributes"), dict):
+        joined["attributes"] = {**second["attributes"], **first["attributes"]}
+    return json.dumps(joined, ensure_ascii=False)

@@ -1,0 +1,583 @@
+"""What would fix a gold set's retrieval: every kind proposed, measured, and either kept or not.
+
+Three classes, never mixed. What can be proven by the gold set: settings and words for relation types. What a
+person must judge, for which the score is a cost and not a reason: aliases, merges, and what an older graph
+had. What only the graph's owner knows: relations and entities that may be missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.fixing import vocabulary as learning
+from tiny_graph_rag.fixing.applying import apply, frozen
+from tiny_graph_rag.fixing.asking import EVALUATIONS, NOBODY, Answers, BudgetSpent, GoldQuestions, Progress
+from tiny_graph_rag.fixing.patch import (
+    CONFIRMED,
+    DRAFT,
+    Batch,
+    Entry,
+    Merge,
+    NotKept,
+    Patch,
+    Rename,
+    Restore,
+    RestoredEntity,
+    RestoredRelation,
+    Setting,
+    TriedSetting,
+    Words,
+    empty_patch,
+)
+from tiny_graph_rag.fixing.proof import (
+    HELD,
+    LEARNED_FROM,
+    NONE_CHOSEN,
+    NOT_FINISHED,
+    Proof,
+    held_out,
+    proof,
+    question_groups,
+)
+from tiny_graph_rag.fixing.settings import can_be_tried, prove_settings, try_settings
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.linking.relation_words import types_say_something
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.paired import EQUAL, interval
+from tiny_graph_rag.measures.statistics import Groups
+from tiny_graph_rag.messages import Said, counted, t
+
+PROVEN = ("settings", "vocabulary")
+JUDGED = ("aliases", "merges", "restore")
+KINDS = (*PROVEN, *JUDGED, "ask")
+FOR_PROOF, FOR_BATCHES = 14, 8  # evaluations that learning words, and the kinds to judge, take at most
+MOST_CHANGES = 200  # of a kind, shown before and after
+CONTROLS = 2  # random batches beside one of proposals
+E = TypeVar("E", bound=Entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A question before and after. ranked_before, ranked_after: names within the cutoff."""
+
+    id: str
+    query: str
+    before: float
+    after: float
+    ranked_before: tuple[str, ...]
+    ranked_after: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Fixes:
+    """patch: all that was proposed and measured. today: mean of the measure as things are. questions,
+    groups: that have a reference. spent: evaluations. stopped: why not everything was measured, "" where it
+    was. changes: of each kind that was kept or is proposed, the questions that it moves. measured: of each
+    kind that can be proven its proof."""
+
+    patch: Patch
+    today: float
+    questions: int
+    groups: int
+    spent: float
+    stopped: str = ""
+    kinds: tuple[str, ...] = KINDS
+    changes: dict[str, list[Change]] = field(default_factory=dict)
+    measured: dict[str, Proof] = field(default_factory=dict)
+
+
+INTERRUPTED = "interrupted: what was measured by then is kept"
+USED_UP = "the evaluations that were allowed are used up; --evaluations allows more"
+
+
+def find_fixes(
+    graph: KnowledgeGraph,
+    examples: EvalSet,
+    config: Config,
+    measure: Measure,
+    kinds: Sequence[str] = KINDS,
+    *,
+    older: KnowledgeGraph | None = None,
+    holdout: EvalSet | None = None,
+    allowed: float = EVALUATIONS,
+    progress: Progress = lambda spent, what: None,
+) -> Fixes:
+    """Propose, apply in memory, ask again, and say what holds.
+
+    older: an earlier version of the graph. holdout: questions that choose nothing; where given, what is
+    proven is proven on them and not by cross-validation. KeyboardInterrupt ends it; what was measured by then
+    is in the result.
+    """
+    questions = GoldQuestions.of(graph, examples, config, measure, allowed, progress)
+    found = Fixes(empty_patch(graph, examples, str(measure)), float("nan"), len(questions), 0, 0.0)
+    found.kinds = tuple(kinds)
+    if not len(questions):
+        return found
+    groups = question_groups(questions.examples.examples, questions.judgments)
+    found.groups = len(np.unique(groups))
+    others = None
+    if holdout is not None:
+        others = GoldQuestions.of(graph, holdout, config, measure, allowed)
+    study = _Study(questions, groups, others, found, older)
+    steps: dict[str, Callable[[], None]] = {
+        "vocabulary": study.learn_words,
+        "settings": study.try_settings,
+        "aliases": study.propose_aliases,
+        "merges": study.propose_merges,
+        "restore": study.restore,
+        "ask": study.ask,
+    }
+    try:
+        sign = 1.0 if measure.kind.higher_is_better else -1.0
+        found.today = sign * float(questions.today.values.mean())
+        for kind, step in steps.items():
+            if kind in kinds:
+                try:
+                    step()
+                except BudgetSpent:
+                    found.stopped = USED_UP
+                    study.not_kept(kind, t("not measured"), t(NOT_FINISHED))
+    except BudgetSpent:
+        found.stopped = USED_UP
+    except KeyboardInterrupt:
+        found.stopped = INTERRUPTED
+    found.spent = questions.spent
+    return found
+
+
+@dataclass(eq=False)
+class _Study:
+    questions: GoldQuestions
+    groups: Groups
+    others: GoldQuestions | None
+    found: Fixes
+    older: KnowledgeGraph | None
+
+    @property
+    def seed(self) -> int:
+        return self.questions.config.evaluation.seed
+
+    @property
+    def ids(self) -> list[str]:
+        return [example.id for example in self.questions.examples]
+
+    @property
+    def span(self) -> float:
+        low, high = self.questions.measure.bounds
+        return high - low
+
+    def add(self, **sections: Iterable[Any]) -> None:
+        """Put entries behind those that the patch has."""
+        patch = self.found.patch
+        for name, entries in sections.items():
+            patch = msgspec.structs.replace(patch, **{name: (*getattr(patch, name), *entries)})
+        self.found.patch = patch
+
+    def note_changes(
+        self, kind: str, gains: Column, first: NDArray[np.int32], graph: KnowledgeGraph | None = None
+    ) -> None:
+        """Keep the questions that a kind moves, most moved first. graph: that `first` is of."""
+        today = self.questions.today
+        names = self.questions.graph.entities.names
+        after = (self.questions.graph if graph is None else graph).entities.names
+        moved = np.flatnonzero(np.abs(gains) > EQUAL)
+        moved = moved[np.argsort(-np.abs(gains[moved]), kind="stable")][:MOST_CHANGES]
+        self.found.changes[kind] = [
+            Change(
+                self.ids[row],
+                self.questions.examples.examples[row].query,
+                float(abs(today.values[row])),
+                float(abs(today.values[row] + gains[row])),
+                tuple(names[entity] for entity in today.first[row].tolist() if entity != NOBODY),
+                tuple(after[entity] for entity in first[row].tolist() if entity != NOBODY),
+            )
+            for row in moved.tolist()
+        ]
+
+    def not_kept(self, kind: str, what: str, why: str, measured: Proof | None = None) -> None:
+        figures: dict[str, Any] = {}
+        if measured is not None:
+            figures = {**_figures(measured), "in_sample": measured.in_sample}
+        self.add(not_kept=[NotKept(kind=kind, what=what, why=why, **figures)])
+
+    # What can be proven
+
+    def try_settings(self) -> None:
+        questions = self.questions
+        if not can_be_tried(questions.config):
+            self.not_kept("settings", t("all settings"), t("trying them would pay a service, or run code"))
+            return
+        wanted = [kind for kind in JUDGED if kind in self.found.kinds]
+        tried = try_settings(questions, self.groups, FOR_BATCHES if wanted else 0)
+        for one in tried:
+            if one.needs:
+                self.not_kept("settings", one.label, t("needs the extra {extra}", extra=one.needs))
+        result = prove_settings(questions, self.groups, tried, self.seed)
+        ranked = sorted(result.tried[1:], key=lambda one: -one.gain)
+        self.add(
+            settings_tried=[
+                TriedSetting(
+                    values=one.values, gain=one.gain, won=one.won, lost=one.lost, seconds=one.seconds
+                )
+                for one in ranked
+            ]
+        )
+        best = result.tried[result.best]
+        measured = result.proof
+        if self.others is not None and best.values:
+            config = questions.config.replaced(best.values)
+            gains = self.others.ask(config).values - self.others.today.values
+            measured = self._on_others(best.gain, gains, measured.control)
+        self.found.measured["settings"] = measured
+        if not best.values:
+            what = t("{n} settings", n=len(result.tried) - 1)
+            self.not_kept("settings", what, t("none is better than today's"), measured)
+        elif not measured.accepted:
+            self.not_kept("settings", best.label, _why(measured), measured)
+        else:
+            entry = Setting(
+                values=best.values,
+                status=CONFIRMED,
+                evidence=(
+                    t("best of {n} settings tried on all questions", n=len(result.tried)),
+                    t("{won} questions better, {lost} worse", won=best.won, lost=best.lost),
+                ),
+                seconds=best.seconds,
+                won=_rows(self.ids, best.gains > EQUAL),
+                lost=_rows(self.ids, best.gains < -EQUAL),
+                **_figures(measured),
+            )
+            self.add(settings=[entry])
+            self.note_changes("settings", best.gains, best.first)
+
+    def learn_words(self) -> None:
+        questions, graph = self.questions, self.questions.graph
+        ranking = questions.config.ranking
+        if not types_say_something(graph) or questions.config.retrieval.retriever.startswith("bm25"):
+            why = t("the graph's relation types say too little, or the retriever does not read them")
+            self.not_kept("vocabulary", t("words for relation types"), why)
+            return
+        count = len(np.unique(self.groups))
+        evidence = learning.gold_evidence(questions)
+        words = learning.learn(graph, evidence, self.groups, questions.rows, ranking)
+        what = counted(len(words), "{n} word", "{n} words")
+        if count < LEARNED_FROM:
+            few = proof(0.0, np.zeros(len(questions)), self.groups, LEARNED_FROM)
+            self.not_kept("vocabulary", what, _why(few))
+            return
+        if not words:
+            self.not_kept("vocabulary", t("no proposal"), t("the gold paths teach none that the graph lacks"))
+            return
+
+        def gains(rows: Any, out: Any) -> Column:
+            known = learning.learn(graph, evidence, self.groups, rows, ranking)
+            pairs = [(one.type, one.word) for one in known]
+            return learning.gains_of_words(questions, pairs, out, t("words, held out"))
+
+        def gains_at_random(rows: Any, out: Any) -> Column:
+            known = learning.learn(graph, evidence, self.groups, rows, ranking)
+            pairs = learning.at_random(graph, known, self.seed + int(out[0]))
+            return learning.gains_of_words(questions, pairs, out, t("words at random"))
+
+        pairs = [(one.type, one.word) for one in words]
+        answers = learning.asked_with_words(questions, pairs, questions.rows, t("words"))
+        assert answers is not None  # there are words
+        whole = answers.values - questions.today.values
+        differences = held_out(self.groups, self.seed, gains)
+        control = float(held_out(self.groups, self.seed, gains_at_random, 1).mean())
+        measured = proof(
+            float(whole.mean()), differences, self.groups, LEARNED_FROM, span=self.span, control=control
+        )
+        if self.others is not None:
+            gained = learning.gains_of_words(self.others, pairs, self.others.rows, t("words, held out"))
+            measured = self._on_others(float(whole.mean()), gained, control)
+        self.found.measured["vocabulary"] = measured
+        if not measured.accepted:
+            self.not_kept("vocabulary", what, _why(measured), measured)
+            return
+        by_type: dict[str, list[learning.LearnedWord]] = {}
+        for one in words:
+            by_type.setdefault(one.type, []).append(one)
+        better, worse = (
+            set(np.flatnonzero(whole > EQUAL).tolist()),
+            set(np.flatnonzero(whole < -EQUAL).tolist()),
+        )
+        entries = []
+        for type, learned in by_type.items():
+            rows = sorted({row for one in learned for row in one.rows})
+            entries.append(
+                Words(
+                    type=type,
+                    words=tuple(one.word for one in learned),
+                    status=CONFIRMED,
+                    evidence=tuple(
+                        t(
+                            '"{word}": in {n} questions, {with_type} of them with {type} on the gold path',
+                            word=one.word,
+                            n=one.holding,
+                            with_type=len(one.rows),
+                            type=type,
+                        )
+                        for one in learned
+                    ),
+                    questions=tuple(self.ids[row] for row in rows),
+                    won=tuple(self.ids[row] for row in rows if row in better),
+                    lost=tuple(self.ids[row] for row in rows if row in worse),
+                    **_figures(measured),
+                )
+            )
+        self.add(vocabulary=entries)
+        self.note_changes("vocabulary", whole, answers.first)
+
+    def _on_others(self, in_sample: float, gains: Column, control: float | None) -> Proof:
+        """The verdict by a gold set that chose nothing."""
+        others = self.others
+        assert others is not None
+        groups = question_groups(others.examples.examples, others.judgments)
+        return proof(in_sample, gains, groups, 2, span=self.span, control=control)
+
+    # What a person judges
+
+    def propose_aliases(self) -> None:
+        from tiny_graph_rag.fixing.aliases import propose_aliases
+
+        questions = self.questions
+        entries = propose_aliases(questions.graph, questions.examples)
+        ids = questions.graph.entities.ids
+
+        def at_random(random: np.random.Generator) -> Patch:
+            rows = random.integers(len(ids), size=len(entries)).tolist()
+            moved = [
+                msgspec.structs.replace(entry, entity_id=ids[row])
+                for entry, row in zip(entries, rows, strict=True)
+            ]
+            return self._patch_of(aliases=tuple(moved))
+
+        made = self._measured("aliases", entries, self._patch_of(aliases=tuple(entries)), at_random)
+        self.add(aliases=made)
+
+    def propose_merges(self) -> None:
+        from tiny_graph_rag.fixing.merges import propose_merges
+
+        questions = self.questions
+        entries = propose_merges(questions.graph, questions.examples)
+        ids = list(questions.graph.entities.ids)
+
+        def at_random(random: np.random.Generator) -> Patch:
+            wanted = sum(1 + len(entry.drop_ids) for entry in entries)
+            drawn = iter(random.permutation(len(ids))[:wanted].tolist())
+            moved = [
+                Merge(keep_id=ids[next(drawn)], drop_ids=tuple(ids[next(drawn)] for _ in entry.drop_ids))
+                for entry in entries
+            ]
+            return self._patch_of(merges=tuple(moved))
+
+        made = self._measured("merges", entries, self._patch_of(merges=tuple(entries)), at_random)
+        self.add(merges=made)
+
+    def restore(self) -> None:
+        if self.older is None:
+            return
+        from tiny_graph_rag.fixing.older import propose_older
+
+        questions = self.questions
+        restore = _with_names(propose_older(questions.graph, self.older, questions.examples), questions.graph)
+        entries = [*restore.renames, *restore.entities, *restore.relations]
+        ids, names = list(questions.graph.entities.ids), self.older.entities.names
+
+        def at_random(random: np.random.Generator) -> Patch:
+            def another() -> str:
+                return ids[int(random.integers(len(ids)))]
+
+            def under_another_name(entry: RestoredEntity) -> RestoredEntity:
+                name = names[int(random.integers(len(names)))]
+                return msgspec.structs.replace(entry, name=name, aliases=())
+
+            moved = Restore(
+                tuple(msgspec.structs.replace(entry, entity_id=another()) for entry in restore.renames),
+                tuple(map(under_another_name, restore.entities)),
+                tuple(msgspec.structs.replace(entry, target_id=another()) for entry in restore.relations),
+            )
+            return self._patch_of(restore=moved)
+
+        made = self._measured("restore", entries, self._patch_of(restore=restore), at_random)
+        patch = self.found.patch
+        self.found.patch = msgspec.structs.replace(
+            patch,
+            restore=Restore(
+                tuple(entry for entry in made if isinstance(entry, Rename)),
+                tuple(entry for entry in made if isinstance(entry, RestoredEntity)),
+                tuple(entry for entry in made if isinstance(entry, RestoredRelation)),
+            ),
+        )
+
+    def ask(self) -> None:
+        from tiny_graph_rag.fixing.missing import propose_asks
+
+        restored = self.found.patch.restore
+        back = {fold(entry.name) for entry in restored.entities} | {
+            fold(entry.was) for entry in restored.renames
+        }
+        asks = propose_asks(self.questions.graph, self.questions.examples)
+        self.add(ask=[entry for entry in asks if not entry.reference or fold(entry.reference) not in back])
+
+    def _patch_of(self, **sections: Any) -> Patch:
+        return msgspec.structs.replace(empty_patch(self.questions.graph, self.questions.examples), **sections)
+
+    def _measured(
+        self,
+        kind: str,
+        entries: Sequence[E],
+        patch: Patch,
+        at_random: Callable[[np.random.Generator], Patch],
+    ) -> list[E]:
+        """The entries with the questions that they change; what they cost together goes into the patch."""
+        if not entries:
+            self.not_kept(kind, t("no proposal"), t("nothing in graph and questions speaks for one"))
+            return []
+        questions = self.questions
+        if questions.spent + 1 > questions.allowed:
+            self.add(batches=[Batch(kind=kind, entries=len(entries))])
+            return [*entries]
+        answers = self._answers(patch, patch, t("{kind}, together", kind=kind))
+        gains = answers.values - questions.today.values
+        between = interval(gains, span=self.span, groups=self.groups)
+        controls = []
+        random = np.random.default_rng(self.seed)
+        for _ in range(CONTROLS):
+            if questions.spent + 1 <= questions.allowed:
+                drawn = self._answers(at_random(random), patch, t("{kind} at random", kind=kind))
+                controls.append(float((drawn.values - questions.today.values).mean()))
+        batch = Batch(
+            kind=kind,
+            entries=len(entries),
+            questions=int((np.abs(gains) > EQUAL).sum()),
+            gain=float(gains.mean()),
+            low=between.low,
+            high=between.high,
+            n=len(gains),
+            won=int((gains > EQUAL).sum()),
+            lost=int((gains < -EQUAL).sum()),
+            control=float(np.mean(controls)) if controls else None,
+        )
+        self.add(batches=[batch])
+        graph = apply(questions.graph, patch, (DRAFT, CONFIRMED))
+        self.note_changes(kind, gains, answers.first, graph)
+        return self._attributed(entries, graph, answers, gains)
+
+    def _answers(self, patch: Patch, meant: Patch, what: str) -> Answers:
+        """With all entries of `patch`, references meaning what `meant` makes of them."""
+        questions, every = self.questions, (DRAFT, CONFIRMED)
+        graph = apply(questions.graph, patch, every)
+        merged = patch if patch.merges else meant
+        examples = frozen(questions.examples, questions.graph, graph, merged, every)
+        return questions.ask(graph=graph, examples=examples, what=what)
+
+    def _attributed(
+        self, entries: Sequence[E], graph: KnowledgeGraph, answers: Answers, gains: Column
+    ) -> list[E]:
+        """Each entry with the questions that change and concern its entities: as seeds, as references, or
+        among the first that are returned."""
+        questions = self.questions
+        after = graph.entities.ids
+        before = questions.graph.entities.ids
+        changed = np.flatnonzero(np.abs(gains) > EQUAL).tolist()
+        concerns: dict[str, list[int]] = {}
+        for row in changed:
+            mine = {before[entity] for entity in _entities_of(questions.today, row)}
+            mine |= {after[entity] for entity in _entities_of(answers, row)}
+            references = questions.judgments.references[row]
+            mine |= {before[entity] for reference in references for entity in reference.entities}
+            for id in mine:
+                concerns.setdefault(id, []).append(row)
+        ids, found = self.ids, []
+        row_of = {id: row for row, id in enumerate(ids)}
+        for entry in entries:
+            rows = sorted({row for id in _ids_of(entry) for row in concerns.get(id, ())})
+            if entry.questions:
+                named = {row_of[id] for id in entry.questions if id in row_of}
+                rows = [row for row in rows if row in named]
+            found.append(
+                msgspec.structs.replace(
+                    entry,
+                    questions=entry.questions or tuple(ids[row] for row in rows),
+                    won=tuple(ids[row] for row in rows if gains[row] > 0),
+                    lost=tuple(ids[row] for row in rows if gains[row] < 0),
+                )
+            )
+        return found
+
+
+def _entities_of(answers: Answers, row: int) -> set[int]:
+    """Seeds of a question, and what is ranked first."""
+    seeds = {seed.entity for seed in answers.linked[row].seeds}
+    return (seeds | set(answers.first[row].tolist())) - {NOBODY}
+
+
+def _with_names(restore: Restore, graph: KnowledgeGraph) -> Restore:
+    """Relations with the names at their ends."""
+    names = dict(zip(graph.entities.ids, graph.entities.names, strict=True))
+    names |= {entry.id: entry.name for entry in restore.entities}
+    relations = (
+        msgspec.structs.replace(entry, names=(names[entry.source_id], names[entry.target_id]))
+        for entry in restore.relations
+    )
+    return msgspec.structs.replace(restore, relations=tuple(relations))
+
+
+def _ids_of(entry: Entry) -> tuple[str, ...]:
+    match entry:
+        case Merge():
+            return (entry.keep_id, *entry.drop_ids)
+        case RestoredEntity():
+            return (entry.id,)
+        case RestoredRelation():
+            return (entry.source_id, entry.target_id)
+    entity_id: str = getattr(entry, "entity_id", "")
+    return (entity_id,)
+
+
+def _figures(measured: Proof) -> dict[str, Any]:
+    return {
+        "gain": measured.gain,
+        "low": measured.low,
+        "high": measured.high,
+        "n": measured.n,
+        "control": measured.control,
+    }
+
+
+def _why(measured: Proof) -> str:
+    if measured.why in (HELD, NONE_CHOSEN):
+        return t(measured.why)
+    return t(measured.why, groups=measured.groups, least=measured.least)
+
+
+def _rows(ids: Sequence[str], which: Any) -> tuple[str, ...]:
+    return tuple(ids[row] for row in np.flatnonzero(which).tolist())
+
+
+def by_kind(patch: Patch) -> list[Said]:
+    """`2 aliases`, `1 merge`: how many entries of each kind a patch has, kinds without any left out."""
+    restore = patch.restore
+    counts = (
+        (len(patch.settings), amount(len(patch.settings), "setting")),
+        (len(patch.vocabulary), amount(sum(len(entry.words) for entry in patch.vocabulary), "word")),
+        (len(patch.aliases), amount(len(patch.aliases), "alias", "aliases")),
+        (len(patch.merges), amount(len(patch.merges), "merge")),
+        (len(restore.renames), amount(len(restore.renames), "rename")),
+        (len(restore.entities), amount(len(restore.entities), "restored entity", "restored entities")),
+        (len(restore.relations), amount(len(restore.relations), "restored relation")),
+    )
+    return [words for n, words in counts if n]

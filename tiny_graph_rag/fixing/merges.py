@@ -1,0 +1,379 @@
+"""Entities that are one thing under two spellings.
+
+Spellings meet by what they have in common (their core, their words in another order, all letters but one, an
+alias), so that the work grows with the graph and not with its square. Which meetings are proposals is decided
+by what the spellings differ in; what speaks against two entities being one is looked for in the graph.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import begins, counted
+from tiny_graph_rag.fixing.patch import Merge
+from tiny_graph_rag.fixing.spellings import (
+    ARTICLES,
+    MONTHS,
+    Change,
+    Core,
+    core_of,
+    differences,
+    in_words,
+    misspellings_of,
+)
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
+from tiny_graph_rag.language.words import words_of_name
+from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.messages import t
+
+MOST_ALIKE = 12  # entities that share a core; more are a common word and not one thing
+SINGLE_VALUED = 0.9  # share of the entities with a relation type that have one neighbour by it
+SCHEMA = 0.9  # share of the relations that common types have in a graph that was made to a schema
+FEWEST_HOLDERS = 20  # entities with a relation type before it can count as single-valued
+HUB = 50  # relations; to share a neighbour with more says little
+LONG_TITLE = 3  # words
+MOST_CHANGES = 3  # in which two spellings of one description may differ
+SHOWN = 3  # neighbours
+SAME_AS = table("same alias aliases aka known called named spelled spelling synonym 별칭 이명 동일 별명 같음")
+WRITING = frozenset((Change.CASE, Change.SPACING, Change.ACCENT, Change.AND, Change.ARTICLE, Change.GLOSS))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two entities, by row, and why they are one."""
+
+    one: int
+    other: int
+    evidence: tuple[str, ...]
+
+
+def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
+    """Merges for a person to judge, those that the questions speak of first.
+
+    Of two spellings the entity with more relations is kept. An entity is in one proposal at most.
+    """
+    pairs = list(same_pairs(graph))
+    clusters = _clusters(pairs, graph)
+    asked = _asked(graph, questions)
+    degrees, ids, names = graph.adjacency.degrees, graph.entities.ids, graph.entities.names
+    merges = []
+    for rows in clusters:
+        rows = sorted(rows, key=lambda row: (-degrees[row], graph.name_rank[row]))
+        evidence = dict.fromkeys(
+            why for pair in pairs if pair.one in rows and pair.other in rows for why in pair.evidence
+        )
+        touched = dict.fromkeys(id for row in rows for id in asked.get(row, ()))
+        merges.append(
+            Merge(
+                keep_id=ids[rows[0]],
+                drop_ids=tuple(ids[row] for row in rows[1:]),
+                names=tuple(names[row] for row in rows),
+                evidence=tuple(evidence),
+                questions=tuple(touched),
+            )
+        )
+    return sorted(merges, key=lambda merge: (-len(merge.questions), merge.names))
+
+
+def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
+    """Every two entities whose spellings differ only by what the rules allow, each pair once."""
+    names = graph.entities.names
+    cores = [core_of(name) for name in names]
+    context = Context(graph)
+    seen: set[tuple[int, int]] = set()
+    for one, other in _meetings(cores):
+        if (one, other) in seen:
+            continue
+        seen.add((one, other))
+        changes = differences(names[one], names[other], (cores[one], cores[other]))
+        if changes is None or context.against(one, other):
+            continue
+        if _is_enough(changes, one, other, cores, context):
+            yield Pair(one, other, (in_words(changes), *context.shared(one, other)))
+    for one, other, alias in _by_alias(graph):
+        if (one, other) not in seen and not context.against(one, other):
+            seen.add((one, other))
+            why = t("{alias} is an alias of one and the name of the other", alias=alias)
+            yield Pair(one, other, (why, *context.shared(one, other)))
+
+
+def _is_enough(
+    changes: frozenset[Change], one: int, other: int, cores: Sequence[Core], context: Context
+) -> bool:
+    """Whether what two spellings differ in, and what the graph says of both, is reason to take them for one
+    thing. What is rather a common noun than a name needs more: a farm is not the farms."""
+    words, names = max(len(cores[one].parts), len(cores[other].parts)), context.graph.entities.names
+    texts = (names[one], names[other])
+    kinds = {int(context.kinds[one]), int(context.kinds[other])}
+    is_named = bool(kinds & NAMED_KINDS)
+    is_known = bool(kinds - {Kind.UNKNOWN, Kind.OTHER}) or context.has_types
+    if not changes or context.is_told_same(one, other):
+        return True
+    if context.same_description(one, other):
+        return len(changes) <= MOST_CHANGES
+    if Change.LETTER in changes:  # Gomma and Gumma are two kingdoms with one neighbour
+        return False
+    if context.neighbours_shared(one, other):
+        return len(changes) <= MOST_CHANGES
+    if Change.ARTICLE in changes:
+        title = Kind.WORK in kinds and words < LONG_TITLE
+        capital = all(_last_words(text)[0][0].isupper() for text in texts)
+        if title or not capital or not changes <= WRITING or context.has_other_role(one, other):
+            return False
+        if words == 1 and not all(text[0].isupper() for text in texts):  # a band called the Fall
+            return is_known or context.has_shared_role(one, other) or texts[0].split()[-1].isupper()
+        return len(changes) == 1 or words >= LONG_TITLE
+    if changes == {Change.CASE}:
+        if words >= LONG_TITLE or is_named:
+            return Kind.WORK not in kinds or words >= LONG_TITLE
+        if words == 1 or _is_other_noun(*texts):
+            return is_known or context.has_shared_role(one, other)
+        return True
+    if changes <= WRITING:
+        return len(changes) == 1 or words >= LONG_TITLE
+    if changes == {Change.PLURAL}:
+        if not _is_common(texts, is_known and not is_named):
+            return False
+        return words > 1 or is_known or context.has_shared_role(one, other)
+    if changes == {Change.PARTICLE}:
+        return True
+    if changes == {Change.TITLE}:
+        return words > 1 or (Kind.PERSON in kinds and context.index.count_of(cores[one].parts[0]) <= 2)
+    if changes == {Change.ORDER}:
+        dates = bool(MONTHS.intersection(cores[one].parts))
+        return cores[one].comma != cores[other].comma or dates or words >= LONG_TITLE
+    return changes <= {Change.DOUBLED, Change.SWAPPED} and (words > 1 or is_known)
+
+
+def _is_other_noun(one: str, other: str) -> bool:
+    """Whether the last word is part of the name in one spelling and a noun in the other: the European Tour,
+    a European tour; the Conservative Party, a conservative party."""
+    last = [text.split()[-1][0].isupper() for text in (one, other)]
+    return last[0] != last[1]
+
+
+def _is_common(texts: Iterable[str], is_known: bool) -> bool:
+    """Whether the last word is a common noun: America is not Americas. is_known: whether types say so."""
+    words = [_last_words(text) for text in texts]
+    capitals = [text[-1][0].isupper() for text in words]
+    return not any(capitals) or (is_known and all(len(text) == 1 for text in words))
+
+
+def _last_words(text: str) -> list[str]:
+    words = text.split()
+    return words[1:] if len(words) > 1 and words[0].lower() in ARTICLES else words or [" "]
+
+
+def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:
+    """Pairs of rows (ascending) that share a key."""
+    for keys in (
+        ((row, core.text) for row, core in enumerate(cores)),
+        ((row, core.whole) for row, core in enumerate(cores)),
+        ((row, core.in_any_order) for row, core in enumerate(cores) if len(core.parts) > 1),
+        ((row, letters) for row, core in enumerate(cores) for letters in misspellings_of(core)),
+    ):
+        yield from _sharing(keys)
+
+
+def _sharing(keys: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
+    """Rows with one key, two at a time. Keys are compared by checksum: what meets is compared in full."""
+    rows, sums = [], []
+    for row, key in keys:
+        if key:
+            rows.append(row)
+            sums.append(crc32(key.encode("utf-8", "surrogatepass")))
+    owner, key_column = np.array(rows, dtype=np.int64), np.array(sums, dtype=np.uint32)
+    order = np.lexsort((owner, key_column))
+    owner, key_column = owner[order], key_column[order]
+    fresh = begins(key_column, owner)
+    owner, key_column = owner[fresh], key_column[fresh]
+    starts = np.flatnonzero(begins(key_column))
+    ends = np.append(starts[1:], len(owner))
+    several = (ends - starts > 1) & (ends - starts <= MOST_ALIKE)
+    for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
+        yield from combinations(owner[start:end].tolist(), 2)
+
+
+def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
+    """Entities of which one has the other's name as an alias, and nobody else has it."""
+    aliases = graph.entities.aliases
+    owners = np.repeat(np.arange(len(graph)), np.diff(aliases.offsets)).tolist()
+    holders: dict[str, set[int]] = defaultdict(set)
+    for owner, alias in zip(owners, aliases.items, strict=True):
+        holders[fold(alias)].add(owner)
+    if not holders:
+        return
+    named: dict[str, list[int]] = defaultdict(list)
+    for row, name in enumerate(graph.entities.names):
+        if (folded := fold(name)) in holders:
+            named[folded].append(row)
+    for folded, rows in sorted(named.items()):
+        others = holders[folded] - set(rows)
+        if len(rows) == 1 and len(others) == 1:
+            (other,) = others
+            yield min(rows[0], other), max(rows[0], other), graph.entities.names[rows[0]]
+
+
+class Context:
+    """What the graph says for and against two entities being one."""
+
+    def __init__(self, graph: KnowledgeGraph) -> None:
+        self.graph, self.adjacency = graph, graph.adjacency
+        self.kinds = kinds_of_entities(graph.entities.types)
+        self.index = NameIndex.of(graph)
+
+    def _around(self, row: int) -> list[tuple[int, int, bool]]:
+        """(neighbour, code of the relation's type, whether the relation runs from `row`) of each relation."""
+        slots = slice(int(self.adjacency.indptr[row]), int(self.adjacency.indptr[row + 1]))
+        codes = self.graph.relations.types.codes[self.adjacency.relations[slots]]
+        neighbours, forward = self.adjacency.neighbours[slots], self.adjacency.forward[slots]
+        return list(zip(neighbours.tolist(), codes.tolist(), forward.tolist(), strict=True))
+
+    def against(self, one: int, other: int) -> bool:
+        """Whether they are of different kinds, related to each other, or have different values where things
+        have one (two years of release)."""
+        kinds = {int(self.kinds[one]), int(self.kinds[other])} - {Kind.UNKNOWN, Kind.OTHER}
+        if len(kinds) > 1:
+            return True
+        mine, theirs = self._around(one), self._around(other)
+        if any(neighbour == other for neighbour, *_ in mine) and not self.is_told_same(one, other):
+            return True
+        values: dict[tuple[int, bool], set[int]] = defaultdict(set)
+        for neighbour, code, forward in mine:
+            values[code, forward].add(neighbour)
+        return any(
+            neighbour not in values[code, forward]
+            for neighbour, code, forward in theirs
+            if (code, forward) in values and (code, forward) in self.single_valued
+        )
+
+    @cached_property
+    def has_types(self) -> bool:
+        """Whether the graph tells entities apart by more than one type."""
+        return len(self.graph.entities.types.names) > 1
+
+    def is_told_same(self, one: int, other: int) -> bool:
+        """Whether a relation says that they are one (`also known as`)."""
+        types = self.graph.relations.types.names
+        return any(
+            neighbour == other and bool(SAME_AS.intersection(words_of_name(types[code])))
+            for neighbour, code, _ in self._around(one)
+        )
+
+    def same_description(self, one: int, other: int) -> bool:
+        texts = self.graph.entities.descriptions
+        return bool(texts[one]) and fold(texts[one]) == fold(texts[other])
+
+    def neighbours_shared(self, one: int, other: int) -> list[int]:
+        """Neighbours by the same relation, or two of any; hubs say little."""
+        mine, theirs = self._around(one), self._around(other)
+        same = sorted(
+            {neighbour for neighbour, _, _ in set(mine) & set(theirs) if not self._is_hub(neighbour)}
+        )
+        both = sorted({neighbour for neighbour, *_ in mine} & {neighbour for neighbour, *_ in theirs})
+        return same or (both if len(both) > 1 else [])
+
+    def has_shared_role(self, one: int, other: int) -> bool:
+        """Whether relations of one type lead to both, or away from both."""
+        roles = [{(code, forward) for _, code, forward in self._around(row)} for row in (one, other)]
+        return bool(roles[0] & roles[1])
+
+    def has_other_role(self, one: int, other: int) -> bool:
+        """Whether relations of common types say of both what they are, and nothing that both are: the genre
+        Comedy is not the film The Comedy."""
+        roles = [
+            {(code, forward) for _, code, forward in self._around(row) if code in self.common_types}
+            for row in (one, other)
+        ]
+        return bool(roles[0]) and bool(roles[1]) and not roles[0] & roles[1]
+
+    @cached_property
+    def common_types(self) -> frozenset[int]:
+        """Relation types that many relations have; none where most have types of their own, as free text."""
+        codes, counts = counted(self.graph.relations.types.codes)
+        common = counts >= FEWEST_HOLDERS
+        is_schema = counts[common].sum() >= SCHEMA * counts.sum()
+        return frozenset(codes[common].tolist()) if is_schema else frozenset()
+
+    def shared(self, one: int, other: int) -> tuple[str, ...]:
+        """What speaks for one thing besides the names, in words."""
+        reasons = []
+        if self.is_told_same(one, other):
+            reasons.append(t("a relation between them says that they are the same"))
+        if self.same_description(one, other):
+            reasons.append(t("they have the same description"))
+        neighbours = self.neighbours_shared(one, other)
+        if neighbours:
+            names = ", ".join(self.graph.entities.names[row] for row in neighbours[:SHOWN])
+            reasons.append(t("both are related to {names}", names=names))
+        return tuple(reasons)
+
+    def _is_hub(self, row: int) -> bool:
+        return int(self.adjacency.degrees[row]) > HUB
+
+    @cached_property
+    def single_valued(self) -> frozenset[tuple[int, bool]]:
+        """Relation types (code, whether from source to target) by which an entity has one neighbour."""
+        relations = self.graph.relations
+        found = set()
+        ends = ((relations.sources, relations.targets, True), (relations.targets, relations.sources, False))
+        for start, end, forward in ends:
+            found |= {(code, forward) for code in _single_valued(relations.types.codes, start, end)}
+        return frozenset(found)
+
+
+def _single_valued(
+    codes: NDArray[np.int32], start: NDArray[np.int32], end: NDArray[np.int32]
+) -> Iterator[int]:
+    order = np.lexsort((end, start, codes))
+    code, holder, value = codes[order], start[order], end[order]
+    fresh = begins(code, holder, value)
+    code, holder = code[fresh], holder[fresh]
+    first = np.flatnonzero(begins(code, holder))
+    values = np.diff(np.append(first, len(code)))
+    types, holders = counted(code[first])
+    singles = np.bincount(np.searchsorted(types, code[first][values == 1]), minlength=len(types))
+    enough = (holders >= FEWEST_HOLDERS) & (singles >= SINGLE_VALUED * holders)
+    yield from types[enough].tolist()
+
+
+def _clusters(pairs: Sequence[Pair], graph: KnowledgeGraph) -> list[list[int]]:
+    """Rows that are one thing: pairs joined where every two of the joined have met as a pair too; in the
+    order of the names, so that no result depends on that of the pairs."""
+    rank, met = graph.name_rank, {(pair.one, pair.other) for pair in pairs}
+    cluster_of: dict[int, list[int]] = {}
+    for one, other in sorted(met, key=lambda pair: sorted((int(rank[pair[0]]), int(rank[pair[1]])))):
+        mine, theirs = cluster_of.get(one, [one]), cluster_of.get(other, [other])
+        if mine is theirs:
+            continue
+        if all((min(a, b), max(a, b)) in met for a in mine for b in theirs):
+            joined = [*mine, *theirs]
+            cluster_of.update((row, joined) for row in joined)
+    distinct = {id(rows): rows for rows in cluster_of.values()}
+    return sorted((sorted(rows) for rows in distinct.values()), key=lambda rows: rows[0])
+
+
+def _asked(graph: KnowledgeGraph, questions: EvalSet) -> dict[int, list[str]]:
+    """Entity → ids of the questions that name it, or whose references do."""
+    names = NameIndex.of(graph)
+    asked: dict[int, list[str]] = defaultdict(list)
+    linked = NameLinker(graph, names).link(questions.examples)
+    for example, question in zip(questions, linked, strict=True):
+        written = (*example.reference_entities, *example.highly_relevant_entities)
+        rows = {row for meant, _ in names.resolve_all(written).values() for row in meant}
+        for row in sorted(rows | {seed.entity for seed in question.seeds}):
+            asked[row].append(example.id)
+    return asked

@@ -1,0 +1,180 @@
+"""Words for relation types, learned from gold questions and the paths from their seeds to their references.
+
+Each question holds words, and its gold path holds relation types; which word speaks for which type is what
+aligning the two tells when many questions are seen together. The model is the first of Brown, Della Pietra,
+Della Pietra & Mercer, The Mathematics of Statistical Machine Translation (1993), with a word for none of the
+types: a type on the path is spoken for by one of the question's words, or by none.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiny_graph_rag.config.sections import RankingPrices
+from tiny_graph_rag.fixing.applying import with_words
+from tiny_graph_rag.fixing.asking import Answers, GoldQuestions, Rows
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.graph.bfs import shortest_paths
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.words import (
+    asks_about_the_named,
+    is_function_word,
+    is_question_word,
+    is_return_word,
+    stem,
+)
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.linking.question_words import tokens, without_seeds
+from tiny_graph_rag.linking.relation_words import RelationWords, types_say_something
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.statistics import Groups
+
+ROUNDS = 12  # of expectation maximisation; words settle after five or six
+NOBODY = ""  # the word that stands for none of the question's
+LEAST_SHARE = 0.5  # of a word's weight that must go to a type
+LEAST_WEIGHT = 1.5  # questions' worth of evidence for a word and a type
+LEAST_GROUPS = 2  # groups of questions that say it
+MOST_REFERENCES = 5  # of a question, whose paths are looked at
+LONGEST_PATH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """words: stem → the word as the question has it. types: codes of relation types on the gold path."""
+
+    words: dict[str, str]
+    types: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedWord:
+    """rows: of the questions that hold the word and whose gold path holds the type. holding: questions that
+    hold the word."""
+
+    type: str
+    word: str
+    rows: tuple[int, ...]
+    holding: int
+
+
+def gold_evidence(questions: GoldQuestions) -> list[Evidence | None]:
+    """Of each question its words and the types of its gold path; None where it has no such path, or no words.
+
+    The path is `reference_relationships` where the gold set has them, else the shortest from the seeds that
+    the gold set names or that the question's names link to.
+    """
+    graph, names = questions.graph, questions.names
+    if not types_say_something(graph):
+        return [None] * len(questions)
+    codes = {name: code for code, name in enumerate(graph.relations.types.names)}
+    linked = questions.today.linked
+    return [
+        _evidence(graph, names, example, question, _answers_of(questions, row), codes)
+        for row, (example, question) in enumerate(zip(questions.examples, linked, strict=True))
+    ]
+
+
+def _answers_of(questions: GoldQuestions, row: int) -> list[int]:
+    references = questions.judgments.references[row]
+    meant = [entity for reference in references for entity in reference.entities]
+    return list(dict.fromkeys(meant))[:MOST_REFERENCES]
+
+
+def _evidence(
+    graph: KnowledgeGraph,
+    names: NameIndex,
+    example: Example,
+    linked: LinkedQuestion,
+    answers: Sequence[int],
+    codes: dict[str, int],
+) -> Evidence | None:
+    written = tuple(codes[one.type] for one in example.reference_relationships if one.type in codes)
+    types = tuple(dict.fromkeys(written))
+    if not types:
+        if example.seed_entities is not None:
+            seeds = [entity for name in example.seed_entities for entity in names.resolve(name)[0]]
+        else:
+            seeds = [seed.entity for seed in linked.named]
+        if not seeds or not answers:
+            return None
+        paths = shortest_paths(graph.adjacency, graph.name_rank, seeds, answers).values()
+        relations = [relation for path in paths if len(path) <= LONGEST_PATH for relation in path]
+        types = tuple(dict.fromkeys(graph.relations.types.codes[relations].tolist() if relations else ()))
+    words = {stem(word): word for word in tokens(without_seeds(linked))[0].values() if _may_say_a_type(word)}
+    return Evidence(words, types) if types and words else None
+
+
+def _may_say_a_type(word: str) -> bool:
+    closed = is_function_word(word) or is_question_word(word) or is_return_word(word)
+    return not closed and not asks_about_the_named(word) and len(word) > 1 and not word.isdigit()
+
+
+def learn(
+    graph: KnowledgeGraph,
+    evidence: Sequence[Evidence | None],
+    groups: Groups,
+    rows: Iterable[int],
+    ranking: RankingPrices,
+) -> list[LearnedWord]:
+    """Words that these questions teach, by type and then by word; none that speaks for its type already."""
+    seen = [(row, one) for row in rows if (one := evidence[row]) is not None]
+    given: dict[tuple[str, int], float] = defaultdict(lambda: 1.0)
+    expected: dict[tuple[str, int], float] = {}
+    for _ in range(ROUNDS):
+        expected = defaultdict(float)
+        for _, one in seen:
+            words = (*one.words, NOBODY)
+            for code in one.types:
+                whole = sum(given[word, code] for word in words)
+                for word in words:
+                    expected[word, code] += given[word, code] / whole
+        of_word: dict[str, float] = defaultdict(float)
+        for (word, _), weight in expected.items():
+            of_word[word] += weight
+        given = defaultdict(float, {pair: weight / of_word[pair[0]] for pair, weight in expected.items()})
+    holding: Counter[str] = Counter(word for _, one in seen for word in one.words)
+    speaking: dict[tuple[str, int], list[int]] = defaultdict(list)
+    surface: dict[str, Counter[str]] = defaultdict(Counter)
+    for row, one in seen:
+        for word, written in one.words.items():
+            surface[word][written] += 1
+            for code in one.types:
+                speaking[word, code].append(row)
+    known, names, found = RelationWords.of(graph, ranking), graph.relations.types.names, []
+    for (word, code), share in given.items():
+        if word == NOBODY or share < LEAST_SHARE or expected[word, code] < LEAST_WEIGHT:
+            continue
+        written = min(surface[word], key=lambda form: (-surface[word][form], form))
+        mine = speaking[word, code]
+        if code in known.claims(written).types or len(set(groups[mine].tolist())) < LEAST_GROUPS:
+            continue
+        found.append(LearnedWord(names[code], written, tuple(mine), holding[word]))
+    return sorted(found, key=lambda one: (one.type, one.word))
+
+
+def at_random(graph: KnowledgeGraph, words: Sequence[LearnedWord], seed: int) -> list[tuple[str, str]]:
+    """As many pairs: the same words, each for a relation type drawn at random."""
+    random, names = np.random.default_rng(seed), graph.relations.types.names
+    return [(names[int(random.integers(len(names)))], one.word) for one in words]
+
+
+def asked_with_words(
+    questions: GoldQuestions, pairs: Sequence[tuple[str, str]], rows: Rows, what: str
+) -> Answers | None:
+    """These questions with these (type, word) pairs in the vocabulary; None where there are none to try."""
+    if not pairs:
+        return None
+    return questions.ask(graph=with_words(questions.graph, pairs), rows=rows, what=what)
+
+
+def gains_of_words(
+    questions: GoldQuestions, pairs: Sequence[tuple[str, str]], rows: Rows, what: str
+) -> Column:
+    """(rows,) what these words gain for these questions."""
+    answers = asked_with_words(questions, pairs, rows, what)
+    return np.zeros(len(rows)) if answers is None else answers.values - questions.today.values[rows]

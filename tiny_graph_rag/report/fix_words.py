@@ -1,0 +1,182 @@
+"""What `fix` found in words: four blocks, the same in the terminal, in Markdown and on the page.
+
+Everything takes the content that `report.json.fixes` makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tiny_graph_rag.messages import counted, t
+
+Json = Mapping[str, Any]
+
+PROVEN = "Proven: holds on questions that did not choose it"
+TO_JUDGE = "For you to judge: the score shows what it costs, not whether it is right"
+TO_ASK = "Ask: only who knows the texts can say"
+NOT_KEPT = "Not kept"
+KIND_WORDS = {
+    "settings": "settings",
+    "vocabulary": "words for relation types",
+    "aliases": "aliases",
+    "merges": "merges",
+    "restore": "restored from the older graph",
+    "ask": "questions for you",
+}
+LONGEST_LIST = 6  # entries named in a line
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One change, or one kind of them. kind: whose questions it moves (`changes` of the content); ids: of the
+    questions that it moves itself. gain, control: in words."""
+
+    kind: str
+    what: str
+    gain: str = ""
+    control: str = ""
+    note: str = ""
+    ids: tuple[str, ...] = ()
+
+
+def summary_line(content: Json) -> str:
+    today = content["today"]
+    return t(
+        "{measure} {today} today, over {questions} in {groups}; measured with {evaluations}",
+        measure=content["measure"],
+        today="–" if today is None else f"{today:.3f}",
+        questions=counted(content["questions"], "{n} question", "{n} questions"),
+        groups=counted(content["groups"], "{n} group", "{n} groups"),
+        evaluations=counted(round(content["evaluations"]), "{n} evaluation", "{n} evaluations"),
+    )
+
+
+def proven(content: Json) -> Iterator[Row]:
+    patch = content["patch"]
+    for entry in patch.get("settings", ()):
+        note = t(
+            "{won} questions better, {lost} worse; CPU time a question ×{seconds}",
+            won=len(entry.get("won", ())),
+            lost=len(entry.get("lost", ())),
+            seconds=f"{entry['seconds']:.2g}",
+        )
+        ids = (*entry.get("won", ()), *entry.get("lost", ()))
+        yield Row("settings", setting_words(entry["values"]), gain(entry), control(entry), note, ids)
+    words = patch.get("vocabulary", ())
+    if words:
+        listed = "; ".join(f"{one['type']}: {', '.join(one['words'])}" for one in words[:LONGEST_LIST])
+        n = sum(len(one["words"]) for one in words)
+        what = counted(n, "{n} word for relation types", "{n} words for relation types")
+        more = "; …" if len(words) > LONGEST_LIST else ""
+        ids = tuple(dict.fromkeys(id for one in words for id in (*one.get("won", ()), *one.get("lost", ()))))
+        yield Row("vocabulary", what, gain(words[0]), control(words[0]), f"{listed}{more}", ids)
+
+
+def batches(content: Json) -> Iterator[Row]:
+    """A line for each kind that a person judges, with what all its entries do together."""
+    for batch in content["patch"].get("batches", ()):
+        named = [entry_words(kind, entry) for kind, entry in judged_entries(content) if kind == batch["kind"]]
+        more = "; …" if len(named) > 2 else ""
+        yield Row(
+            batch["kind"],
+            t(
+                "{kind}: {n} proposed, {changed} would change",
+                kind=t(KIND_WORDS[batch["kind"]]),
+                n=f"{batch['entries']:,}",
+                changed=counted(batch.get("questions", 0), "{n} question", "{n} questions"),
+            ),
+            gain(batch),
+            control(batch),
+            "; ".join(named[:2]) + more,
+        )
+
+
+def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:
+    """(kind, entry) of everything that a person decides."""
+    patch = content["patch"]
+    for kind in ("aliases", "merges"):
+        yield from ((kind, entry) for entry in patch.get(kind, ()))
+    for section in ("renames", "entities", "relations"):
+        yield from (("restore", entry) for entry in patch.get("restore", {}).get(section, ()))
+
+
+def entry_words(kind: str, entry: Json) -> str:
+    """One proposal in a few words."""
+    if kind == "settings":
+        return setting_words(entry["values"])
+    if kind == "vocabulary":
+        return f"{entry['type']}: {', '.join(entry['words'])}"
+    if kind == "aliases":
+        return f"{entry['alias']} → {entry.get('name') or entry['entity_id']}"
+    if kind == "merges":
+        names = entry.get("names") or (entry["keep_id"], *entry["drop_ids"])
+        return " = ".join(names)
+    if "was" in entry:
+        return f"{entry['was']} → {entry.get('name') or entry['entity_id']}"
+    if "source_id" in entry:
+        source, target = entry.get("names") or (entry["source_id"], entry["target_id"])
+        return f"{source} –{entry['type']}→ {target}"
+    return f"+ {entry['name']}"
+
+
+def judged(content: Json) -> Iterator[Row]:
+    """Each batch, and each of its entries behind it."""
+    for row in batches(content):
+        yield row
+        for kind, entry in judged_entries(content):
+            if kind == row.kind:
+                won, lost = entry.get("won", ()), entry.get("lost", ())
+                ids = tuple(dict.fromkeys((*won, *lost, *entry.get("questions", ()))))
+                moved = t("{won} better, {lost} worse", won=len(won), lost=len(lost)) if won or lost else ""
+                note = "; ".join(entry.get("evidence", ()))
+                yield Row(kind, f"– {entry_words(kind, entry)}", moved, "", note, ids)
+
+
+def blocks_of(content: Json) -> Iterator[tuple[str, list[Row]]]:
+    """The four blocks whole: their heads and all their rows."""
+    yield PROVEN, list(proven(content))
+    yield TO_JUDGE, list(judged(content))
+    yield TO_ASK, list(asked(content))
+    yield NOT_KEPT, list(not_kept(content))
+
+
+def asked(content: Json) -> Iterator[Row]:
+    for entry in content["patch"].get("ask", ()):
+        lifts = entry.get("lifts", 0)
+        note = counted(lifts, "a yes would lift {n} question", "a yes would lift {n} questions")
+        yield Row("ask", entry["question"], note=note if lifts else "", ids=tuple(entry.get("questions", ())))
+
+
+def not_kept(content: Json) -> Iterator[Row]:
+    for entry in content["patch"].get("not_kept", ()):
+        kind = t(KIND_WORDS.get(entry["kind"], entry["kind"]))
+        in_sample = entry.get("in_sample")
+        chosen = "" if in_sample is None else t("{gain} where it was chosen", gain=f"{in_sample:+.3f}")
+        yield Row(
+            entry["kind"],
+            f"{kind}: {entry['what']}",
+            gain(entry),
+            control(entry),
+            "; ".join(part for part in (entry["why"], chosen) if part),
+        )
+
+
+def gain(entry: Json) -> str:
+    """`+0.041 [0.010, 0.083], n 52`; "" where it was not measured."""
+    if entry.get("gain") is None:
+        return ""
+    return f"{entry['gain']:+.3f} [{entry['low']:.3f}, {entry['high']:.3f}], n {entry['n']:,}"
+
+
+def control(entry: Json) -> str:
+    if entry.get("control") is None:
+        return ""
+    return t("at random {gain}", gain=f"{entry['control']:+.3f}")
+
+
+def setting_words(values: Json) -> str:
+    from tiny_graph_rag.fixing.settings import label_of
+
+    return label_of(dict(values))
