@@ -9,7 +9,7 @@ function systemSection(data) {
     meansTable(found, chosen.measure), heatTable(found, chosen.measure), differencePictures(found, chosen.measure),
   ].filter(Boolean));
   const measures = Object.keys(found.means);
-  const control = choice(t("measure"), chosen.measure, measures.map((measure) => [measure, measure]), (measure) => { chosen.measure = measure; draw(); });
+  const control = choice(t("compared by"), chosen.measure, measures.map((measure) => [measure, measure]), (measure) => { chosen.measure = measure; draw(); });
   draw();
   return el("section", { "aria-labelledby": "systems" },
     el("h2", { id: "systems" }, t("Which to take")),
