@@ -220,9 +220,10 @@ class Measure:
                     )
                 )
             return replace(measure, of=of.strip())
-        parts = _SPELLED.fullmatch(shown.lower())
+        parts = _SPELLED.fullmatch(_TREC_EVAL.sub(r"\1@\2", shown.lower()))
         assert parts is not None  # every text has a name, if an empty one
         name, at, cutoff = parts["name"].strip(), parts["at"] or "", parts["cutoff"]
+        name = name if name in KINDS else OTHER_NAMES.get(name, name)
         if name not in KINDS:
             choices = dict(sorted(KINDS.choices().items()))
             wanted = {
@@ -306,6 +307,22 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
         if name in given and given[name] != parameter.default
     )
 
+
+# What trec_eval, ir_measures and papers call a measure → its name here. Names compare without regard to case.
+OTHER_NAMES = {
+    "p": "precision",
+    "r": "recall",
+    "f": "f1",
+    "ap": "map",
+    "map_cut": "map",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "ndcg_cut": "ndcg",
+    "success": "hit",
+    "hits": "hit",
+    "r-prec": "rprec",
+}
+_TREC_EVAL = re.compile(r"^(p|recall|map_cut|ndcg_cut|success)_([0-9]+)$")  # P_10 is P@10
 
 # Each run of letters is looked at once: a text of 30,000 is no measure, and no reason to stand still.
 _SEVERAL_CUTOFFS = re.compile(r"(?<![^,@{}()])([^,@{}()]++(?:\([^()]*+\))?)@\{([^{}]*+)\}")
