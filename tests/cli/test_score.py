@@ -416,7 +416,7 @@ def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: P
     ]
     assert found["results"][0]["references"][1]["rank"] == 3
     jsonschema.validate(found, SCHEMA)
-    assert "not listed by the run" in done.stdout
+    assert "not returned" in done.stdout
     assert "--depth" not in done.stdout
     assert "not in run" in (own_folder / "out.md").read_text("utf-8")
     # Without the graph nobody knows what an alias is, and that is said; what was missed is called so.

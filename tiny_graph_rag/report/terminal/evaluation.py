@@ -52,7 +52,7 @@ MEANING = {
     RETURNED: "not found, by a path or otherwise",
     "above min-score": "below --min-score",
     "within depth": "below --depth",
-    "in run": "not listed by the run",
+    "in run": "not returned",
     ROOM: "more references than k",
     "recall@k": "ranked below k",
 }
