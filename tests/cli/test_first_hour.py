@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tiny_graph_rag.files import output_path
 from tiny_graph_rag.fixing import trials
 from tiny_graph_rag.messages import LANGUAGES
@@ -187,7 +187,7 @@ def test_narrow_encodings_get_plain_signs_and_no_escapes_of_ours(tale: Path, enc
         cwd=tale,
         env={**os.environ, "PYTHONIOENCODING": encoding, "PYTHONPATH": str(ROOT)},
         capture_output=True,
-        timeout=120,
+        timeout=HANGS,
         check=True,
     )
     shown = done.stdout.decode(encoding)

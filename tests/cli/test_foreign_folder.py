@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.tools.chat_server import ChatServer, answer
 
 KEY = "sk-of-the-environment-0001"
@@ -88,7 +88,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=HANGS,
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tiny_graph_rag.errors import InputError, UsageError, amount
 from tiny_graph_rag.messages import said, shown, speak
 from tiny_graph_rag.report.plain import walked
@@ -50,7 +50,7 @@ def one_log(folder: Path, *arguments: str, **environment: str) -> list[str]:
         stderr=subprocess.STDOUT,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=HANGS,
         check=False,
     )
     return done.stdout.splitlines()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import HANGS, write_gold, write_kg
 
 QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
@@ -29,7 +29,7 @@ def files(own_folder: Path) -> Path:
 
 def program(folder: Path, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tiny_graph_rag", *arguments]
-    return subprocess.run(command, cwd=folder, text=True, timeout=60, check=False, **more)  # type: ignore[call-overload]
+    return subprocess.run(command, cwd=folder, text=True, timeout=HANGS, check=False, **more)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
         "from tiny_graph_rag.__main__ import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=HANGS, check=False
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: results.json: can't be written (File too large)")
@@ -102,7 +102,7 @@ def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
     try:
         done = program(files, *EVAL, "-o", "./pipe", capture_output=True)
-        received, _ = reader.communicate(timeout=30)
+        received, _ = reader.communicate(timeout=HANGS)
     finally:
         reader.kill()
     assert done.returncode == 0, done.stderr

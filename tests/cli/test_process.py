@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 
 HARDSET = "김유정-동백꽃-hardset.jsonl"
 MAIN_JOB = ("eval", "--dataset", HARDSET, "--hops", "3", "--skip-generation")
@@ -34,7 +34,7 @@ def python(*arguments: str, folder: Path = ROOT, **environment: str) -> subproce
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS,
         check=False,
     )
 

@@ -488,7 +488,10 @@ def test_a_returned_reference_that_the_graph_lacks_is_a_hit(own_folder: Path, ru
 def test_an_ambiguous_name_of_a_run_is_counted_and_may_mean_any_of_its_entities(
     own_folder: Path, run_cli
 ) -> None:
-    """Two entities are called Kim; the gold set means the second one by its alias."""
+    """Two entities are called Kim; the gold set means the second one by its alias.
+
+    `eval` reads the names of a run and of a function in the same way.
+    """
     write_kg(own_folder / "g-KG.json", [("Kim A", ["Kim"]), ("Kim B", ["Kim", "the elder"]), "Lee"])
     write_gold(own_folder / "gold.jsonl", {"id": "q", "query": "?", "reference_entities": ["the elder"]})
     (own_folder / "run.jsonl").write_text(json.dumps({"id": "q", "entities": ["Lee", "Kim"]}) + "\n")
@@ -498,6 +501,13 @@ def test_an_ambiguous_name_of_a_run_is_counted_and_may_mean_any_of_its_entities(
     assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0
     assert run_cli(*files, "--ambiguous", "any").exit_code == 0
     assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == 0.5
+    (own_folder / "rag.py").write_text("def retrieve(q):\n    return ['Lee', 'Kim', 'Kim']\n")
+    for retriever in ("run:./run.jsonl", "rag.py:retrieve"):
+        asked = ("eval", "--dataset", "./gold.jsonl", "-g", "./g-KG.json", "--retriever", retriever)
+        for how, mrr in (("first", 0), ("any", 0.5)):
+            done = run_cli(*asked, "--skip-generation", "--ambiguous", how, "-o", "./out.json")
+            assert "1 of the names in the run (such as Kim)" in done.stdout + done.stderr
+            assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == mrr, (retriever, how)
     refused = run_cli("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "--ambiguous", "any")
     assert refused.exit_code == 2
     assert "name the graph with -g" in refused.stderr

@@ -7,6 +7,9 @@ in blocks), with dictionaries, and with runs whose questions could not be linked
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,13 +24,14 @@ from tests.contracts.test_measures import graph, judged_of, material  # noqa: F4
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold.base import graded
-from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
+from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, read_run
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.library import load_questions
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures.base import measure as registration
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.own import Asking, InProcess, OwnRetriever
+from tiny_graph_rag.retrieval.own_replies import reply_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
 from tiny_graph_rag.scoring.judging import judged as judged_written
@@ -222,6 +226,104 @@ def test_a_run_keeps_its_failures_through_everything_that_makes_a_run_of_it() ->
     assert run.within(2).failures == {1: "out of memory"}
     assert run.of(np.array([2, 1])).failures == {1: "out of memory"}
     assert Run.concatenated([run, run]).failures == {1: "out of memory", 4: "out of memory"}
+
+
+ANSWERED = [(question["id"], question["query"], REPLIES[question["query"]]) for question in GOLD]
+
+
+def jsonl(failing: str, error: object) -> str:
+    rows = [
+        {"id": key, "entities": [] if key == failing else names, "error": error if key == failing else None}
+        for key, _, names in ANSWERED
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def bare_error(failing: str, error: object) -> str:
+    rows = [
+        {"id": key, "error": error} if key == failing else {"id": key, "entities": names}
+        for key, _, names in ANSWERED
+    ]
+    return json.dumps(rows)
+
+
+def by_text(failing: str, error: object) -> str:
+    rows = [
+        {"question": query, "retrieved": [] if key == failing else names}
+        | ({"error": error} if key == failing else {})
+        for key, query, names in ANSWERED
+    ]
+    return json.dumps({"summary": {}, "results": rows})
+
+
+def contest(failing: str, error: object) -> str:
+    rows = [
+        {"eval_id": key, "topk": [] if key == failing else names, "error": error if key == failing else ""}
+        for key, _, names in ANSWERED
+    ]
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def table(failing: str, error: object) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(["query_id", "doc_id", "rank", "error"])
+    for key, _, names in ANSWERED:
+        if key == failing:
+            writer.writerow([key, "", "", error])
+        elif not names:
+            writer.writerow([key, "", "", ""])
+        for rank, name in enumerate(names if key != failing else (), start=1):
+            writer.writerow([key, name, rank, ""])
+    return text.getvalue()
+
+
+@pytest.mark.parametrize("error", ["timeout", {"message": "429: slow down"}])
+@pytest.mark.parametrize(
+    ("written", "suffix"),
+    [(jsonl, "jsonl"), (bare_error, "json"), (by_text, "json"), (contest, "jsonl"), (table, "csv")],
+)
+@pytest.mark.parametrize("failing", ["q1", "q2"])
+def test_an_error_in_a_run_is_a_failure_and_no_empty_answer(
+    written: Callable[[str, object], str], suffix: str, error: object, failing: str, tmp_path: Path
+) -> None:
+    """q2 has no answer: an empty list is right there, a question that failed is not."""
+    path = tmp_path / f"run.{suffix}"
+
+    def found(failing: str) -> tuple[Means, int, int]:
+        path.write_text(written(failing, error), encoding="utf-8")
+        examples = load_questions(GOLD)
+        run = read_run(path).keyed_by({question.id: question.query for question in examples})
+        collected = Collected(IDS_ONLY)
+        collected.add(judged_written(examples, run, people()))
+        overall = collected.found().overall
+        as_retriever = evaluate(
+            people(), examples, Config().override(retriever=f"run:{path}"), IDS_ONLY
+        ).summary.overall
+        values = {measure: mean.mean for measure, mean in overall.measures.items()}
+        again = {measure: mean.mean for measure, mean in as_retriever.measures.items()}
+        assert values == pytest.approx(again, nan_ok=True)
+        counted = (overall.failed, overall.rightly_empty)
+        assert counted == (as_retriever.failed, as_retriever.rightly_empty)
+        return values, *counted
+
+    (before, none, empty), (after, one, still) = found(""), found(failing)
+    assert (none, empty, one, still) == (0, 1, 1, int(failing != "q2"))
+    assert_no_better(before, after, f"{failing} failed")
+
+
+def test_an_error_beside_what_was_retrieved_is_no_failure(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text(json.dumps({"id": "q0", "entities": ["Bob"], "error": "reranker off"}) + "\n")
+    run = read_run(path)
+    assert (list(run.rankings), run.failures) == (["q0"], {})
+
+
+def test_a_reply_that_holds_an_error_and_nothing_else_has_failed() -> None:
+    with pytest.raises(ValueError, match="rate limit"):
+        reply_of({"entities": [], "passages": [], "error": "rate limit"})
+    assert reply_of({"entities": ["Bob"], "error": "one shard is down"}).entities
+    assert reply_of({"entities": [], "error": None}).entities == ()
 
 
 def test_a_measure_without_a_worst_value_is_refused() -> None:

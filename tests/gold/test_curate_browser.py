@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import HANGS, ROOT
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
@@ -70,7 +70,7 @@ class Running:
 
     def stop(self, how: int = signal.SIGINT) -> str:
         self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=HANGS)
         return out + err
 
 
@@ -147,13 +147,26 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
         page.keyboard.press("Enter")
         page.keyboard.press("Enter")  # done, next
         until(page, "document.getElementById('query').textContent.startsWith('Where')")
+        page.keyboard.press("x")  # asks first: nobody has searched all entities for an answer
+        until(page, "document.getElementById('banner').textContent.includes('leaves every mean')")
+        assert page.evaluate("document.getElementById('progress').value") == 1
         page.keyboard.press("x")
         until(page, "document.getElementById('progress').value === 2")
+        assert page.locator("#banner").is_hidden()
+        page.keyboard.press("/")
+        page.keyboard.type("gyps")
+        page.wait_for_selector("#found li")
+        page.keyboard.press("Escape")
+        page.keyboard.press("x")  # searched for: not asked about
+        until(page, "document.getElementById('progress').value === 3")
+        page.select_option("#filter", "empty")
+        until(page, "document.querySelectorAll('#list li').length === 2")
         said = running.stop()
-        assert "2 questions judged, 1 left" in said
+        assert "3 questions judged, 0 left" in said
+        assert re.search(r"2 questions have no reference and leave every mean.*: q002, q003", said)
         # The server is gone by now; what the page says of that is no complaint of its own.
         assert [complaint for complaint in complaints if "ERR_CONNECTION" not in complaint] == []
-    first, second = read_eval_set(draft.with_name("q-eval.jsonl"))
+    first, second, _ = read_eval_set(draft.with_name("q-eval.jsonl"))
     graded = {name: keys.get(name, "0") for name in names[:3]}
     assert set(first.highly_relevant_entities) == {name for name, grade in graded.items() if grade == "2"}
     assert set(first.reference_entities) == {name for name, grade in graded.items() if grade == "1"}

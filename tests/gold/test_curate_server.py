@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.tools.fuzz import VALUES
 from tiny_graph_rag.gold.curation import read_journal
 
@@ -60,7 +60,7 @@ class Server:
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
         own = f"127.0.0.1:{self.port}"
-        connection = http.client.HTTPConnection(own, timeout=30)
+        connection = http.client.HTTPConnection(own, timeout=HANGS)
         headers = {"X-Token": self.token, "Origin": f"http://{own}"}
         try:
             connection.request(method, path, body, headers)
@@ -74,7 +74,7 @@ class Server:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=HANGS)
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.errors.close()
@@ -141,7 +141,7 @@ def test_a_body_without_end_is_refused_while_it_comes(server: Server) -> None:
 
     own = f"127.0.0.1:{server.port}"
     before = _resident(server.process.pid)
-    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=HANGS) as connection:
         connection.sendall(
             f"POST /api/event HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nX-Token: {server.token}\r\n"
             "Content-Length: 2000000000\r\n\r\n".encode()

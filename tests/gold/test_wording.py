@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.gold.english import Phrase, read_type
-from tiny_graph_rag.gold.korean import phrases_of, with_particle
+from tiny_graph_rag.gold.english import English, Phrase, _is_plain, read_type
+from tiny_graph_rag.gold.formulas import StepIndex
+from tiny_graph_rag.gold.korean import Korean, phrases_of, with_particle
+from tiny_graph_rag.gold.patterns import formula_of
+from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+
+
+def path(seed: str, type: str, direction: str) -> dict[str, object]:
+    return {"seed": seed, "steps": [{"type": type, "direction": direction}]}
 
 
 @pytest.mark.parametrize(
@@ -67,11 +76,153 @@ def test_types_are_read_as_the_form_that_fits_a_sentence(name: str, form: str, w
     assert read_type(name) == Phrase(form, words)  # type: ignore[arg-type]
 
 
-def test_korean_knows_common_types_reads_korean_ones_and_quotes_others() -> None:
+def test_korean_knows_common_types_reads_korean_ones_and_quotes_none() -> None:
     assert phrases_of("LOCATED_IN") == ("~이 있는 {곳}", "~에 있는 {것}")
     assert phrases_of("스승") == ("~의 스승", "스승이 ~인 {것}")
     assert phrases_of("소유하다") == ("~이 소유하는 {것}", "~을 소유하는 {것}")
-    assert phrases_of("FROBNICATES") == (
-        "~이 ‘frobnicates’ 관계로 이어지는 {것}",
-        "‘frobnicates’ 관계로 ~에 이어지는 {것}",
+    assert phrases_of("다스림") == ("~이 다스리는 {것}", "~을 다스리는 {것}")
+    assert phrases_of("만듦") == ("~이 만드는 {것}", "~을 만드는 {것}")
+    assert phrases_of("이름") == ("~의 이름", "이름이 ~인 {것}")
+    assert phrases_of("거주") == ("~이 사는 {곳}", "~에 사는 {것}")
+    assert phrases_of("살해") == ("~이 살해한 {것}", "~을 살해한 {것}")
+    assert phrases_of("FROBNICATES") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("located in", True),
+        ("was appointed by", True),
+        ("plays for", True),
+        ("will be held in", True),
+        ("is a member of", True),
+        ("co wrote with", False),  # no verb that is known
+        ("starring", False),
+        ("a", False),
+        ("won the", False),
+        ("administrative center is", False),
+        ("4th freest economy in", False),
+        ("가족이다", False),
+    ],
+)
+def test_of_the_types_that_a_model_wrote_those_that_read_as_a_phrase_are_asked_about(
+    name: str, plain: bool
+) -> None:
+    assert _is_plain(name, schema=False) == plain
+
+
+# A graph in which every shape has one question, and that question as a person would ask it.
+TALE = [
+    ("Ann", "SISTER_OF", "Bea"),
+    ("Ann", "SISTER_OF", "Cy"),
+    ("Bea", "LIVES_IN", "Dover"),
+    ("Cy", "LIVES_IN", "Calais"),
+    ("Bea", "WROTE", "Tide"),
+    ("Cy", "WROTE", "Ebb"),
+    ("Cy", "WROTE", "Tide"),
+    ("Tide", "PUBLISHED_IN", "Coast"),
+    ("Coast", "FOUNDED_BY", "Eve"),
+    ("Tide", "has_genre", "Novel"),
+    ("Ebb", "has_genre", "Novel"),
+]
+TYPES = {"Ann": "PERSON", "Bea": "PERSON", "Cy": "PERSON", "Eve": "PERSON", "Dover": "CITY", "Calais": "CITY"}
+TYPES |= {"Tide": "BOOK", "Ebb": "BOOK", "Coast": "MAGAZINE", "Novel": "GENRE"}
+
+
+@pytest.fixture(scope="module")
+def index() -> StepIndex:
+    return StepIndex.of(
+        KnowledgeGraph.from_records(
+            [{"name": name, "entity_type": type} for name, type in TYPES.items()],
+            [
+                {"source_entity_id": source, "relationship_type": type, "target_entity_id": target}
+                for source, type, target in TALE
+            ],
+        )
     )
+
+
+@pytest.mark.parametrize(
+    ("asks", "english", "korean"),
+    [
+        (
+            "(Bea)-[:LIVES_IN]->(?)",
+            "Where does Bea live?",
+            "Bea가 사는 곳은 어디인가?",
+        ),
+        (
+            "(Tide)-[:PUBLISHED_IN]->()-[:FOUNDED_BY]->(?)",
+            "Tide is published in a work. Who is that work founded by?",
+            "Tide가 실린 작품을 세운 사람은 누구인가?",
+        ),
+        (
+            "(Dover)<-[:LIVES_IN]-()-[:WROTE]->(?)",
+            "Which work did the person who lives in Dover write?",
+            "Dover에 사는 사람이 지은 작품은 무엇인가?",
+        ),
+        (
+            "(Dover)<-[:LIVES_IN]-()-[:WROTE]->()-[:PUBLISHED_IN]->(?)",
+            "Someone lives in Dover. That person wrote a work. Which work is that work published in?",
+            "Dover에 사는 사람이 지은 작품이 실린 작품은 무엇인가?",
+        ),
+        (
+            "(Bea)-[:WROTE]->(?) AND (Cy)-[:WROTE]->(?)",
+            "Which work did both Bea and Cy write?",
+            "Bea가 지은 작품 가운데 Cy가 지은 작품은 무엇인가?",
+        ),
+        (
+            "(Tide)<-[:WROTE]-(?) AND (Dover)<-[:LIVES_IN]-(?)",
+            "Who wrote Tide and lives in Dover?",
+            "Tide를 지은 사람 가운데 Dover에 사는 사람은 누구인가?",
+        ),
+        (
+            "(Cy)-[:WROTE]->(?) AND (Coast)<-[:PUBLISHED_IN]-(?)",
+            "Which work did Cy write that is published in Coast?",
+            "Cy가 지은 작품 가운데 Coast에 실린 작품은 무엇인가?",
+        ),
+        (
+            "(Bea)-[:LIVES_IN]->(?) OR (Cy)-[:LIVES_IN]->(?)",
+            "Where does Bea or Cy live?",
+            "Bea나 Cy가 사는 곳은 어디인가?",
+        ),
+        (
+            "(Tide)<-[:WROTE]-(?) AND NOT (Dover)<-[:LIVES_IN]-(?)",
+            "Who wrote Tide but does not live in Dover?",
+            "Tide를 지은 사람 가운데 Dover에 사는 사람이 아닌 사람은 누구인가?",
+        ),
+        (
+            "(Cy)-[:WROTE]->(?) AND NOT (Bea)-[:WROTE]->(?)",
+            "Which work did Cy write that Bea did not write?",
+            "Cy가 지은 작품 가운데 Bea가 지은 작품이 아닌 작품은 무엇인가?",
+        ),
+        (
+            {"operation": "count", "paths": [path("Novel", "has_genre", "in")]},
+            "How many works have Novel as their genre?",
+            "갈래로 Novel을 둔 작품은 모두 몇 편인가?",
+        ),
+        (
+            {"operation": "count", "paths": [path("Cy", "WROTE", "out")]},
+            "How many works did Cy write?",
+            "Cy가 지은 작품은 모두 몇 편인가?",
+        ),
+        (
+            {
+                "operation": "most",
+                "paths": [path("Ann", "SISTER_OF", "out")],
+                "by": {"type": "WROTE", "direction": "out"},
+            },
+            "Of the people who Ann is a sister of, who wrote the most works?",
+            "Ann의 자매 가운데 지은 작품이 가장 많은 사람은 누구인가?",
+        ),
+    ],
+)
+def test_every_shape_is_asked_as_a_person_would(
+    index: StepIndex, asks: object, english: str, korean: str
+) -> None:
+    formula = formula_of(asks, index, NameIndex.of(index.graph))
+    found = index.find(formula)
+    assert len(found.answers)
+    drawn = Drawn("", formula, found, 1)
+    assert English(index, {}).question(drawn, {}) == english
+    # Latin names take the particles of their sounds.
+    assert Korean(index, {}).question(drawn, {}) == korean

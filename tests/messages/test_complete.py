@@ -14,15 +14,17 @@ import typer
 
 from tests.conftest import ROOT
 from tiny_graph_rag import files
-from tiny_graph_rag.cli import app, load, recommend, usage
+from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.config import all_settings, section_comment, section_names
-from tiny_graph_rag.gold import checks, curation, fields
+from tiny_graph_rag.fixing import fixes, proof
+from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.report import fix_words
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
-from tiny_graph_rag.scoring import judging, stretches
+from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
 
@@ -97,10 +99,17 @@ BY_NAME = {
         recommend.TO_JUDGE,
         recommend.FAVOURS,
         recommend.LEAVES_THE_MEANS,
+        curate.EMPTY,
+        curate.EMPTY_MANY,
     ),
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
-    *(judging.AMBIGUOUS_FIRST, judging.AMBIGUOUS_ANY),
+    *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
+    *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
+    *fix_words.KIND_WORDS.values(),
+    *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
+    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix"),
+    *("gain", "control", "evidence", "change", "settings", "before", "after"),
     "references that no longer match an entity ({n}): {names}",
     "references that now match another entity ({n}): {names}",
 }

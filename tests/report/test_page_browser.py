@@ -325,6 +325,29 @@ def test_the_graph_page_opens_follows_a_choice_and_has_no_serious_violation(brow
         assert found.requests == [path.as_uri()]
 
 
+def test_where_recall_of_relations_and_passages_is_lost_is_on_the_page(browser, folder):
+    """For all questions, and for those of the tag that the list is filtered by."""
+    document = results(4, 8, entities=20)
+    steps = [{"step": "in run", "recall": 0.75, "loss": 0.25, "references": 3}]
+    of_tag = [{"step": "in run", "recall": 0.5, "loss": 0.5, "references": 2}]
+    tag = next(iter(document["summary"]["by_tag"]))
+    document["summary"]["kinds"] = {
+        "relations": {"verdicts": {}, "waterfall": steps, "waterfall_by_tag": {tag: of_tag}},
+        "passages": {"verdicts": {}, "waterfall": [{**steps[0], "recall": None}], "waterfall_by_tag": {}},
+    }
+    path = folder / "kinds.html"
+    path.write_text(results_page(document), encoding="utf-8")
+    with pages.opened(browser, path, **SCREENS["light"]) as found:
+        assert found.page.locator("h3", has_text="where recall of").all_inner_texts() == [
+            "where recall of relations is lost"
+        ]
+        table = found.page.locator("h3:has-text('where recall of relations') + table")
+        assert "0.750 −25.0" in " ".join(table.inner_text().split())
+        found.page.locator("button.tag").get_by_text(tag, exact=True).click()
+        assert "0.500 −50.0" in " ".join(table.inner_text().split())
+        assert found.complaints == []
+
+
 def test_judged_scores_stand_on_their_own_scale(browser, folder):
     """A judge's grade of 3, from 1 to 5, is drawn at 3/5 and is not the best; a share of .6 there too."""
     document = results(4, 8, entities=20)

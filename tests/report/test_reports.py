@@ -216,3 +216,64 @@ def test_a_gold_set_without_any_reference_is_shown_in_every_form(run_cli, tmp_pa
     for name, command in made_of.items():
         done = run_cli(*command, "-o", tmp_path / name, *reports)
         assert done.exit_code == 0, (name, done.stderr)
+
+
+def of_kinds(run_cli, folder: Path) -> Path:
+    """An evaluation of which relations and passages are judged.
+
+    Of four relations one is not in the graph, one was not returned and two were, one of them below k; of two
+    passages one was returned.
+    """
+    write_kg(
+        folder / "a-KG.json",
+        ["Ann", "Bea", "Cy"],
+        [("Ann", "KNOWS", "Bea"), ("Bea", "KNOWS", "Cy"), ("Cy", "OWNS", "Ann")],
+    )
+    wanted = [("Ann", "KNOWS", "Bea"), ("Bea", "KNOWS", "Cy"), ("Cy", "OWNS", "Ann"), ("Ann", "EATS", "Cy")]
+    write_gold(
+        folder / "a-eval.jsonl",
+        {
+            "query": "Whom does Ann know?",
+            "reference_entities": ["Bea"],
+            "reference_relations": [
+                dict(zip(("source", "type", "target"), row, strict=True)) for row in wanted
+            ],
+            "reference_texts": ["Ann met Bea.", "Bea met Cy."],
+            "tags": ["people"],
+        },
+    )
+    (folder / "rag.py").write_text(
+        "def retrieve(q):\n"
+        "    return {'entities': ['Bea'], 'relations': [('Ann', 'KNOWS', 'Bea'), ('Bea', 'KNOWS', 'Cy')],\n"
+        "            'passages': ['Cy slept all day.', 'Bea met Cy.']}\n"
+    )
+    done = run_cli(
+        *("eval", "--dataset", folder / "a-eval.jsonl", "-g", folder / "a-KG.json", "--skip-generation"),
+        *("--retriever", f"{folder / 'rag.py'}:retrieve", "--top-k", "1", "-o", folder / "out.json"),
+        *("--measures", "relations:recall@1,passages:recall@1"),
+    )
+    assert done.exit_code == 0, done.stderr
+    return folder / "out.json"
+
+
+def test_where_recall_of_relations_and_passages_is_lost_stands_in_every_report(run_cli, tmp_path):
+    document = read_document(of_kinds(run_cli, tmp_path))
+    (relations, passages) = (
+        table
+        for title, table in zip(blocks([document]), list(blocks([document]))[1:], strict=False)
+        if getattr(title, "text", "").startswith(("Where recall of relations", "Where recall of passages"))
+    )
+    assert relations.rows == (
+        ("in graph", "0.750", "−25.0", "1"),
+        ("in run", "0.500", "−25.0", "1"),
+        ("recall@1", "0.250", "−25.0", "1"),
+    )
+    # The graph says nothing of texts.
+    assert passages.rows == (
+        ("in graph", "1.000", "0", "0"),
+        ("in run", "0.500", "−50.0", "1"),
+        ("recall@1", "0.000", "−50.0", "1"),
+    )
+    written = {path.suffix: path.read_text("utf-8") for path in write_reports([document], ["md", "tex"])}
+    assert "Where recall of relations is lost" in written[".md"]
+    assert "Where recall of passages is lost" in written[".tex"]

@@ -15,7 +15,17 @@ from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import counted, said, t
+
+FEW_IDS = 10
+EMPTY = (
+    "{n} question has no reference and leaves every mean, which raises it; look at it again under "
+    "“show: no reference”"
+)
+EMPTY_MANY = (
+    "{n} questions have no reference and leave every mean, which raises it; look at them again under "
+    "“show: no reference”"
+)
 
 
 @command(app, "curate", GOLD)
@@ -139,6 +149,9 @@ def curate_command(
     judged = t("{n} questions judged, {left} left", n=f"{found['questions']:,}", left=f"{found['left']:,}")
     differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
+    if found["empty"]:
+        few = ", ".join(found["empty"][:FEW_IDS]) + (" …" if len(found["empty"]) > FEW_IDS else "")
+        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
     if found["path"]:
         session.say(t("gold set: {path}", path=found["path"]))
 

@@ -115,7 +115,7 @@ def generate_command(
                 relations=amount(len(knowledge.relations), "relation"),
             )
         )
-    print_generated(found, wanted.n, session.console)
+    print_generated(found, wanted.n, knowledge.name, session.console)
     if rewriting is not None:
         if dry_run:
             rewriting.forecast(knowledge, found.questions)

@@ -147,8 +147,10 @@ def _asked(
     session: Session, graph: Graph, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
+    from msgspec import to_builtins
+
     from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_json, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranked_json
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
@@ -160,7 +162,7 @@ def _asked(
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
-        "linked": linked_json(asked.linked, spelled),
+        "linked": to_builtins(linked_seeds(asked.linked, spelled)),
         "tried": asked.linked.tried,
         **cut_json(asked.run, 0),
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),

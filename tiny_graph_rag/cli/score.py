@@ -128,14 +128,7 @@ def score(
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = "list",
-    ambiguous: Annotated[
-        str,
-        typer.Option(
-            "--ambiguous",
-            help="A name of the run that several entities of -g have: first, or any (a reference).",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = "first",
+    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MEASURES + DETAIL)] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -275,11 +268,11 @@ def _score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
     from tiny_graph_rag.study.verdicts import Listed
 
-    if ambiguous != "first" and graph is None:
+    if ambiguous not in (None, "first") and graph is None:
         raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k)
+    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
@@ -296,7 +289,7 @@ def _score(
         gold_format,
         split,
         ties,
-        ambiguous,
+        config.evaluation.ambiguous,
         chosen.limit,
         comma_list(chosen.tags),
         comma_list(chosen.ids),
@@ -314,7 +307,7 @@ def _score(
         config.evaluation.shown_ranks,
         text_match,
         matching,
-        ambiguous,
+        config.evaluation.ambiguous,
     )
     if not out.to_stdout:
         keep_earlier(session, target)

@@ -43,6 +43,12 @@ def validate_command(
             "--fix-suggestions", help="Write a gold set with missing references renamed, for you to accept."
         ),
     ] = None,
+    was: Annotated[
+        Path | None,
+        typer.Option(
+            "--was", help="An older graph: with --fix-suggestions, names that it says were renamed."
+        ),
+    ] = None,
     refresh: Annotated[
         bool,
         typer.Option(
@@ -55,9 +61,10 @@ def validate_command(
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
     from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.fixing.renaming import strict_renames
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
-    from tiny_graph_rag.gold.nearest import proposed_lines, renames
+    from tiny_graph_rag.gold.nearest import proposed_lines
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.gold.pin import pin_path, read_drift, write_pin
     from tiny_graph_rag.gold.validate import validate
@@ -99,7 +106,8 @@ def validate_command(
             **validation_json(found, broken, tags, drift),
         )
     if fix_suggestions is not None:
-        proposals = renames(found.missing_names)
+        older = session.graph(Graph(was, graph.graph_cache)) if was is not None else None
+        proposals = strict_renames(knowledge, examples, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
             t(

@@ -258,6 +258,12 @@ class EvaluationSettings:
         "when a relation counts as a reference: ends (same ends and type), exact (as written) or id",
         choices=("ends", "exact", "id"),
     )
+    ambiguous: str = setting(
+        "first",
+        "which entity a returned name means that several entities have: first (of them), or any (that is a "
+        "reference)",
+        choices=("first", "any"),
+    )
     source_chunks: str = setting(
         "none",
         "score returned entities by their source_chunks (passages), returned passages by their entities "

@@ -30,7 +30,13 @@ from tiny_graph_rag.language.folding import fold, folded_letters, spaced
 from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
-from tiny_graph_rag.language.sounds import consonants_of, initials_of_syllables, script_of, sound_of
+from tiny_graph_rag.language.sounds import (
+    at_the_start,
+    consonants_of,
+    initials_of_syllables,
+    script_of,
+    sound_of,
+)
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.grades import stem_of, stems_of_types
@@ -49,18 +55,21 @@ LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 JAMO = re.compile("[ㄱ-ㅎ]{2,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
+SURE = re.compile(rf"{CODE.pattern}|{JAMO.pattern}|{CAPITALS.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words of a question. text: as they stand there, without particles. words: folded. last: the number of
-    the last word, first: of the first. is_name_like: whether it is written as names are."""
+    the last word, first: of the first. is_name_like: whether it is written as names are; is_capital: whether
+    that is a capital inside the sentence."""
 
     text: str
     words: tuple[str, ...]
     first: int
     last: int
     is_name_like: bool
+    is_capital: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +148,7 @@ class _Finder:
 
     def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, Match]]:
         """Spans of a question that names nothing, each with the entity that it is like. Of one that names
-        something only codes and abbreviations in capitals that stand apart from it."""
+        something only what stands apart from it and is written as a name: in capitals, codes, consonants."""
         named = [seed for seed in question.named if seed.start is not None and seed.end is not None]
         if question.named and not named:
             return  # it speaks of what an earlier turn named
@@ -157,7 +166,7 @@ class _Finder:
                 continue
             matches = []
             for span in spans:
-                if named and not (CODE.fullmatch(span.text) or CAPITALS.fullmatch(span.text)):
+                if named and not (SURE.fullmatch(span.text) or span.is_capital):
                     continue
                 match = self._match(span)
                 if match and not (match.is_part and not self._is_meant(span, match, text, references)):
@@ -431,12 +440,15 @@ class _Spellings:
         for number in self.by_first.get(short[0], ()):
             words = self.words[number]
             whole = "".join(words)
+            sounds = "".join(map(at_the_start, whole))
             if len(short) > LEAST_ABBREVIATED * len(whole):
                 continue
             if len(short) == SHORTEST:
                 if len(words) > 1 and any(short[1] == word[0] for word in words[1:]):
                     found.append(number)
-            elif _in_order(short, whole) and (short not in whole or _ends_a_word(short, words)):
+            elif _in_order("".join(map(at_the_start, short)), sounds) and (
+                short not in whole or _ends_a_word(short, words)
+            ):
                 found.append(number)
         return found
 
@@ -463,18 +475,18 @@ def _spans(text: Text) -> Iterator[list[Span]]:
     """Runs of words that may be short for a name, the longest first: each as it stands, and where it is
     Korean, also without the particles that it may end in."""
     capitals = sum(text.whole[text.bounds(number)[0]].isupper() for number in range(1, len(text.words)))
-    has_case = 2 * capitals < len(text.words)
+    has_case = 3 * capitals < 2 * len(text.words)  # in a title nearly all words have a capital
     for size in range(min(MOST_WORDS, len(text.words)), 0, -1):
         for first in range(len(text.words) - size + 1):
             last = first + size - 1
-            if text.words[first] in NAMELESS or text.words[last] in NAMELESS:
+            if _is_nameless(text, first, has_case) or _is_nameless(text, last, has_case):
                 continue
             start, (begin, end) = text.bounds(first)[0], text.bounds(last)
             word, spans = text.whole[begin:end], []
             for cut in (len(word), *_cuts(word)):
                 written = text.whole[start : begin + cut]
                 words = (*text.words[first:last], fold(word[:cut]))
-                if len(fold(written)) < SHORTEST or words[-1] in NAMELESS:
+                if len(fold(written)) < SHORTEST or (cut < len(word) and words[-1] in NAMELESS):
                     continue
                 hangul = any(final_consonant(letter) is not None for letter in written)
                 capital = has_case and any(
@@ -483,9 +495,17 @@ def _spans(text: Text) -> Iterator[list[Span]]:
                 )
                 latin_in_hangul = not hangul and text.is_without_case
                 is_name_like = hangul or capital or latin_in_hangul or any(map(str.isdigit, written))
-                spans.append(Span(written, words, first, last, is_name_like))
+                spans.append(Span(written, words, first, last, is_name_like, capital))
             if spans:
                 yield spans
+
+
+def _is_nameless(text: Text, number: int, has_case: bool) -> bool:
+    """Whether a word holds the sentence together; WHO and the A of A. Doyle don't."""
+    start, end = text.bounds(number)
+    written = text.whole[start:end]
+    is_short = has_case and written.isupper() and (len(written) > 1 or text.whole[end : end + 1] == ".")
+    return text.words[number] in NAMELESS and not is_short
 
 
 def _is_capital(text: Text, number: int) -> bool:

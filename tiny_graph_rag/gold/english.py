@@ -13,7 +13,8 @@ relation's own words and asks what the formula asks.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Literal
@@ -22,7 +23,7 @@ from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.words import lemma, words_of_name
 
 _PREPOSITIONS = table("""
@@ -62,6 +63,10 @@ def read_type(name: str) -> Phrase:
     """The form of a relation type's words."""
     words = words_of_name(name) if name.isascii() else name.split()
     words = [word for word in words if word.isalnum()] or [name]
+    if len(words) > 2 and words[0] in ("a", "an", "the") and words[-1] in _PREPOSITIONS:
+        return Phrase("be", " ".join(words))
+    if words in (["is", "a"], ["is", "an"], ["a", "kind", "of"], ["instance", "of"]):
+        return Phrase("be", "a kind of")
     while len(words) > 1 and words[0] in _BE:
         words = words[1:]
         if words[0] not in _PREPOSITIONS and words[-1] not in _PREPOSITIONS and len(words) == 1:
@@ -80,6 +85,8 @@ def read_type(name: str) -> Phrase:
     if words[0] in _PREPOSITIONS:
         return Phrase("be", words[0]) if len(words) == 1 else Phrase("noun", " ".join(words[1:]))
     first, text = words[0], " ".join(words)
+    if first in _MODALS and len(words) > 1:
+        return Phrase("verb", text)
     if words[-1] in _PREPOSITIONS:
         if len(words) > 1 and not _is_state(first, words):
             return Phrase("verb", text)
@@ -95,7 +102,7 @@ def read_type(name: str) -> Phrase:
 def _is_state(first: str, words: list[str]) -> bool:
     """Whether words before a preposition follow `is`: located in, parent of; not lives in, held land in."""
     last = words[-2]
-    if words[-1] == "by" or last in _PARTICIPLES:
+    if last in _PARTICIPLES or (words[-1] == "by" and not _is_present(first)):
         return True
     if {first, last} & _INTRANSITIVE or _is_present(first):
         return False
@@ -113,38 +120,83 @@ def _is_past(word: str) -> bool:
     return not word.endswith("s") and (lemma(word) != word or (word.endswith("ed") and len(word) > 4))
 
 
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What one step says of what it leads to.
+
+    Where that is the subject (`lives at the Lawn`): says, of several (`live at the Lawn`), denied (`does not
+    live at the Lawn`). Where it is the object: asked (`did Helen visit`), says (`Helen visited`), denied.
+    """
+
+    is_subject: bool
+    says: str
+    denied: str
+    of_several: str = ""
+    asked: str = ""
+
+
 @dataclass(eq=False)
 class English(Wording):
     language: ClassVar[str] = "en"
 
+    def says(self, step: RelationStep) -> bool:
+        own = _read(type_name(self.index, step))
+        if self.index.undirected[step.type]:
+            return False
+        if any(_sure(word, own) is not None for word in self.words_for(step)):
+            return True
+        return _is_plain(
+            type_name(self.index, step), schema=len(self.index.graph.relations.types.names) <= SCHEMA
+        )
+
+    def kind_in_words(self, step: RelationStep) -> Kind:
+        """A person, where a work was made by somebody (`directed by`) or the noun is a person's (`actor`)."""
+        phrase = self._phrase(step, False)
+        words = phrase.words.split()
+        forward = step.backward == phrase.swapped
+        made = phrase.form == "be" and words[-1] == "by" and words[0] in _MADE
+        role = phrase.form == "noun" and singular(words[-1]) in _PEOPLE
+        return Kind.PERSON if forward and (made or role) else Kind.UNKNOWN
+
     def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
-        kind = self.kind(paths[0].steps[-1], drawn)
-        who, every = _WHO.get(kind, "What"), _EVERY.get(kind, "everything that")
-        that = [self._that(path, called, other) for path in paths]
+        last = paths[0].steps[-1]
+        kind = self.kind(last, drawn)
+        who, those, such = _WHO.get(kind, "What"), _MANY.get(kind, "things"), _THAT.get(kind, "that")
+        several = len(drawn.found.answers) > 1
         match formula.operation:
-            case "path" if other:
-                text = f"Name {every} {that[0]}."
-            case "path":
-                text = self._asked(who, paths[0], called)
-            case "and":
-                text = f"{who} is it that {that[0]} and that {that[1]}?"
-            case "or":
-                text = f"{who} is it that {that[0]} or that {that[1]}?"
-            case "not":
-                text = (
-                    f"{who} is it that {that[0]}, but is not {_SOME.get(kind, 'something that')} {that[1]}?"
-                )
+            case "path" | "or":
+                called = self._coordinated(paths, called, "{} or {}")
+                named = other and formula.operation == "path"
+                text = self._asked(who, paths[0], called, several, named)
+                if named:
+                    return text
+            case "and" if paths[0].steps == paths[1].steps:
+                called = self._coordinated(paths, called, "both {} and {}")
+                text = self._asked(who, paths[0], called, several, False)
+            case "and" | "not":
+                one, two = (self._clause(path, called, other) for path in paths)
+                text = self._of_two(who, those, such, one, two, denied=formula.operation == "not")
             case "count":
-                text = f"Counting {every} {that[0]}, how many are there?"
-            case _ if formula.by is not None:
-                most = self._rc(formula.by, "it", other)
-                text = f"Of {every} {that[0]}, which one has the most of what {most}?"
+                clause = self._clause(paths[0], called, other)
+                phrase = self._phrase(last, other)
+                if phrase.form == "noun" and last.backward == phrase.swapped:
+                    of = self._inner(paths[0], called, other)
+                    text = f"How many {_plural(phrase.words)} does {of} have?"
+                else:
+                    text = f"How many {those} {clause.of_several if clause.is_subject else clause.asked}?"
             case _:
-                text = f"Of {every} {that[0]}, which one has the highest {_spaced(formula.attribute)}?"
-        if other and formula.operation != "path":
-            text = f"Can you tell me: {text[:1].lower()}{text[1:]}"
-        return " ".join(text.split())
+                clause = self._clause(paths[0], called, other)
+                of_them = clause.of_several if clause.is_subject else clause.says
+                most = (
+                    f"has the highest {_spaced(formula.attribute)}"
+                    if formula.by is None
+                    else self._most(formula.by, kind, other)
+                )
+                which = "who" if kind == Kind.PERSON else "which one"
+                text = f"Of the {those} {such} {of_them}, {which} {most}?"
+        text = " ".join(text.split())
+        return f"Can you tell me: {text[:1].lower()}{text[1:]}" if other else text
 
     def introduced(self, name: str) -> str:
         return f"Tell me about {name}."
@@ -152,83 +204,185 @@ class English(Wording):
     def pronoun(self, kind: Kind) -> str:
         return _IT.get(kind, "it")
 
+    def _coordinated(
+        self, paths: Sequence[Path], called: Mapping[int, str], joined: str
+    ) -> Mapping[int, str]:
+        """The seeds of two paths with the same steps as one name: `Anna or Ben`."""
+        if len(paths) < 2:
+            return called
+        both = joined.format(*(self.name(path.seed, called) for path in paths))
+        return {**called, paths[0].seed: both}
+
+    @staticmethod
+    def _of_two(who: str, those: str, such: str, one: Clause, two: Clause, *, denied: bool) -> str:
+        if not denied and one.is_subject and not two.is_subject:
+            one, two = two, one
+        if not one.is_subject:
+            return f"{who} {one.asked} {such} {two.denied if denied else two.says}?"
+        if two.is_subject:
+            return f"{who} {one.says} but {two.denied}?" if denied else f"{who} {one.says} and {two.says}?"
+        return f"{who} {one.says}, other than the {those} {such} {two.says}?"
+
+    def _most(self, by: RelationStep, kind: Kind, other: bool) -> str:
+        """`owns the most works`, `has the most things located in it`: counted is what `by` leads to."""
+        phrase, those, such = self._phrase(by, other), *_counted(self.kind(by))
+        words, forward = phrase.words, by.backward == phrase.swapped
+        it = "them" if kind == Kind.PERSON else "it"
+        match phrase.form:
+            case "noun" if forward:
+                return f"has the most {_plural(words)}"
+            case "noun" if _is_plural(words):
+                return f"is among the {words} of the most {those}"
+            case "noun":
+                return f"is the {words} of the most {those}"
+            case "be":
+                return f"is {words} the most {those}" if forward else f"has the most {those} {words} {it}"
+        return (
+            f"{words} the most {those}"
+            if forward
+            else f"has the most {those} {such} {_of_several(words)} {it}"
+        )
+
     def _phrase(self, step: RelationStep, other: bool) -> Phrase:
-        name = type_name(self.index, step)
-        if self.index.undirected[step.type]:
-            return Phrase("tie", step.word)
-        own = _read(name)
-        sure = [found for word in self.words_for(step) if (found := _sure(word, own)) is not None]
+        own = _read(type_name(self.index, step))
+        sure = [phrase for word in self.words_for(step) if (phrase := _sure(word, own)) is not None]
         if not sure:
             return own
         return sure[-1] if other else sure[0]
 
     def _inner(self, path: Path, called: Mapping[int, str], other: bool) -> str:
-        """What the last step starts from, as a noun phrase."""
-        phrase = self.name(path.seed, called)
-        for step in path.steps[:-1]:
-            phrase = self._noun(step, phrase, other)
+        """What the last step starts from, as a noun phrase; `the` where it is one."""
+        phrase, images = self.name(path.seed, called), self.index.images(path)
+        for step, image in zip(path.steps[:-1], images[1:], strict=False):
+            phrase = self._noun(step, phrase, other, is_one=len(image) == 1)
         return phrase
 
-    def _that(self, path: Path, called: Mapping[int, str], other: bool) -> str:
-        return self._rc(path.steps[-1], self._inner(path, called, other), other)
+    def _noun(self, step: RelationStep, of: str, other: bool, *, is_one: bool) -> str:
+        phrase, kind = self._phrase(step, other), self.kind(step)
+        if phrase.form == "noun" and step.backward == phrase.swapped and not _is_plural(phrase.words):
+            return f"{'the' if is_one else _article(phrase.words)} {phrase.words} of {of}"
+        clause = self._stepped(step, of, other)
+        if is_one:
+            return f"the {_ONE.get(kind, 'thing')} {_THAT.get(kind, 'that')} {clause.says}"
+        return f"{_SOME.get(kind, 'something that')} {clause.says}"
 
-    def _noun(self, step: RelationStep, of: str, other: bool) -> str:
-        phrase = self._phrase(step, other)
-        if phrase.form == "noun" and step.backward == phrase.swapped:
-            return f"the {phrase.words} of {of}"
-        return f"{_SOME.get(self.kind(step), 'something that')} {self._rc(step, of, other)}"
+    def _clause(self, path: Path, called: Mapping[int, str], other: bool) -> Clause:
+        return self._stepped(path.steps[-1], self._inner(path, called, other), other)
 
-    def _rc(self, step: RelationStep, of: str, other: bool) -> str:
-        """The relative clause without its pronoun: `is located in X`, `X owns`, `is the director of X`."""
+    def _stepped(self, step: RelationStep, of: str, other: bool) -> Clause:
+        """What one step from `of` says."""
         phrase = self._phrase(step, other)
         words, backward = phrase.words, step.backward != phrase.swapped
-        match phrase.form:
-            case "tie":
-                return f"has to do with {of}" + (f" in the matter of “{words}”" if words else "")
-            case "be":
-                return f"is {words} {of}" if backward else f"{of} is {words}"
-            case "verb":
-                return f"{words} {of}" if backward else f"{of} {words}"
-        if words.endswith("s") and not words.endswith(("ss", "us", "is")):
-            return f"has {of} among its {words}" if backward else f"is among the {words} of {of}"
+        if phrase.form == "be":
+            if backward:
+                return Clause(True, f"is {words} {of}", f"is not {words} {of}", f"are {_roles(words)} {of}")
+            return Clause(False, f"{of} is {words}", f"{of} is not {words}", asked=f"is {of} {words}")
+        if phrase.form == "verb":
+            helper, base = _with_helper(words)
+            if backward:
+                return Clause(
+                    True, f"{words} {of}", f"{helper} not {base} {of}", f"{_of_several(words)} {of}"
+                )
+            return Clause(False, f"{of} {words}", f"{of} {helper} not {base}", asked=f"{helper} {of} {base}")
+        if not backward:
+            if _is_plural(words):
+                return Clause(
+                    True,
+                    f"is among the {words} of {of}",
+                    f"is not among the {words} of {of}",
+                    f"are among the {words} of {of}",
+                )
+            role = f"{_article(words)} {words} of {of}"
+            return Clause(True, f"is {role}", f"is not {role}", f"are {_plural(words)} of {of}")
+        end = f"{of} among its {words}" if _is_plural(words) else f"{of} as its {words}"
+        of_several = end.replace(" its ", " their ") if _is_plural(words) else f"{of} as their {words}"
+        return Clause(True, f"has {end}", f"does not have {end}", f"have {of_several}")
+
+    def _asked(self, who: str, path: Path, called: Mapping[int, str], several: bool, other: bool) -> str:
+        """The question of one path; what would stand in the middle of a clause comes before it instead."""
+        told = ""
+        if len(path.steps) > 1 and not self._nests(path):
+            told, of = self._told(path, called, other)
+        else:
+            of = self._inner(path, called, other)
+        step = path.steps[-1]
+        phrase = self._phrase(step, other)
+        if phrase.form == "noun" and step.backward == phrase.swapped:
+            plural = several or _is_plural(phrase.words)
+            noun = f"the {_plural(phrase.words) if plural else phrase.words} of {of}"
+            if other:
+                return f"{told}Name {noun}."
+            return f"{told}{who if who == 'Who' else 'What'} {'are' if plural else 'is'} {noun}?"
+        clause = self._stepped(step, of, other)
+        if other:
+            return f"{told}Name {_EVERY.get(self.kind(step), 'everything that')} {clause.says}."
+        if clause.is_subject:
+            return f"{told}{who} {clause.says}?"
+        asked = clause.asked
+        if who == _WHO[Kind.PLACE] and asked.endswith((" in", " at")):
+            who, asked = "Where", asked[:-3]
+        return f"{told}{who} {asked}?"
+
+    def _nests(self, path: Path) -> bool:
+        """Whether two steps make one clause that can be followed: what the first leads to stands at the end,
+        or is the subject of a plain verb (`What did the person who sent Baboon carry?`)."""
+        if len(path.steps) != 2:
+            return False
+        first, last = path.steps
+        if not self._is_object(last):
+            return True
+        phrase = self._phrase(last, False)
         return (
-            f"has {of} as {_article(words)} {words}" if backward else f"is {_article(words)} {words} of {of}"
+            phrase.form == "verb"
+            and phrase.words.split()[-1] not in _PREPOSITIONS
+            and not self._is_object(first)
         )
 
-    def _asked(self, who: str, path: Path, called: Mapping[int, str]) -> str:
-        """The question of one path. Where clauses would stand inside clauses, they come one after another."""
-        step, of, taken = path.steps[-1], self._inner(path, called, False), ""
+    def _is_object(self, step: RelationStep) -> bool:
         phrase = self._phrase(step, False)
-        backward = step.backward != phrase.swapped
-        ends_open = phrase.form in ("be", "verb") and not backward
-        if len(path.steps) > 2 or (len(path.steps) == 2 and ends_open):
-            before = self.name(path.seed, called)
-            parts = []
-            for item, ordinal in zip(path.steps[:-1], _ORDINALS, strict=False):
-                parts.append(
-                    f"{_SOME.get(self.kind(item), 'something that')} {self._rc(item, before, False)}"
-                )
-                before = f"the {ordinal} one"
-            of = before if len(parts) > 1 else "that one"
-            taken = f"Take {', then '.join(parts)}. "
-        if phrase.form == "be" and not backward:
-            return f"{taken}{who} is {of} {phrase.words}?"
-        if phrase.form == "verb" and not backward:
-            first, *rest = phrase.words.split()
-            helper = (
-                "does" if _is_present(first) else "did" if lemma(first) != first or _is_past(first) else "can"
-            )
-            return (
-                taken + " ".join([who, helper, of, "have" if first == "has" else lemma(first), *rest]) + "?"
-            )
-        if phrase.form == "noun" and not backward:
-            return f"{taken}{who} is the {phrase.words} of {of}?"
-        return f"{taken}{who} {self._rc(step, of, False)}?"
+        return phrase.form != "noun" and step.backward == phrase.swapped
+
+    def reads(self, drawn: Drawn) -> bool:
+        """Of two paths the first may take two steps only where both are one clause."""
+        formula = drawn.formula
+        if formula.operation not in ("and", "not") or len(formula.paths[0].steps) < 2:
+            return True
+        return not self._is_object(formula.paths[0].steps[-1])
+
+    def _told(self, path: Path, called: Mapping[int, str], other: bool) -> tuple[str, str]:
+        """All steps but the last as sentences, and what the last starts from: `A is published in a certain
+        work. `, `that work`."""
+        sentences, of, nouns = [], self.name(path.seed, called), Counter[str]()
+        for step in path.steps[:-1]:
+            noun = _ONE.get(self.kind(step), "thing")
+            nouns[noun] += 1
+            new = _FIRST.get(noun, f"a {noun}") if nouns[noun] == 1 else f"{_NEW[nouns[noun]]} {noun}"
+            sentence = self._sentence(step, of, new, other)
+            sentences.append(f"{sentence[:1].upper()}{sentence[1:]}. ")
+            of = f"{_SAME[nouns[noun]]} {noun}"
+        return "".join(sentences), of
+
+    def _sentence(self, step: RelationStep, of: str, new: str, other: bool) -> str:
+        phrase = self._phrase(step, other)
+        words, backward = phrase.words, step.backward != phrase.swapped
+        if phrase.form == "noun":
+            whose, what = (new, of) if backward else (of, new)
+            return f"{whose} has {what} {'among its' if _is_plural(words) else 'as its'} {words}"
+        verb = f"is {words}" if phrase.form == "be" else words
+        return f"{new} {verb} {of}" if backward else f"{of} {verb} {new}"
 
 
-_ORDINALS = ("first", "second", "third")
-_WHO = {Kind.PERSON: "Who", Kind.PLACE: "What place", Kind.WORK: "What work"}
-_SOME = {Kind.PERSON: "someone who", Kind.PLACE: "a place that", Kind.WORK: "a work that"}
+SCHEMA = 150  # relation types up to which they are a schema's, each a phrase that somebody chose
+_WHO = {Kind.PERSON: "Who", Kind.PLACE: "Which place", Kind.WORK: "Which work"}
+_MANY = {Kind.PERSON: "people", Kind.PLACE: "places", Kind.WORK: "works", Kind.GROUP: "groups"}
+_ONE = {Kind.PERSON: "person", Kind.PLACE: "place", Kind.WORK: "work", Kind.GROUP: "group"}
+_THAT = {Kind.PERSON: "who"}
+_SOME = {
+    Kind.PERSON: "someone who",
+    Kind.PLACE: "a place that",
+    Kind.WORK: "a work that",
+    Kind.GROUP: "a group that",
+}
 _EVERY = {Kind.PERSON: "everyone who", Kind.PLACE: "every place that", Kind.WORK: "every work that"}
 _IT = {
     Kind.PERSON: "that person",
@@ -236,6 +390,87 @@ _IT = {
     Kind.WORK: "that work",
     Kind.GROUP: "that group",
 }
+_FIRST = {"person": "someone", "thing": "something"}
+_NEW = ("", "", "a second", "a third")
+_SAME = ("", "that", "the second", "the third")
+_MADE = table("""
+    written directed painted composed sung performed created authored narrated illustrated invented discovered
+    translated edited drawn designed born raised
+    """)
+_PEOPLE = table("""
+    actor actress author writer director producer composer singer screenwriter editor illustrator translator
+    narrator inventor founder president king queen father mother parent child son daughter brother sister
+    sibling wife husband spouse friend teacher student aunt uncle cousin owner leader player coach
+    """)
+_MODALS = table("will would can could may might must shall should")
+_STRAY = table("a an the and or not no this that these those it its his her their of s")
+
+
+def _is_plain(name: str, *, schema: bool) -> bool:
+    """Whether a type's words make a phrase that a question can hold. schema: whether the graph has few types;
+    of many, as a model writes them, a noun may be any word, so only verbs and prepositions are trusted."""
+    if not name.isascii():
+        return False
+    words = [word for word in words_of_name(name) if word.isalnum()]
+    if not words or len(words) > 4 or not all(word.isalpha() for word in words):
+        return False
+    phrase = _read(name)
+    own = phrase.words.split()
+    if phrase.form == "tie" or not own or own[0].endswith("ing"):
+        return False
+    inner = own[1:] if own[0] in ("a", "an") else own
+    if not inner or any(word in _STRAY for word in inner[:-1]) or inner[-1] in _STRAY - {"of"}:
+        return False
+    if phrase.form == "verb":
+        first = own[0]
+        return first == "has" or first in _MODALS or _is_present(first) or _is_past(first)
+    if schema:
+        return True
+    if phrase.form == "noun" or inner[-1] not in _PREPOSITIONS:
+        return False
+    return inner[-1] == "of" or inner[-2:-1] == [] or inner[-2] in _PARTICIPLES or inner[-2].endswith("ed")
+
+
+def _counted(kind: Kind) -> tuple[str, str]:
+    return _MANY.get(kind, "things"), _THAT.get(kind, "that")
+
+
+def _is_plural(words: str) -> bool:
+    return words.endswith("s") and not words.endswith(("ss", "us", "is"))
+
+
+def _plural(words: str) -> str:
+    if _is_plural(words):
+        return words
+    if words.endswith("y") and words[-2:-1] not in _VOWELS:
+        return f"{words[:-1]}ies"
+    return f"{words}es" if words.endswith(("s", "x", "ch", "sh")) else f"{words}s"
+
+
+def _roles(words: str) -> str:
+    """What several are: located in, sisters of."""
+    if not words.startswith(("a ", "an ")):
+        return words
+    role = words.partition(" ")[2].removesuffix(" of")
+    return f"{'children' if role == 'child' else _plural(role)} of"
+
+
+def _of_several(words: str) -> str:
+    """A verb as several have it: lives at → live at."""
+    first, *rest = words.split()
+    base = "have" if first == "has" else lemma(first) if _is_present(first) else first
+    return " ".join([base, *rest])
+
+
+def _with_helper(words: str) -> tuple[str, str]:
+    """What a verb is asked with, and the verb then: (does, live at), (did, visit), (will, be held in)."""
+    first, *rest = words.split()
+    if first in _MODALS and rest:
+        return first, " ".join(rest)
+    if first == "has":
+        return "does", " ".join(["have", *rest])
+    helper = "does" if _is_present(first) else "did" if lemma(first) != first or _is_past(first) else "can"
+    return helper, " ".join([lemma(first), *rest])
 
 
 @lru_cache(1 << 14)

@@ -58,11 +58,6 @@ class RelationStep:
     def backward(self) -> bool:
         return bool(self.code & 1)
 
-    @property
-    def relation(self) -> tuple[int, str]:
-        """What the balance over relations counts: the type, of untyped relations their word."""
-        return self.type, self.word
-
     def undoes(self, other: RelationStep) -> bool:
         return self.type == other.type and self.backward != other.backward and self.word == other.word
 

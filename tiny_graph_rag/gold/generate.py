@@ -12,12 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
-from tiny_graph_rag.gold.formulas import StepIndex, asks_json, relation_names, says_nothing
+from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, relation_names, says_nothing
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
@@ -66,13 +68,14 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Generated:
     """asked, found: shape → questions. relations: relation → questions that use it (variants left out), most
-    used first."""
+    used first. unsaid: relation types that no question asks about, for there are no words for them."""
 
     questions: tuple[Example, ...]
     language: str
     asked: Mapping[str, int]
     found: Mapping[str, int]
     relations: Mapping[str, int]
+    unsaid: tuple[str, ...] = ()
 
     @property
     def most_over_fair(self) -> float:
@@ -160,6 +163,18 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
             )
         )
     maker = _Maker.of(graph, names, wanted)
+    unsaid = maker.unsaid()
+    if not maker.sampler.codes:
+        raise GraphError(
+            said(
+                "{graph}: there are no {language} words for its relation types ({types}). Give some in "
+                "{vocabulary}, or ask in another language with --lang",
+                graph=graph.name,
+                language=maker.wording.language,
+                types=", ".join(map(repr, unsaid[:3])),
+                vocabulary=f"{graph.name}-vocabulary.yaml",
+            )
+        )
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
     variants = {kind: quotas.get(kind, 0) for kind in VARIANTS}
@@ -174,7 +189,9 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     relations = Counter(
         name for drawn in maker.drawn for name in relation_names(maker.sampler.index, drawn.formula.steps)
     )
-    return Generated(tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()))
+    return Generated(
+        tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()), unsaid
+    )
 
 
 def generate_on(graph: KnowledgeGraph, wanted: Wanted, config: Config) -> Generated:
@@ -230,8 +247,18 @@ class _Maker:
     def of(cls, graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
-        sampler = Sampler(index, names, chance, wanted.n, wanted.hops)
-        return cls(graph, names, sampler, LANGUAGES[language](index, graph.vocabulary), chance)
+        wording = LANGUAGES[language](index, graph.vocabulary)
+        says = np.array([wording.says(RelationStep(code)) for code in range(index.codes)], dtype=bool)
+        sampler = Sampler(index, says, names, chance, wanted.n, wanted.hops)
+        return cls(graph, names, sampler, wording, chance)
+
+    def unsaid(self) -> tuple[str, ...]:
+        """The relation types of the graph that there are no words for."""
+        types = self.graph.relations.types
+        held = np.bincount(types.codes, minlength=len(types.names))
+        return tuple(
+            name for code, name in enumerate(types.names) if held[code] and not self.sampler.says[2 * code]
+        )
 
     def draw(self, quotas: Mapping[str, int], *, spread: bool) -> None:
         """Shape by shape in turn, so that none has used up the graph before the others come; spread: what a
@@ -257,6 +284,8 @@ class _Maker:
                 missing -= len(left)
 
     def _sayable(self, drawn: Drawn) -> bool:
+        if not self.wording.reads(drawn):
+            return False
         text = self.wording.question(drawn, {})
         if len(text) > LONGEST_QUESTION or fold(text) in self.texts or self._names_an_answer(text, drawn):
             return False

@@ -2,7 +2,7 @@
 
 Every relation is a phrase with a place for its one end: `~이 가진 것`, `~을 가진 사람`. Types named in
 English are looked up among the commonest words of schemas; a type that is Korean itself is read as a noun or
-as an adnominal form; any other is quoted.
+as an adnominal form; of any other no question is made.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import ClassVar
 from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind
 from tiny_graph_rag.language.particles import RIEUL, final_consonant
 from tiny_graph_rag.language.words import words_of_name
 
 # Forms after a consonant → after a vowel.
-_PAIRS = {"은": "는", "이": "가", "을": "를", "과": "와", "으로": "로", "이면서": "면서"}
+_PAIRS = {"은": "는", "이": "가", "을": "를", "과": "와", "으로": "로", "이나": "나"}
 _DIGITS = (21, 8, 0, 16, 0, 0, 1, 8, 8, 0)  # finals of 영 일 이 삼 사 오 육 칠 팔 구
 _TENS = ((8, 1), (4, 4), (3, 4), (2, 1), (1, 17))  # finals of 억 만 천 백 십, by zeros at the end
 _LETTERS = {"l": 8, "m": 16, "n": 4, "r": 8}  # of letters said one by one: 엘 엠 엔 알
@@ -116,7 +117,7 @@ written by: ~을 지은 {사람} | ~이 지은 {것}
 directed by: ~을 감독한 {사람} | ~이 감독한 {것}
 starred actors: ~에 나온 {사람} | ~이 나온 {것}
 has genre: ~의 갈래 | 갈래로 ~을 둔 {것}
-release year: ~이 나온 해 | ~에 나온 {것}
+release year: ~이 나온 해 | 나온 해가 ~인 {것}
 in language: ~의 언어 | 언어가 ~인 {것}
 has tags: ~에 붙은 꼬리표 | 꼬리표로 ~이 붙은 {것}
 published in: ~이 실린 {것} | ~에 실린 {것}
@@ -165,6 +166,64 @@ visited: ~이 찾아간 {곳} | ~을 찾아간 {것}
 suffered from: ~이 앓은 {것} | ~을 앓은 {것}
 founded by: ~을 세운 {것} | ~이 세운 {것}
 capital of: ~을 수도로 둔 {것} | ~의 수도
+imports: ~이 가져다 쓰는 {것} | ~을 가져다 쓰는 {것}
+imports from: ~이 가져다 쓰는 {것} | ~을 가져다 쓰는 {것}
+calls: ~이 호출하는 {것} | ~을 호출하는 {것}
+inherits: ~이 상속하는 {것} | ~을 상속하는 {것}
+inherits from: ~이 상속하는 {것} | ~을 상속하는 {것}
+extends: ~이 상속하는 {것} | ~을 상속하는 {것}
+implements: ~이 구현하는 {것} | ~을 구현하는 {것}
+method: ~의 메서드 | ~을 메서드로 둔 {것}
+returns: ~이 돌려주는 {것} | ~을 돌려주는 {것}
+depends on: ~이 의존하는 {것} | ~에 의존하는 {것}
+has imdb rating: ~의 IMDb 평점 | IMDb 평점이 ~인 {것}
+has imdb votes: ~의 IMDb 투표 수 | IMDb 투표 수가 ~인 {것}
+employed by: ~을 고용한 {것} | ~이 고용한 {사람}
+works in: ~이 일하는 {곳} | ~에서 일하는 {사람}
+worked in: ~이 일했던 {곳} | ~에서 일했던 {사람}
+worked for: ~이 일했던 {것} | ~에서 일했던 {사람}
+near: ~ 가까이에 있는 {곳} | ~ 가까이에 있는 {것}
+connected to: ~과 이어진 {것} | ~과 이어진 {것}
+composed by: ~을 작곡한 {사람} | ~이 작곡한 {것}
+painted by: ~을 그린 {사람} | ~이 그린 {것}
+produced by: ~을 만든 {것} | ~이 만든 {것}
+developed by: ~을 개발한 {것} | ~이 개발한 {것}
+founded: ~이 세운 {것} | ~을 세운 {것}
+discovered: ~이 발견한 {것} | ~을 발견한 {사람}
+invented: ~이 발명한 {것} | ~을 발명한 {사람}
+killed: ~이 죽인 {것} | ~을 죽인 {것}
+married: ~과 혼인한 {사람} | ~과 혼인한 {사람}
+engaged to: ~과 약혼한 {사람} | ~과 약혼한 {사람}
+sister of: ~의 자매 | ~의 자매
+brother of: ~의 형제 | ~의 형제
+father of: ~의 자식 | ~의 아버지
+mother of: ~의 자식 | ~의 어머니
+son of: ~의 부모 | ~의 아들
+daughter of: ~의 부모 | ~의 딸
+student of: ~의 스승 | ~의 제자
+teacher of: ~의 제자 | ~의 스승
+nationality: ~의 국적 | 국적이 ~인 {것}
+occupation: ~의 직업 | 직업이 ~인 {사람}
+affected by: ~에 영향을 준 {것} | ~이 영향을 준 {것}
+affects: ~이 영향을 주는 {것} | ~에 영향을 주는 {것}
+influenced by: ~에 영향을 준 {것} | ~이 영향을 준 {것}
+treats: ~이 치료하는 {것} | ~을 치료하는 {것}
+treated by: ~을 치료하는 {것} | ~이 치료하는 {것}
+symptom of: ~을 증상으로 둔 {것} | ~의 증상
+has symptom: ~의 증상 | ~을 증상으로 둔 {것}
+traveled to: ~이 찾아간 {곳} | ~을 찾아간 {것}
+native to: ~의 원산지 | 원산지가 ~인 {것}
+거주: ~이 사는 {곳} | ~에 사는 {것}
+위치: ~이 있는 {곳} | ~에 있는 {것}
+소속: ~이 속한 {것} | ~에 속한 {것}
+참여: ~이 참여한 {것} | ~에 참여한 {것}
+참가: ~이 참가한 {것} | ~에 참가한 {것}
+보유: ~이 가진 {것} | ~을 가진 {것}
+소유: ~이 가진 {것} | ~을 가진 {것}
+포함: ~에 들어 있는 {것} | ~이 들어 있는 {것}
+결혼: ~과 결혼한 {사람} | ~과 결혼한 {사람}
+출생: ~이 태어난 {곳} | ~에서 태어난 {사람}
+방문: ~이 찾아간 {곳} | ~을 찾아간 {것}
 """
 _LEXICON = {
     words: tuple(part.strip() for part in phrases.split("|"))
@@ -173,22 +232,29 @@ _LEXICON = {
 _END = re.compile("~(으로|[이을과](?= ))?")
 _HEAD = re.compile(r"\{(\w+)\}")
 _HEADS = {Kind.PERSON: "사람", Kind.PLACE: "곳", Kind.WORK: "작품"}
+_KIND_OF_HEAD = {head: kind for kind, head in _HEADS.items()}
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디"}
+_ASKED_OF_HEAD = {" 곳": "어디", " 사람": "누구", " 해": "언제"}
 _COUNTED = {Kind.PERSON: "몇 명", Kind.PLACE: "몇 곳", Kind.WORK: "몇 편"}
 _PRONOUNS = {Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품"}
+_MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
+# Nouns that are verbs with 하다, of what was done once and of what goes on.
+_DONE = table("살해 공격 발견 설립 창작 저술 제작 생산 고용 치료 발명")
+_DOING = table("사랑 상징 지배 사용 존경 의미")
+_PLAIN_NOUNS = table("""
+    사람 이름 마음 그림 꿈 봄 몸 힘 섬 밤 감 곰 솜 금 점 품 팀 게임 시스템 프로그램 다음 처음 모임 싸움 웃음
+    울음 죽음 믿음 걸음 얼음 여름 구름 기름 씨름 바람 보람 가슴 사슴 아침 점심 요점 장점 단점 관점 시점 상점
+    지점 작품 상품 제품 식품 약품 물품 책임 담임 후임 전임 임금 요금 지금 현금
+    """)
 _ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
 
 
-def phrases_of(name: str) -> tuple[str, str]:
-    """The two phrases of a relation type: (target seen from the source, source seen from the target)."""
+def phrases_of(name: str) -> tuple[str, str] | None:
+    """The two phrases of a relation type: (target seen from the source, source seen from the target); None
+    where there are no Korean words for it."""
     words = " ".join(words_of_name(name)) or name
     known = _LEXICON.get(words) or _LEXICON.get(words.removeprefix("is ").removeprefix("was "))
-    if known is not None:
-        return known[0], known[1]
-    return _korean_phrases(words) or (
-        f"~이 ‘{words}’ 관계로 이어지는 {{것}}",
-        f"‘{words}’ 관계로 ~에 이어지는 {{것}}",
-    )
+    return (known[0], known[1]) if known is not None else _korean_phrases(words)
 
 
 def _korean_phrases(words: str) -> tuple[str, str] | None:
@@ -197,9 +263,26 @@ def _korean_phrases(words: str) -> tuple[str, str] | None:
         return None
     if words.endswith("하다"):
         words = words.removesuffix("하다") + "하는"
+    if words in _DONE or words in _DOING:
+        words += "한" if words in _DONE else "하는"
+    elif (stem := _stem_of_noun(words)) is not None:
+        words = f"{stem}는"
     if words.endswith(_ADNOMINAL):
         return f"~이 {words} {{것}}", f"~을 {words} {{것}}"
     return f"~의 {words}", f"{with_particle(words, '이')} ~인 {{것}}"
+
+
+def _stem_of_noun(words: str) -> str | None:
+    """다스림 → 다스리, 만듦 → 만드: the stem of a verb that was made a noun; None of other words."""
+    last = words[-1]
+    if words.split()[-1] in _PLAIN_NOUNS or not "가" <= last <= "힣":
+        return None
+    final = final_consonant(last)
+    if final not in (_MIEUM, _RIEUL_MIEUM):
+        return None
+    if last == "음":  # 먹음
+        return words[:-1] or None
+    return words[:-1] + chr(ord(last) - final)
 
 
 @dataclass(eq=False)
@@ -211,25 +294,32 @@ class Korean(Wording):
         kind = self.kind(paths[0].steps[-1], drawn)
         who, head = _ASKED.get(kind, "무엇"), _HEADS.get(kind, "것")
         said = [self._said(path, called, kind, other) for path in paths]
-        ending = "을 모두 말해 줘." if other else f"은 {who}인가?"
+        ending: str | None = None
         match formula.operation:
             case "path":
                 text = said[0]
             case "and":
-                text = f"{with_particle(said[0], '이면서')} {said[1]}인 {head}"
+                text = f"{said[0]} 가운데 {said[1]}"
             case "or":
-                text = f"{said[0]} 또는 {said[1]}"
+                either = self._named(paths[0].seed, called), self._named(paths[1].seed, called)
+                text = self._said(
+                    paths[0], {paths[0].seed: f"{with_particle(either[0], '이나')} {either[1]}"}, kind, other
+                )
             case "not":
                 text = f"{said[0]} 가운데 {with_particle(said[1], '이')} 아닌 {head}"
             case "count":
                 text, ending = said[0], f"은 모두 {_COUNTED.get(kind, '몇 가지')}인가?"
                 ending = f"이 모두 {_COUNTED.get(kind, '몇 가지')}인지 세어 줘." if other else ending
             case _ if formula.by is not None:
-                most = self._seen(formula.by, "그것", Kind.UNKNOWN, other)
+                most = self._seen(formula.by, "그것", self.kind(formula.by), other)
+                most = most.removeprefix("그것이 ").replace("그것", _PRONOUNS.get(kind, "그것"))
                 text = f"{said[0]} 가운데 {with_particle(most, '이')} 가장 많은 {head}"
             case _:
                 attribute = with_particle(formula.attribute.replace("_", " "), "이")
                 text = f"{said[0]} 가운데 {attribute} 가장 큰 {head}"
+        if ending is None:
+            who = next((word for head, word in _ASKED_OF_HEAD.items() if text.endswith(head)), who)
+            ending = "을 모두 말해 줘." if other else f"은 {who}인가?"
         return " ".join(with_particle(text, ending[0]).split()) + ending[1:]
 
     def introduced(self, name: str) -> str:
@@ -239,22 +329,33 @@ class Korean(Wording):
         return _PRONOUNS.get(kind, "그것")
 
     def _said(self, path: Path, called: Mapping[int, str], kind: Kind, other: bool) -> str:
-        phrase = self.name(path.seed, called)
-        if len(phrase) == 1:  # 나가 would be read as a verb, 홰는 as a misprint
-            phrase = f"‘{phrase}’"
+        phrase = self._named(path.seed, called)
         for place, step in enumerate(path.steps, start=1):
             phrase = self._seen(step, phrase, kind if place == len(path.steps) else self.kind(step), other)
         return phrase
 
+    def _named(self, entity: int, called: Mapping[int, str]) -> str:
+        name = self.name(entity, called)
+        return f"‘{name}’" if len(name) == 1 else name  # 나가 would be read as a verb, 홰는 as a misprint
+
+    def _pair(self, step: RelationStep, other: bool = False) -> tuple[str, str] | None:
+        """The phrases of the step's type, the vocabulary's first; None where there are none."""
+        said = [pair for word in self.words_for(step) if (pair := _korean_phrases(word.strip())) is not None]
+        return (said[-1] if other else said[0]) if said else _phrases(type_name(self.index, step))
+
+    def says(self, step: RelationStep) -> bool:
+        return not self.index.undirected[step.type] and self._pair(step) is not None
+
+    def kind_in_words(self, step: RelationStep) -> Kind:
+        pair = self._pair(step)
+        head = None if pair is None else _HEAD.search(pair[step.backward])
+        return _KIND_OF_HEAD.get(head[1], Kind.UNKNOWN) if head is not None else Kind.UNKNOWN
+
     def _seen(self, step: RelationStep, of: str, kind: Kind, other: bool) -> str:
         """What one step leads to from `of`, as a noun phrase."""
-        if self.index.undirected[step.type]:
-            template = f"~과 ‘{step.word}’ 일로 얽힌 {{것}}" if step.word else "~과 이어진 {것}"
-        else:
-            own = self.words_for(step)
-            said = [found for word in own if (found := _korean_phrases(word.strip())) is not None]
-            pair = (said[-1] if other else said[0]) if said else _phrases(type_name(self.index, step))
-            template = pair[step.backward]
+        pair = self._pair(step, other)
+        assert pair is not None  # no step is drawn that there are no words for
+        template = pair[step.backward]
         template = _HEAD.sub(lambda found: _HEADS.get(kind, _general(found[1], kind)), template)
         return _END.sub(lambda found: with_particle(of, found[1] or ""), template, count=1)
 
@@ -265,5 +366,5 @@ def _general(head: str, kind: Kind) -> str:
 
 
 @lru_cache(1 << 14)
-def _phrases(name: str) -> tuple[str, str]:
+def _phrases(name: str) -> tuple[str, str] | None:
     return phrases_of(name)

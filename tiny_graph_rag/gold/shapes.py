@@ -12,14 +12,13 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tiny_graph_rag.gold.formulas import Formula, FormulaAnswers, Path, RelationStep, StepIndex, words_of
+from tiny_graph_rag.gold.formulas import Formula, FormulaAnswers, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.bfs import BreadthFirst, worth_searching
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS
 
 SHAPES = (
     "single", "chain", "intersection", "union", "comparison", "count", "negation", "no-answer", "hub", "rare",
@@ -34,7 +33,7 @@ FAILED = 0.25  # uses that a failed draw counts: relations that give nothing are
 TRIED_SEEDS = 8  # seeds of one relation looked at for one of the band that is due
 SAMPLED_CODES = 64  # relation types compared at once for the least used
 LONGEST_CHAIN = 4
-COMMON, COUNTED = 0.1, 20_000  # share of so many descriptions from which a word says too little
+LONGER = 2  # times as many chains of two relations as of three, and of three as of four: so people ask
 GIVEN_UP = 60  # failed draws after which a relation type that gave nothing counts as giving nothing
 TRIED_STEPS = 4  # steps onward looked at, the least used of which is taken
 HUB_SHARE, RARE_SHARE = 0.02, 0.25  # of the entities with two neighbours or more: most and fewest relations
@@ -54,20 +53,20 @@ class Drawn:
 
 @dataclass(eq=False)
 class Sampler:
-    """Draws the questions of one set. total: how many are wanted; hops: the fewest and the most."""
+    """Draws the questions of one set. says: (codes,), the steps that there are words for. total: how many are
+    wanted; hops: the fewest and the most."""
 
     index: StepIndex
+    says: NDArray[np.bool_]
     names: NameIndex
     chance: random.Random
     total: int
     hops: tuple[int, int]
-    uses: Counter[tuple[int, str]] = field(default_factory=Counter)
     failed: Counter[tuple[str, int]] = field(default_factory=Counter)
     failures: Counter[int] = field(default_factory=Counter)
     seeds: Counter[int] = field(default_factory=Counter)
     wanted: Counter[int] = field(default_factory=Counter)
     by_type: Counter[int] = field(default_factory=Counter)
-    words_used: Counter[int] = field(default_factory=Counter)
     lengths: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     gave_nothing: set[int] = field(default_factory=set)
     seen: set[tuple[object, ...]] = field(default_factory=set)
@@ -86,7 +85,8 @@ class Sampler:
         self.bands = [float(np.quantile(several, q)) if len(several) else 0.0 for q in (1 / 3, 2 / 3)]
         self.hub_from = float(np.quantile(several, 1 - HUB_SHARE)) if len(several) else math.inf
         self.rare_to = float(np.quantile(several, RARE_SHARE)) if len(several) else 0.0
-        self.codes = np.flatnonzero(np.bincount(self.index.group_codes, minlength=self.index.codes)).tolist()
+        held = np.bincount(self.index.group_codes, minlength=self.index.codes)
+        self.codes = np.flatnonzero((held > 0) & self.says).tolist()
         entities = max(len(several), 1)
         self.most_seed = max(2, math.ceil(SEED_SHARE * self.total), math.ceil(3 * self.total / entities))
         self.most_wanted = max(2, math.ceil(ANSWER_SHARE * self.total), math.ceil(3 * self.total / entities))
@@ -123,7 +123,7 @@ class Sampler:
         key = (formula.operation, frozenset(formula.paths), formula.by, formula.attribute)
         if key in self.seen or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds):
             return None
-        if any(self.uses[step.relation] >= self._most_uses() for step in formula.steps):
+        if any(self.by_type[step.type] >= self._most_uses() for step in formula.steps):
             return None
         if not all(map(self.usable, formula.seeds)):
             return None
@@ -173,12 +173,10 @@ class Sampler:
     def _count_use(self, drawn: Drawn) -> None:
         formula = drawn.formula
         self.seen.add((formula.operation, frozenset(formula.paths), formula.by, formula.attribute))
-        for type_code, word in {step.relation for step in formula.steps}:
-            self.words_used[type_code] += (type_code, word) not in self.uses
-            self.uses[type_code, word] += 1
-            self.by_type[type_code] += 1
+        self.by_type.update({step.type for step in formula.steps})
         self.gave_nothing -= {step.type for step in formula.steps}
-        self.lengths[len(formula.paths[0].steps)] += drawn.shape == "chain"
+        steps = len(formula.paths[0].steps)
+        self.lengths[steps] += LONGER ** (steps - 2) * (drawn.shape == "chain")
         self.seeds.update(formula.seeds)
         self.wanted.update(drawn.found.answers.tolist())
 
@@ -194,8 +192,7 @@ class Sampler:
     def _most_uses(self) -> int:
         """Uses that a relation may have now: twice its fair share of those so far, and two to begin with."""
         typed = {code >> 1 for code in self.codes} - self.gave_nothing
-        relations = len(typed) + sum(self.words_used[type_] - 1 for type_ in typed if self.words_used[type_])
-        return max(2, int(FAIR * sum(self.uses.values()) / max(relations, 1)))
+        return max(2, int(FAIR * self.by_type.total() / max(len(typed), 1)))
 
     def _image_sizes(self, path: Path) -> list[int]:
         """Sizes of the images, cut off before one that is too wide or, but for the last, empty."""
@@ -237,9 +234,9 @@ class Sampler:
         return int(self.chance.random() * size)
 
     def _cost(self, code: int) -> float:
-        """How much a code was used: of an untyped one by the words that it was used with."""
-        own, words = self.by_type[code >> 1], self.words_used[code >> 1]
-        return own / max(words, 1) + FAILED * self.failed[self.shape, code] + self.chance.random() * LEEWAY
+        """How much a code was used."""
+        used = self.by_type[code >> 1] + FAILED * self.failed[self.shape, code]
+        return used + self.chance.random() * LEEWAY
 
     def _least_used(self, codes: Sequence[int]) -> int:
         if len(codes) > SAMPLED_CODES:
@@ -261,38 +258,13 @@ class Sampler:
         return found
 
     def _step(self, group: int) -> RelationStep:
-        """The step that the group takes; of an untyped one narrowed to a word of one of its descriptions."""
-        code = int(self.index.group_codes[group])
-        if not self.index.undirected[code >> 1]:
-            return RelationStep(code)
-        rows = self.index.members(group)
-        relation = int(self.index.relations[rows.start + self._pick(rows.stop - rows.start)])
-        graph = self.index.graph
-        ends = (int(graph.relations.sources[relation]), int(graph.relations.targets[relation]))
-        named = frozenset[str]().union(*(words_of(graph.entities.names[end]) for end in ends))
-        words = sorted(
-            word
-            for word in self.index.words(relation) - named - FUNCTION_WORDS
-            if len(word) >= (4 if word.isascii() else 2) and not word.isdigit()
-        )
-        telling = [word for word in words if self.common[word] <= COMMON * self.untyped] or words
-        return RelationStep(code, telling[self._pick(len(telling))] if telling else "")
+        return RelationStep(int(self.index.group_codes[group]))
 
-    @cached_property
-    def common(self) -> Counter[str]:
-        """In how many descriptions of untyped relations, of the first COUNTED, each word stands."""
-        return Counter(word for row in self._untyped_rows for word in self.index.words(row))
-
-    @cached_property
-    def untyped(self) -> int:
-        return len(self._untyped_rows)
-
-    @property
-    def _untyped_rows(self) -> list[int]:
-        untyped: list[int] = np.flatnonzero(
-            self.index.undirected[self.index.graph.relations.types.codes]
-        ).tolist()
-        return untyped[:COUNTED]
+    def _group_of(self, entity: int) -> int | None:
+        """A group of the entity along a relation that there are words for."""
+        around = self.index.groups_of_entity(entity)
+        groups = np.flatnonzero(self.says[self.index.group_codes[around.start : around.stop]])
+        return around.start + int(groups[self._pick(len(groups))]) if len(groups) else None
 
     def _begin(self, fits: Callable[[int], bool] = lambda seed: True) -> Path | None:
         """A path of one step along a relation that is due."""
@@ -305,19 +277,16 @@ class Sampler:
         image = self.index.images(path)[-1]
         if not 0 < len(image) <= WIDEST_IMAGE:
             return None
-        groups = self.index.groups_of_entity(int(image[self._pick(len(image))]))
-        some = [groups[self._pick(len(groups))] for _ in range(min(TRIED_STEPS, len(groups)))]
-        steps = [self._step(group) for group in some]
+        onward = int(image[self._pick(len(image))])
+        some = [self._group_of(onward) for _ in range(TRIED_STEPS)]
+        steps = [self._step(group) for group in some if group is not None]
         steps = [step for step in steps if not self._goes_to_and_fro(path, step)]
         if not steps:
             return None
         return Path(path.seed, (*path.steps, min(steps, key=lambda step: self._cost(step.code))))
 
     def _goes_to_and_fro(self, path: Path, step: RelationStep) -> bool:
-        """There and back is a question (other films of a director); and there again asks the same twice.
-        Untyped relations have no back."""
-        if self.index.undirected[step.type]:
-            return path.steps[-1] == step
+        """There and back is a question (other films of a director); and there again asks the same twice."""
         return len(path.steps) > 1 and path.steps[-1].undoes(step) and path.steps[-2] == step
 
     def _single(self) -> Formula | None:
@@ -334,15 +303,15 @@ class Sampler:
 
     def _to(self, answer: int, but: int) -> Path | None:
         """A path of one step that leads to the answer, from another entity than `but`."""
-        groups = self.index.groups_of_entity(answer)
-        group = groups[self._pick(len(groups))]
+        group = self._group_of(answer)
+        if group is None:
+            return None
         step = self._step(group)
         before = self.index.follow(np.array([answer], dtype=np.int32), step)
         before = before[before != but]
         if not len(before):
             return None
-        there = step if self.index.undirected[step.type] else RelationStep(step.code ^ 1, step.word)
-        return Path(int(before[self._pick(len(before))]), (there,))
+        return Path(int(before[self._pick(len(before))]), (RelationStep(step.code ^ 1),))
 
     def _two(self) -> tuple[Path, Path, int] | None:
         """Two paths of different seeds that meet in an entity; the first of one step or two."""
@@ -415,9 +384,10 @@ class Sampler:
         path = self._begin()
         if path is None:
             return None
-        groups = self.index.groups_of_entity(path.seed)
-        group = groups[self._pick(len(groups))]
+        group = self._group_of(path.seed)
         types = self.index.graph.entities.types.codes
+        if group is None:
+            return None
         like = self._group(int(self.index.group_codes[group]), lambda pair: types[pair] == types[path.seed])
         return None if like is None else Formula("path", (Path(self.index.entity_of(like), path.steps),))
 

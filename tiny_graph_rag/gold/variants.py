@@ -10,6 +10,7 @@ import random
 import unicodedata
 from dataclasses import dataclass
 
+from tiny_graph_rag.gold.formulas import RelationStep
 from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -47,7 +48,10 @@ def variant(
     if kind == "coreference":
         if len(seeds) != 1:
             return None
-        called = wording.pronoun(Kind(int(wording.kind_of[seeds[0]])))
+        kind_of_seed = Kind(int(wording.kind_of[seeds[0]]))
+        if kind_of_seed == Kind.UNKNOWN:  # as its relation sees it: whoever directed something is a person
+            kind_of_seed = wording.kind_in_words(RelationStep(drawn.formula.paths[0].steps[0].code ^ 1))
+        called = wording.pronoun(kind_of_seed)
         introduced = wording.introduced(wording.name(seeds[0], {}))
         return QuestionVariant(
             kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,), (called,)

@@ -37,6 +37,18 @@ class Wording(ABC):
         self.kind_of = kinds_of_entities(self.index.graph.entities.types)
 
     @abstractmethod
+    def says(self, step: RelationStep) -> bool:
+        """Whether there are words for the step's relation type, so that a question of it can be natural."""
+
+    @abstractmethod
+    def kind_in_words(self, step: RelationStep) -> Kind:
+        """What the step leads to by its words alone, in a graph whose entities have no known types."""
+
+    def reads(self, drawn: Drawn) -> bool:
+        """Whether the question can be said so that it can be followed."""
+        return True
+
+    @abstractmethod
     def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
         """The question; other: in other words."""
 
@@ -60,8 +72,11 @@ class Wording(ABC):
             counts = np.bincount(self.kind_of[ends], minlength=len(Kind)) if ends else np.zeros(len(Kind))
             found = Kind(int(counts.argmax()))
             found = found if counts.max() >= MOSTLY * max(counts.sum(), 1) else Kind.UNKNOWN
+            if counts[Kind.UNKNOWN] == counts.sum():
+                found = self.kind_in_words(step)
             self._kinds[step.code] = found
-        if drawn is not None and {*self.kind_of[drawn.found.answers].tolist()} - {found}:
+        others = set() if drawn is None else {*self.kind_of[drawn.found.answers].tolist()} - {found}
+        if others and (others != {Kind.UNKNOWN} or found != self.kind_in_words(step)):
             return Kind.UNKNOWN
         return found
 

@@ -313,31 +313,51 @@ def gold_steps(summary: Json) -> list[Json]:
 
 
 def _waterfall(content: Json, level: int) -> Iterator[Block]:
-    summary = content["summary"]
+    """Where recall of entities is lost, then that of relations and of passages, where they are judged."""
+    summary, hops = content["summary"], hops_of(content)
     steps = waterfall_steps(summary)
-    if not steps:
-        return
-    hops, others = hops_of(content), list[tuple[str, Json]]()
-    for head, column in (
-        ("by names alone", summary.get("waterfall_names") or ()),
-        (f"from gold seeds (n {(summary.get('linking') or {}).get('questions', 0):,})", gold_steps(summary)),
-    ):
-        if column:
-            others.append((head, {step["step"]: step["recall"] for step in column}))
-    heads = [head for head, _ in others]
+    if steps:
+        others = list[tuple[str, Sequence[Json]]]()
+        for head, column in (
+            ("by names alone", summary.get("waterfall_names") or ()),
+            (
+                f"from gold seeds (n {(summary.get('linking') or {}).get('questions', 0):,})",
+                gold_steps(summary),
+            ),
+        ):
+            if column:
+                others.append((head, column))
+        yield Heading("Where recall is lost", level)
+        yield _steps_view(steps, summary["k"], hops, others)
+    for kind, found in (summary.get("kinds") or {}).items():
+        steps = waterfall_steps(found)
+        if steps:
+            yield Heading(f"Where recall of {kind} is lost", level)
+            yield _steps_view(steps, summary["k"], hops)
+
+
+def _steps_view(
+    steps: Sequence[Mapping[str, Any]],
+    cutoff: int,
+    hops: int | None,
+    others: Sequence[tuple[str, Sequence[Json]]] = (),
+) -> View:
+    """others: the same from other seeds, by the head of their column."""
+    recalls = [{step["step"]: step["recall"] for step in column} for _, column in others]
     rows = [
         (
-            step_words(step["step"], summary["k"], hops, spoken=False),
+            step_words(step["step"], cutoff, hops, spoken=False),
             three(step["recall"]),
             points_lost(step["loss"]),
             f"{step['references']:,}" if "references" in step else "–",
-            *(three(recalls.get(step["step"])) for _, recalls in others),
+            *(three(column.get(step["step"])) for column in recalls),
         )
         for step in steps
     ]
-    yield Heading("Where recall is lost", level)
     as_run = "as run" if others else "recall"
-    yield View(("step", as_run, "points lost", "references lost", *heads), tuple(rows))
+    return View(
+        ("step", as_run, "points lost", "references lost", *(head for head, _ in others)), tuple(rows)
+    )
 
 
 def _no_answer(summary: Json, level: int) -> Iterator[Block]:

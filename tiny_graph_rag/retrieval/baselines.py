@@ -13,6 +13,7 @@ import numpy as np
 from tiny_graph_rag.errors import RunError, UsageError
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
@@ -205,8 +206,9 @@ def _weight(written: str, argument: str) -> float:
 class RunFileRetriever(Retriever):
     """A foreign run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
 
-    Questions are found by their ids; one that the run does not have counts as failed. Places that the
-    graph does not have are refused, for leaving them out would move the others up; `score` counts them.
+    Questions are found by their ids; one that the run does not have, or has as failed, counts as failed.
+    Places that the graph does not have are refused, for leaving them out would move the others up; `score`
+    counts them.
     """
 
     argument: ClassVar[str] = "FILE"
@@ -221,15 +223,22 @@ class RunFileRetriever(Retriever):
         strangers: dict[str, None] = {}
         queries = {question.id: question.query for question in task.examples or ()}
         self.written = read_run(path).keyed_by(queries)
+        self.ambiguous = task.config.evaluation.ambiguous
+        relevant = relevant_entities(self.ambiguous, task.examples or (), index)
+        self.several: dict[str, None] = {}
         for question, places in self.written.rankings.items():
             ranking = self.rankings.setdefault(question, [])
+            used = set[int]()
             for place in places:
                 row = rows.get(place.id)
                 found = index.resolve(place.name or place.id)[0] if row is None else (row,)
-                if found:
-                    ranking.append(found[0])
-                else:
+                if not found:
                     strangers[place.key] = None
+                    continue
+                if len(found) > 1:
+                    self.several[place.name or place.id] = None
+                ranking.append(meant(found, relevant.get(question, frozenset()), used))
+                used.add(ranking[-1])
         if strangers:
             shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
             raise RunError(
@@ -246,13 +255,17 @@ class RunFileRetriever(Retriever):
     def of(cls, task: Task) -> Self:
         return cls(task)
 
+    def notes(self) -> list[str]:
+        return note(self.several, self.ambiguous)
+
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
         for question in questions:
             ranking = np.array(list(dict.fromkeys(self.rankings.get(question.id, []))), dtype=np.int32)
             run = self.candidates.ranked(question, ranking, 1.0 / np.arange(1, len(ranking) + 1))
-            absent = question.id not in self.rankings
-            parts.append(replace(run, failures={0: ABSENT}) if absent else run)
+            if question.id not in self.rankings:
+                run = replace(run, failures={0: self.written.failures.get(question.id, ABSENT)})
+            parts.append(run)
         ids = [question.id for question in questions]
         relations, passages = self.written.relations, self.written.passages
         return replace(

@@ -16,6 +16,7 @@ from typing import Any
 
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.formats.runs import Retrieved
+from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.formats.runs.items import (
     attribute,
     entity_of,
@@ -104,6 +105,9 @@ def unpacked(value: Any) -> Unpacked:
     if found.passages and scores is not None:  # HippoRAG's lists side by side
         pairs = zip(found.passages, scores, strict=False)
         found.passages = tuple(passage._replace(score=score_of(score)) for passage, score in pairs)
+    error = failure_of(attribute(value, ("error",)))
+    if error is not None and not (found.entities or found.relations or found.passages):
+        raise ValueError(error)
     return found
 
 

@@ -19,7 +19,7 @@ import contextlib
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -29,6 +29,7 @@ import numpy as np
 
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.formats.runs import Retrieved
+from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -121,9 +122,12 @@ class OwnRetriever(Retriever):
         self.wall_seconds = 0.0
         self.resumed = 0
         self.strangers: dict[str, int] = {}
+        self.several: dict[str, None] = {}
         self.knows_some = False
         self._made, self._first = made, first
         self._names = NameIndex.of(task.graph)
+        self._ambiguous = task.config.evaluation.ambiguous
+        self._relevant = relevant_entities(self._ambiguous, task.examples or (), self._names)
         self._rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
 
     @classmethod
@@ -152,7 +156,7 @@ class OwnRetriever(Retriever):
 
     def _whole_run(self, keys: Sequence[str], all_replies: dict[str, OwnReply]) -> Run:
         replies = [all_replies[key] for key in keys]
-        run = Run.concatenated([self._run(reply) for reply in replies])
+        run = Run.concatenated([self._run(key, all_replies[key]) for key in keys])
         sound = [reply for reply in all_replies.values() if reply.error is None]
         relations = [reply.relations or () for reply in replies]
         passages = [reply.passages or () for reply in replies]
@@ -169,7 +173,7 @@ class OwnRetriever(Retriever):
     def foreign(self) -> Foreign:
         keys = [example.id for example in self.examples or ()]
         for key in keys:
-            self._run(self.replies[key])  # so that every stranger is known
+            self._run(key, self.replies[key])  # so that every stranger is known
         replies = [self.replies[key] for key in keys]
         repeats = tuple(self._whole_run(keys, again) for again in self.repeats)
         return Foreign(
@@ -219,6 +223,7 @@ class OwnRetriever(Retriever):
                     spec=self.spec,
                 )
             )
+        lines += note(self.several, self._ambiguous)
         if self.resumed:
             lines.append(t("{spec}: {n} replies were taken from the journal", spec=self.spec, n=self.resumed))
         left_out = sum(reply.left_out for reply in self.replies.values())
@@ -279,11 +284,12 @@ class OwnRetriever(Retriever):
             raise
         worker.close()
 
-    def _run(self, reply: OwnReply) -> Run:
+    def _run(self, key: str, reply: OwnReply) -> Run:
         used: dict[int, None] = {}
+        relevant = self._relevant.get(key, frozenset())
         scores = []
         for place in reply.entities or ():
-            row = self._row(place, used)
+            row = self._row(place, relevant, used)
             if row not in used and len(used) < self.depth:
                 used[row] = None
                 scores.append(place.score)
@@ -298,13 +304,15 @@ class OwnRetriever(Retriever):
             failures={} if reply.error is None else {0: reply.error},
         )
 
-    def _row(self, place: Retrieved, used: dict[int, None]) -> int:
-        """An id's entity; of a name's entities the first that was not returned yet; else a stranger."""
+    def _row(self, place: Retrieved, relevant: Set[int], used: dict[int, None]) -> int:
+        """An id's entity; of a name's entities the one that counts; else a stranger."""
         by_id = self._rows.get(place.id) if place.id else None
         found = self._names.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
         if found:
             self.knows_some = True
-            return next((row for row in found if row not in used), found[0])
+            if len(found) > 1:
+                self.several[place.name or place.id] = None
+            return meant(found, relevant, used.keys())
         key = place.name or place.id
         return len(self.graph) + self.strangers.setdefault(key, len(self.strangers))
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
 from tiny_graph_rag.formats.runs.base import rekeyed
+from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.references import Reference, References
 from tiny_graph_rag.gold.resolve import Judgments
@@ -33,19 +34,10 @@ from tiny_graph_rag.scoring.kinds import (
     judged_relations,
     reference_relations,
 )
-from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
+from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.subgraphs import ends_on, returned_subgraph
 
 AT_ONCE = 4096  # questions
-FIRST, ANY = AMBIGUOUS
-AMBIGUOUS_FIRST = (
-    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first entity "
-    "that has it; --ambiguous any counts whichever of them is a reference"
-)
-AMBIGUOUS_ANY = (
-    "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as whichever of its "
-    "entities is a reference"
-)
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
 
 
@@ -63,11 +55,16 @@ def notes(
     """
     known = {question.id for question in questions}
     unknown = [key for key in run.rankings if key not in known and not selected]
-    missing = [question.id for question in questions if question.id not in run.rankings]
+    failed = [question.id for question in questions if question.id in run.failures]
+    missing = [
+        question.id
+        for question in questions
+        if question.id not in run.rankings and question.id not in run.failures
+    ]
     twice = sum(
         len(row) - len({item.key for item in row}) for key, row in run.rankings.items() if key in known
     )
-    lines = counted(unknown, len(missing), missing[:3], twice)
+    lines = counted(unknown, len(missing), missing[:3], twice, failed)
     if not run.lists_entities:
         kinds = [(RELATIONS, run.relations), (PASSAGES, run.passages)]
         examples = ", ".join(f"{kind}:recall@5" for kind, lists in kinds if lists is not None)
@@ -77,9 +74,7 @@ def notes(
     return [*lines, *_of_ambiguous(run, known, graph, ambiguous)] if graph is not None else lines
 
 
-def _of_ambiguous(
-    run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str
-) -> Iterator[str]:
+def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str) -> list[str]:
     """How many names of the run several entities have, and how they were read."""
     ids = _rows_of_ids(graph)
     names = {
@@ -89,12 +84,8 @@ def _of_ambiguous(
         for place in places
         if place.id not in ids
     }
-    several = [
-        name for name, (rows, _) in NameIndex.of(graph).resolve_all(sorted(names)).items() if len(rows) > 1
-    ]
-    if several:
-        such = ", ".join(several[:3])
-        yield said(AMBIGUOUS_FIRST if ambiguous == FIRST else AMBIGUOUS_ANY, n=f"{len(several):,}", such=such)
+    meanings = NameIndex.of(graph).resolve_all(sorted(names))
+    return note((name for name, (rows, _) in meanings.items() if len(rows) > 1), ambiguous)
 
 
 def stretches(
@@ -157,11 +148,13 @@ def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequenc
     """Some questions and what the run has for them."""
     ids = [question.id for question in questions]
     rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
+    failures = {id: run.failures[id] for id in ids if id in run.failures}
     seconds = {id: run.latency_seconds[id] for id in ids if id in run.latency_seconds}
     same = {id: id for id in ids}
     return questions, replace(
         run,
         rankings=rankings,
+        failures=failures,
         latency_seconds=seconds,
         usage={},
         queries={},
@@ -262,11 +255,9 @@ def _on_graph(
         return known[bare]
 
     def entity(place: Retrieved, relevant: Set[int], used: set[int]) -> int:
-        meanings = meanings_of(place)
-        if ambiguous == ANY and len(meanings) > 1:
-            meanings = (*(one for one in meanings if one in relevant and one not in used), *meanings)
-        used.add(meanings[0])
-        return meanings[0]
+        one = meant(meanings_of(place), relevant, used)
+        used.add(one)
+        return one
 
     graded = [question.grades for question in questions]
     good = [[name for name, grade in row.items() if grade > 0] for row in graded]
@@ -281,7 +272,9 @@ def _on_graph(
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
     rankings = []
     for question, names in zip(questions, good, strict=True):
-        relevant, used = {e for name in names for e in meanings[name][0]}, set[int]()
+        relevant, used = set[int](), set[int]()
+        if ambiguous == ANY:
+            relevant = {entity for name in names for entity in meanings[name][0]}
         rankings.append([entity(place, relevant, used) for place in run.rankings.get(question.id, [])])
     judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
     extra = list(strangers)
@@ -334,7 +327,11 @@ def _stretch(
     offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
     places = [place for asked_question in questions for place in run.rankings.get(asked_question.id, [])]
     scores = np.array([0.0 if position.score is None else position.score for position in places])
-    absent = {row: ABSENT for row, question in enumerate(questions) if question.id not in run.rankings}
+    without = {
+        row: run.failures.get(question.id, ABSENT)
+        for row, question in enumerate(questions)
+        if question.id not in run.rankings
+    }
     table = Run(
         offsets,
         entities,
@@ -344,7 +341,7 @@ def _stretch(
         if run.relations is None
         else tuple(tuple(run.relations.get(question.id, ())) for question in questions),
         external=True,
-        failures=absent,
+        failures=without,
     )
     # Without a graph, types and sources are what the run says of each place.
     written = Facts(

@@ -13,8 +13,9 @@ import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, UsageError, nearest, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.gold.ambiguous import FIRST
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.scoring.stretches import AMBIGUOUS, Stretch, counted
+from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
 
@@ -41,7 +42,7 @@ class Request:
     gold_format: str | None = None
     split: str | None = None
     ties: str = "list"
-    ambiguous: str = "first"
+    ambiguous: str = FIRST
     limit: int | None = None
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
@@ -51,8 +52,6 @@ class Request:
         """What needs no file is checked before one is read. Raises UsageError."""
         if self.ties not in TIES:
             raise unknown("--ties", self.ties, TIES)
-        if self.ambiguous not in AMBIGUOUS:
-            raise unknown("--ambiguous", self.ambiguous, AMBIGUOUS)
         if self.limit is not None and self.limit < 1:
             raise UsageError(said("--limit must be 1 or more, got {limit}", limit=self.limit))
         if self.run_format is not None:

@@ -14,7 +14,6 @@ from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
 from tiny_graph_rag.messages import said
 
-AMBIGUOUS = ("first", "any")  # how a run's name that several entities of the graph have is read
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
 
@@ -128,11 +127,18 @@ def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
     return {piece: np.concatenate([part[piece] for part in parts]) for piece in parts[0]} if parts else {}
 
 
-def counted(unknown: Sequence[str], missing: int, few_missing: Sequence[str], duplicates: int) -> list[str]:
+def counted(
+    unknown: Sequence[str],
+    missing: int,
+    few_missing: Sequence[str],
+    duplicates: int,
+    failed: Sequence[str] = (),
+) -> list[str]:
     """The warnings in words, for what there is of them."""
     found: tuple[tuple[int, str, str, Sequence[str]], ...] = (
         (len(unknown), UNKNOWN, UNKNOWN_MANY, unknown),
         (missing, MISSING, MISSING_MANY, few_missing),
+        (len(failed), FAILED, FAILED_MANY, failed),
         (duplicates, DUPLICATE, DUPLICATES, ()),
     )
     return [
@@ -152,5 +158,7 @@ MISSING = "{n} question of the gold set is not in the run and gets the worst val
 MISSING_MANY = (
     "{n} questions of the gold set are not in the run and get the worst value of every measure{such}"
 )
+FAILED = "{n} question of the run failed and gets the worst value of every measure{such}"
+FAILED_MANY = "{n} questions of the run failed and get the worst value of every measure{such}"
 DUPLICATE = "{n} duplicate in rankings is dropped after the first{such}"
 DUPLICATES = "{n} duplicates in rankings are dropped after the first{such}"

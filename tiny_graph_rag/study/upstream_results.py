@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from tiny_graph_rag.files import RESULTS_FIRST, bare_name
+from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.measures.summary import Beside, Slice, slices
@@ -32,6 +33,11 @@ class _Question(msgspec.Struct):
     token_usage: dict[str, int] = {}
     estimated_cost_usd: float = 0.0
     tags: list[str] = []
+    error: Any = None
+
+    @property
+    def answered(self) -> bool:
+        return bool(self.retrieved_entities) or failure_of(self.error) is None
 
 
 class _Summary(msgspec.Struct):
@@ -67,9 +73,8 @@ def upstream_document(path: Path, raw: bytes | memoryview) -> dict[str, Any] | N
         np.array([len(getattr(row, name)) for row in rows], dtype=np.int64)
         for name in ("reference_entities", "retrieved_entities")
     )
-    parts = slices(
-        scores, Beside(relevant, retrieved, np.ones(len(rows), dtype=bool)), [row.tags for row in rows]
-    )
+    answered = np.array([row.answered for row in rows], dtype=bool)
+    parts = slices(scores, Beside(relevant, retrieved, answered), [row.tags for row in rows])
     name = bare_name(path)
     for ending in ("_results", "-results", "-eval-results"):
         name = name.removesuffix(ending)
@@ -126,7 +131,7 @@ def _slice(part: Slice) -> dict[str, Any]:
         "without_gold": part.without_gold,
         "rightly_empty": part.rightly_empty,
         "nothing_retrieved": part.nothing_retrieved,
-        "failed": 0,
+        "failed": part.failed,
         "measures": {str(measure): _mean(mean) for measure, mean in part.measures.items()},
     }
 

@@ -32,7 +32,7 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     """
     format = format or detected(path)
     run = RUN_FORMATS[format].read(path)
-    if not run.rankings:
+    if not run.rankings and not run.failures:
         raise RunError(said("{name}: the run is empty", name=path.name))
     rankings = {
         key: in_order(places, f"{path.name}: question {key!r}", ties) for key, places in run.rankings.items()

@@ -16,6 +16,7 @@ from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
+LONGEST_ERROR = 300  # characters
 
 
 class Retrieved(NamedTuple):
@@ -40,7 +41,8 @@ class WrittenRun:
     latency_seconds: of the questions that say it. usage: token counts of a question, as written. queries: the
     question's text, where the file has it: what a gold set's ids do not find, its texts may. relations,
     passages: what was retrieved of these kinds, None where no question says anything of them.
-    lists_entities: whether any question says which entities were retrieved.
+    lists_entities: whether any question says which entities were retrieved. failures: question → its error,
+    of those that retrieved nothing because something failed; `rankings` has none of them.
     """
 
     rankings: dict[str, list[Retrieved]]
@@ -51,16 +53,18 @@ class WrittenRun:
     relations: dict[str, list[Relation]] | None = None
     passages: dict[str, list[Passage]] | None = None
     lists_entities: bool = True
+    failures: dict[str, str] = field(default_factory=dict)
 
     def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
         """The same run under a gold set's ids, where it has none of them but knows questions by their text.
 
         ids: id → the question's text.
         """
-        if not ids or any(key in ids for key in self.rankings):
+        known = (*self.rankings, *self.failures)
+        if not ids or any(key in ids for key in known):
             return self
         id_of = {text: id for id, text in ids.items() if text}
-        new = {key: id_of.get(self.queries.get(key, key), key) for key in self.rankings}
+        new = {key: id_of.get(self.queries.get(key, key), key) for key in known}
         if len(set(new.values())) < len(new):
             return self
         return replace(
@@ -71,7 +75,17 @@ class WrittenRun:
             latency_seconds={new[key]: part for key, part in self.latency_seconds.items()},
             usage={new[key]: part for key, part in self.usage.items()},
             queries={new[key]: part for key, part in self.queries.items()},
+            failures={new[key]: error for key, error in self.failures.items()},
         )
+
+
+def failure_of(error: Any) -> str | None:
+    """What a question's `error` says, in one line; None where it says that nothing went wrong."""
+    if error is None or error is False or error in ("", 0):
+        return None
+    if isinstance(error, Mapping):  # as APIs wrap theirs
+        error = next((error[name] for name in ("message", "detail", "type") if error.get(name)), error)
+    return " ".join(str(error).split())[:LONGEST_ERROR] or None
 
 
 def rekeyed(lists: dict[str, Item] | None, keys: Mapping[str, str]) -> dict[str, Item] | None:

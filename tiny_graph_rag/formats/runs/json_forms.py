@@ -12,7 +12,7 @@ from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
+from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.messages import Said, said
@@ -81,6 +81,7 @@ def read_jsonl(path: Path) -> WrittenRun:
     """Objects, one a line, in a list, or under `results` of one object: a question and what was retrieved.
 
     What was retrieved are names, [name, score] pairs, or objects {id?, name, score?, text?, type?, source?}.
+    A question with an `error` that retrieved nothing has failed.
     """
     rankings: dict[str, list[Retrieved]] = {}
     latency: dict[str, float] = {}
@@ -88,13 +89,15 @@ def read_jsonl(path: Path) -> WrittenRun:
     queries: dict[str, str] = {}
     relations: dict[str, list[Relation]] = {}
     passages: dict[str, list[Passage]] = {}
+    failures: dict[str, str] = {}
     lists_entities = False
     problems: list[Said] = []
     for place, row in _rows(path, problems):
         retrieved = lists_of(row)
         query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
-        if not key or (retrieved is None and not _kinds_of(row)):
+        error = failure_of(row.get("error"))
+        if not key or (retrieved is None and not _kinds_of(row) and error is None):
             problems.append(
                 said(
                     "{place}: {wanted}; got the keys {names}",
@@ -104,17 +107,20 @@ def read_jsonl(path: Path) -> WrittenRun:
                 )
             )
             continue
-        if key in rankings:
+        if key in rankings or key in failures:
             problems.append(
                 said("{place}: question {key} stands in the file twice", place=place, key=repr(key))
             )
             continue
-        rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
+        if query:
+            queries[key] = query
+        if error is not None and not any(row[name] for name in (retrieved, *_kinds_of(row)) if name):
+            failures[key] = error
+        else:
+            rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
         lists_entities |= retrieved is not None
         _read_kind(row, RELATIONS, relation_of, relations, key, place, problems)
         _read_kind(row, PASSAGES, passage_of, passages, key, place, problems)
-        if query:
-            queries[key] = query
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
             waited = row.get(name)
             if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
@@ -140,7 +146,8 @@ def read_jsonl(path: Path) -> WrittenRun:
         queries=queries,
         relations=relations or None,
         passages=passages or None,
-        lists_entities=lists_entities,
+        lists_entities=lists_entities or not (relations or passages),
+        failures=failures,
     )
 
 
@@ -182,10 +189,13 @@ def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[R
 def read_contest(path: Path) -> WrittenRun:
     """The contest's `{"eval_id", "topk": [docid]}` a line."""
     rankings: dict[str, list[Retrieved]] = {}
+    failures: dict[str, str] = {}
     problems: list[Said] = []
     for place, row in _lines(path, problems):
-        ids = row.get("topk")
-        if not _is_id(row.get("eval_id")) or not isinstance(ids, list) or not all(map(_is_id, ids)):
+        ids, error = row.get("topk"), failure_of(row.get("error"))
+        if error is not None and not ids and _is_id(row.get("eval_id")):
+            failures[str(row["eval_id"])] = error
+        elif not _is_id(row.get("eval_id")) or not isinstance(ids, list) or not all(map(_is_id, ids)):
             problems.append(
                 said(
                     '{place}: wanted {{"eval_id", "topk": [docid]}}, got {got} in topk',
@@ -205,7 +215,7 @@ def read_contest(path: Path) -> WrittenRun:
             rankings[str(row["eval_id"])] = [Retrieved(name="", id=str(id_)) for id_ in ids]
     if problems:
         raise RunError(*problems)
-    return WrittenRun(rankings)
+    return WrittenRun(rankings, failures=failures)
 
 
 @run_format(

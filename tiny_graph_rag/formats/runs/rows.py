@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import RunError, check_few
 from tiny_graph_rag.formats.detection import Fit, Head
-from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, run_format
+from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.tables import (
     DOCUMENT_NAMES,
     QUESTION_NAMES,
@@ -85,12 +85,18 @@ def read_table_run(path: Path) -> WrittenRun:
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     scores = next((name for name in SCORE_NAMES if name in names), None)
     rankings: dict[str, list[Retrieved]] = {}
+    failures: dict[str, str] = {}
     problems: list[Said] = []
     for place, row in rows:
         check_few(problems, RunError)
+        if row[document] in (None, ""):  # a question for which nothing was retrieved
+            error = failure_of(row.get("error"))
+            if error is not None:
+                failures[str(row[question])] = error
+            else:
+                rankings.setdefault(str(row[question]), [])
+            continue
         places = rankings.setdefault(str(row[question]), [])
-        if row[document] in (None, ""):
-            continue  # a question for which nothing was retrieved
         try:
             score = float(row[scores]) if scores else None
         except (TypeError, ValueError):
@@ -107,4 +113,5 @@ def read_table_run(path: Path) -> WrittenRun:
         places.append(Retrieved(name, str(row[document]), score, **more))
     if problems:
         raise RunError(*problems)
-    return WrittenRun(rankings)
+    failed = {question: error for question, error in failures.items() if question not in rankings}
+    return WrittenRun(rankings, failures=failed)

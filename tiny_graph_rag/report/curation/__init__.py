@@ -344,6 +344,11 @@ class CurationServer:
             "questions": len(examples),
             "left": left,
             "unsettled": unsettled,
+            "empty": [
+                example.id
+                for example in examples
+                if not (example.reference_entities or example.highly_relevant_entities)
+            ],
         }
 
     def may_replace(self) -> bool:

@@ -7,7 +7,7 @@ const $ = (id) => document.getElementById(id);
 const POLL = 2000;
 const GRADES = [2, 1, 0];
 
-const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, found: [], picked: 0, relations: new Map() };
+const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, found: [], picked: 0, relations: new Map(), searched: new Set(), askedOf: new Set() };
 let queue = [];
 let sending = false;
 
@@ -119,7 +119,7 @@ function shown() {
   const filter = $("filter").value, tag = $("tag").value;
   const rows = now.questions.filter((row) => (!tag || row.tags.includes(tag)) && (
     filter === "all" || (filter === "open" && !isDone(row)) || (filter === "done" && isDone(row)) ||
-    (filter === "differs" && row.differs && isDone(row)) || (filter === "first" && row.first !== null) || row.id === now.id));
+    (filter === "differs" && row.differs && isDone(row)) || (filter === "first" && row.first !== null) || (filter === "empty" && row.done[now.by] === true) || row.id === now.id));
   return filter === "first" ? rows.sort((one, other) => (one.first ?? 1e9) - (other.first ?? 1e9)) : rows;
 }
 function drawList() {
@@ -154,6 +154,7 @@ async function open(id) {
   now.place = 0;
   cancel();
   banner("refused");
+  banner("empty");
   await load(id);
   focusCandidate();
 }
@@ -258,13 +259,21 @@ function judge(grade) {
   move(event.grade === null ? 0 : 1);
 }
 function done(noAnswer = false) {
-  const mine = Object.values(now.view.grades[now.by] ?? {});
-  const came = Object.keys(now.view.given).length;
-  if (!noAnswer && !mine.some((grade) => grade > 0) && !came) {
+  const grades = now.view.grades[now.by] ?? {}, mine = Object.values(grades);
+  const judgedNow = new Set(now.view.candidates.filter((each) => Object.hasOwn(grades, each.id)).map((each) => each.name));
+  const cameRelevant = Object.entries(now.view.given).some(([name, grade]) => grade > 0 && !judgedNow.has(name));
+  const relevant = mine.some((grade) => grade > 0);
+  if (!noAnswer && !relevant && !cameRelevant) {
     say(mine.length ? t("nothing judged relevant: press X if the graph has no answer") : t("nothing judged yet: press N to skip this question"));
     return;
   }
-  if (noAnswer && mine.some((grade) => grade > 0)) { say(t("some entities are judged relevant: undo that first")); return; }
+  if (noAnswer && relevant) { say(t("some entities are judged relevant: undo that first")); return; }
+  if (noAnswer && cameRelevant) { say(t("this question came with references: grade them 0 first")); return; }
+  if (noAnswer && !now.searched.has(now.id) && !now.askedOf.has(now.id)) {
+    now.askedOf.add(now.id);
+    banner("empty", t("Without a reference this question leaves every mean, which raises it. Press / and search all entities for the answer; press X again if the graph has none."));
+    return;
+  }
   decide({ what: "done", done: true, no_answer: noAnswer });
   now.view.done = { ...now.view.done, [now.by]: noAnswer };
   const row = now.questions.find((each) => each.id === now.id);
@@ -306,6 +315,7 @@ async function search() {
   if (!typed.trim()) { drawFound([]); return; }
   try {
     const { found } = await ask(`/api/search?q=${encodeURIComponent(typed)}`);
+    now.searched.add(now.id);
     if (mine === asked) drawFound(found);
   } catch (error) { if (mine === asked) say(failed(error)); }
 }
@@ -398,9 +408,10 @@ $("show-agreement").addEventListener("click", () => agreement().catch((error) =>
 $("export").addEventListener("click", async () => {
   try {
     await flush();
-    const { path, questions, left, unsettled } = await ask("/api/export", {});
+    const { path, questions, left, unsettled, empty } = await ask("/api/export", {});
     const differ = unsettled ? `, ${t("{n} judgments differ", { n: unsettled })}` : "";
-    say(path ? `${path}: ${t("{n} questions, {left} left", { n: questions, left })}${differ}` : t("no question is done yet"));
+    const without = empty.length ? `, ${t("{n} without a reference", { n: empty.length })}` : "";
+    say(path ? `${path}: ${t("{n} questions, {left} left", { n: questions, left })}${without}${differ}` : t("no question is done yet"));
   } catch (error) { banner("server", failed(error)); }
 });
 window.addEventListener("beforeunload", (event) => { if (queue.length) event.preventDefault(); });

@@ -134,15 +134,23 @@ function methodSection(data) {
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
 function lossSection(data, state) {
   const { summary } = data.head;
-  if (!summary.waterfall?.length && !summary.recommendations?.length) return null;
+  const kinds = Object.entries(summary.kinds ?? {}).filter(([, kind]) => kind.waterfall?.length && kind.waterfall.every((step) => step.recall !== null));
+  if (!summary.waterfall?.length && !summary.recommendations?.length && !kinds.length) return null;
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
     const others = state.tag ? [] : [["by names alone", summary.waterfall_names], ["gold seeds", data.extra.goldSteps]].filter(([, steps]) => steps?.length);
-    body.replaceChildren(mine?.length ? waterfallTable(mine, others, state.tag, summary.k, data.extra.hops) : "");
+    body.replaceChildren(
+      ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []),
+      ...kinds.flatMap(([kind, { waterfall, waterfall_by_tag: byTag }]) => {
+        const steps = state.tag ? byTag?.[state.tag] : waterfall;
+        if (!steps?.length) return [];
+        const table = waterfallTable(steps, [], state.tag, summary.k, data.extra.hops, {});
+        return [el("h3", {}, kind === "relations" ? t("where recall of relations is lost") : t("where recall of passages is lost")), table];
+      }));
   };
   draw();
-  if (summary.waterfall_by_tag) state.listeners.push(draw);
+  if (summary.waterfall_by_tag || kinds.length) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((each) =>
     el("li", {}, el("span", {}, ticked(adviceWords(each)), timeTried(summary, each)), each.rule && el("span", { class: "small" }, t(each.rule))));
   return el("section", { "aria-labelledby": "loss" },
@@ -201,14 +209,14 @@ function noAnswerTable({ no_answer: found, k }) {
       el("table", { class: "by-tag" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: "number" }, head)))), el("tbody", {}, rows))));
 }
 
-// others: the same from other seeds, as [name, steps].
-function waterfallTable(steps, others, tag, k, hops) {
+// others: the same from other seeds, as [name, steps]. meanings: of the steps, which speak of entities.
+function waterfallTable(steps, others, tag, k, hops, meanings = STEPS) {
   const said = (words) => words === "reachable within h hops" && Number.isInteger(hops)
     ? t("reachable within {hops}", { hops: plural(hops, "hop") })
     : t(words).replace(/(?<![a-z])k(?![a-z])/g, k ?? "k");
   const rows = steps.map((each) =>
     el("tr", {},
-      el("th", { scope: "row" }, said(each.step), STEPS[each.step] && el("span", { class: "small" }, said(STEPS[each.step]))),
+      el("th", { scope: "row" }, said(each.step), meanings[each.step] && el("span", { class: "small" }, said(meanings[each.step]))),
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),

@@ -17,7 +17,7 @@ SHOWN = 12  # ids or changes of a kind; --all shows every one
 LONGEST_VALUE = 60
 
 
-def print_generated(found: Generated, wanted: int, console: Console) -> None:
+def print_generated(found: Generated, wanted: int, graph: str, console: Console) -> None:
     made, whole = f"{len(found.questions):,}", f"{wanted:,}"
     table = Table(
         title=counted(
@@ -38,6 +38,18 @@ def print_generated(found: Generated, wanted: int, console: Console) -> None:
     lacking = [shape for shape, asked in found.asked.items() if found.found.get(shape, 0) < asked]
     if lacking:
         console.print(t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking)))
+    if found.unsaid:
+        console.print(
+            counted(
+                len(found.unsaid),
+                "{n} relation type is left out, for there are no words for it: {types}. Give some in "
+                "{vocabulary}",
+                "{n} relation types are left out, for there are no words for them: {types}. Give some in "
+                "{vocabulary}",
+                types=escape(", ".join(found.unsaid[:SHOWN]) + (" …" if len(found.unsaid) > SHOWN else "")),
+                vocabulary=f"{graph}-vocabulary.yaml",
+            )
+        )
     if found.relations:
         name, most = next(iter(found.relations.items()))
         console.print(
