@@ -100,7 +100,7 @@ def merge_command(
     to.write(session, path, found.examples, read[0])
     session.say(
         f"{amount(len(found.examples), 'question')} of {sum(map(len, read)):,}: {found.agreed:,} ids held "
-        f"alike by several, {found.settled:,} settled"
+        f"by more than one, {found.settled:,} settled"
     )
     for one, other in found.doubled[:12]:
         session.warn(f"{other} asks the same as {one}; both are kept")
@@ -341,7 +341,7 @@ def version_command(
         Path | None, typer.Option("--since", help="The set as it was: its differences are recorded too.")
     ] = None,
 ) -> None:
-    """Record a version of a gold set beside it (version, SHA-256, changelog), or show those there are."""
+    """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
     from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
 
     session = Session.open(common, folders)

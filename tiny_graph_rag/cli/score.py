@@ -251,7 +251,7 @@ def _score(
     rouge_threshold: float,
     cluster_address: str | None,
     ties: str,
-    ambiguous: str,
+    ambiguous: str | None,
     output: str | None,
     brief: bool = False,
 ) -> None:

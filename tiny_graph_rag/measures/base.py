@@ -29,7 +29,7 @@ Need = Literal["", "types", "sources", "graph"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that a measure takes beside its cutoff. low, high: its bounds, themselves not allowed where
+    """A number that a measure takes next to its cutoff. low, high: its bounds, themselves not allowed where
     `open`. meaning: for the documentation.
     """
 
@@ -349,7 +349,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 
 
 def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
-    """The four that `eval` reports unless told otherwise, of entities or of another kind."""
+    """The four that `eval` reports by default, of entities or of another kind."""
     named = (("precision", cutoff), ("recall", cutoff), ("mrr", None), ("ndcg", cutoff))
     return tuple(Measure(name, at, (), of) for name, at in named)
 

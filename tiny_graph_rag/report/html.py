@@ -39,7 +39,7 @@ RESULT_SCRIPTS = (
 
 @report("html", "a page to look through in a browser, without a network")
 def pages(documents: Sequence[Document]) -> Files:
-    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
+    """A page for each result, with the others of its gold set next to it; sweeps and comparisons go into it,
     or get their own where there is none."""
     results = [document for document in documents if document.has_questions]
     studies = [document for document in documents if not document.has_questions]
@@ -58,7 +58,7 @@ def results_page(
     document: Json, others: list[Json] | None = None, peers: Mapping[str, Json] | None = None
 ) -> str:
     """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
-    name, results of the same gold set to show beside this one, question by question."""
+    name, results of the same gold set to show next to this one, question by question."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
     return page(str(dataset), page_data(document, others or [], peers), RESULT_SCRIPTS)
 

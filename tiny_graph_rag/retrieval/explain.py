@@ -11,7 +11,7 @@ from tiny_graph_rag.retrieval.search import Step, Trail
 
 
 def reasons(graph: KnowledgeGraph, reading: Reading, trail: Trail) -> list[Reason]:
-    """The parts of one ranked entity's energy; they add up to it."""
+    """The parts of one ranked entity's cost; they add up to it."""
     if not trail.walks and reading.asks == ONE_OF_SEEDS:
         return [Reason("one of those that the question offers", (), 0.0)]
     parts = [_step(graph, reading, step) for walk in trail.walks for step in walk]

@@ -118,7 +118,7 @@ function countWords(summary) {
   ].filter(Boolean);
 }
 
-// The other systems of the gold set beside this one: means, and the seconds that each took.
+// The other systems of the gold set next to this one: means, and the seconds that each took.
 function methodSection(data) {
   const { methods } = data.extra;
   if (!methods) return null;
