@@ -34,8 +34,8 @@ class Stretch:
 
     order: the place of each question in the gold set, where stretches come in another order.
     duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
-    entities that fill it, level, item) a reference. names: in place of labels and references. has_name: (items,)
-    whether an entity of the graph has the reference, None without a graph.
+    entities that fill it, level, item) a reference. names: in place of labels and references. has_name:
+    (items,) whether an entity of the graph has the reference, None without a graph.
     """
 
     ids: Sequence[str]
