@@ -96,8 +96,8 @@ def test_what_is_not_installed_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)  # as where the extra is missing
     said = run_cli("eval", "--dataset", "tale-eval.jsonl", "--skip-generation").stdout
-    assert "not tried: `--fuzzy 0.85` could not be tried on the questions that link to nothing (1)" in said
-    assert "`uv sync --extra fuzzy` installs it" in said
+    assert "not tried: `--fuzzy 0.85` may help the questions in which no entity was recognised (1)" in said
+    assert "uv sync --inexact --extra fuzzy" in said
 
 
 def test_a_search_by_words_is_tried_where_questions_link_to_nothing(

@@ -1,4 +1,4 @@
-"""Every command that the READMEs and the pages for beginners show runs from a clone, in the order of the page."""
+"""Every command that the READMEs and the pages for beginners show runs from a clone, in the page's order."""
 
 from __future__ import annotations
 
