@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened, Request
     from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.study.verdicts import Listed
+    from tiny_graph_rag.study.waterfall import Listed
 
 ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
@@ -141,11 +141,11 @@ def score(
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
-    from tiny_graph_rag.scoring.kinds import Matching
+    from tiny_graph_rag.scoring.matching import Matching
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
-    from tiny_graph_rag.study.verdicts import Listed
+    from tiny_graph_rag.study.waterfall import Listed
 
     if ambiguous not in (None, "first") and graph is None:
         raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
@@ -211,7 +211,8 @@ def score(
     out.tell(session, results=target)
     seconds = np.array(collected.latencies, dtype=np.float64)
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
-    gates.conclude(session, gates.hold(collected.found().overall.measures, seconds, per_second), "score")
+    outcomes = gates.hold(collected.found(), seconds, per_second)
+    gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
 
 
 def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool) -> tuple[Measure, ...]:

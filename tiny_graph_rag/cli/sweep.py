@@ -12,7 +12,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
-from tiny_graph_rag.cli.gating import end_with
+from tiny_graph_rag.cli.gating import append_step_summary, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
@@ -170,6 +170,8 @@ def sweep_command(
     from tiny_graph_rag.study.sweep import sweep
 
     out = Output.of(output, reporting)
+    # Its table beside the sweep file is what the report would write once more.
+    out = replace(out, reports=tuple(report for report in out.reports if report != "csv"))
     asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     fixed, varied = _split(set_ or ())
@@ -223,6 +225,7 @@ def sweep_command(
     if not out.to_stdout:
         session.outputs.write(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
+    append_step_summary(session, None if out.to_stdout else target)
     end_with(session.failures)
 
 
