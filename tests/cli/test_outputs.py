@@ -189,3 +189,11 @@ def test_names_of_parts_are_names_of_files() -> None:
     long = Selection(ids=tuple(f"question-{n}" for n in range(500)))
     assert len(long.named("set")) < 80
     assert long.named("set") != Selection(ids=(*long.ids, "one-more")).named("set")
+
+
+def test_a_sweep_writes_its_table_once(files: Path, run_cli) -> None:
+    done = run_cli(
+        *("sweep", "--dataset", "story-eval.jsonl", "--hops", "0-1", "--report", "csv,md", "-o", "./s.json")
+    )
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in files.glob("s*.*")} == {"s.json", "s.csv", "s.md"}

@@ -18,7 +18,8 @@ from tiny_graph_rag.measures import Measure, judge
 from tiny_graph_rag.retrieval import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.run import Run
-from tiny_graph_rag.study.verdicts import Diagnosis, Limits, Verdict, diagnose, waterfall
+from tiny_graph_rag.study.verdicts import diagnose
+from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict, waterfall
 
 
 def diagnosed(
