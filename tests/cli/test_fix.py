@@ -68,6 +68,7 @@ def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, 
     assert new["summary"]["measures"] == old["summary"]["measures"]
 
 
+@pytest.mark.slow
 def test_reports_show_the_four_blocks(proven: Path, run_cli) -> None:
     done = run_cli(
         "fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", "--report", "md,html,tex,csv"

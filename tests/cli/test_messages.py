@@ -56,6 +56,7 @@ def one_log(folder: Path, *arguments: str, **environment: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("retriever", "says_hops"),
     [

@@ -106,6 +106,7 @@ def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Pat
     assert "2 names are not in the graph (such as 'Nobody', 'Zoe')" in found.stdout
 
 
+@pytest.mark.slow
 def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path) -> None:
     """A cut emoji, which no file can hold; and what the graph lacks stands in the saved run too."""
     write(
@@ -118,6 +119,7 @@ def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path)
     assert results(folder)["results"][0]["metrics"]["recall@2"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [('"score": null', '"score": {}'), ('"seconds": ', '"seconds": -'), ('"name": ', '"nom": ')]
 )
@@ -160,6 +162,7 @@ def test_where_every_question_fails_nothing_was_measured(folder: Path) -> None:
     assert not (folder / "out.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "spec", "message"),
     [

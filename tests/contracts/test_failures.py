@@ -61,6 +61,7 @@ def assert_no_better(before: Means, after: Means, what: str) -> None:
         assert gain <= 1e-12, f"{measure} improved by {gain} with {what}"
 
 
+@pytest.mark.slow
 def test_a_failure_never_improves_a_mean_of_any_measure(graph) -> None:  # noqa: F811
     improved = 0
     for number in range(25):

@@ -184,6 +184,7 @@ def test_a_measure_parses_prints_and_compares() -> None:
         assert measure.kind.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [name for name in EVERY if name.cutoff is not None], ids=str)
 def test_what_stands_below_the_cutoff_does_not_matter(graph, measure: Measure) -> None:
     for seed in range(10):

@@ -54,6 +54,7 @@ def document(seed: int, entities: int = 40, relations: int = 90) -> dict[str, An
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"ensure_ascii": False, "separators": (",", ":")}])
 def test_cuts_change_nothing(

@@ -146,6 +146,7 @@ def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_
     assert len(server.requests) == QUICK.attempts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "usage",
     [

@@ -62,6 +62,7 @@ def of_all_kinds(folder: Path) -> list[Document]:
     ]
 
 
+@pytest.mark.slow
 def test_every_kind_of_document_has_its_pictures(tmp_path):
     written = write_reports(of_all_kinds(tmp_path), ["png"])
     one = ["tags.png", "waterfall.png", "precision-recall.png"]
