@@ -317,6 +317,7 @@ def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: C
     assert path.read_bytes() != changed
 
 
+@pytest.mark.slow
 def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callable[..., Any]) -> None:
     call = "eval --dataset story-eval.jsonl --skip-generation --retriever rag.py:retrieve -o ./r.json"
     done = run_cli(*call.split(), "--save-run", "./r.replies.jsonl")

@@ -75,6 +75,7 @@ def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: st
     assert rows["b"]["metrics"] == {"recall@2": 0.5, "mrr": 0.5}  # Ann stands second, Ben nowhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["imported", "asked"])
 def test_a_function_that_changes_the_folder_moves_no_result(folder: Path, when: str) -> None:
     (folder / "elsewhere").mkdir()
@@ -273,6 +274,7 @@ def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: 
     assert "vocabulary file" not in found.stdout
 
 
+@pytest.mark.slow
 def test_what_a_function_prints_stays_off_standard_output(folder: Path) -> None:
     write(
         folder,

@@ -124,6 +124,7 @@ def as_written(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]]
     return judged_written(questions, WrittenRun(places)).judged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judged_by", [by_dicts, as_written])
 def test_a_question_that_a_run_lacks_never_improves_a_mean(
     judged_by: Callable[..., Judged], tmp_path: Path
@@ -280,6 +281,7 @@ def table(failing: str, error: object) -> str:
     return text.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["timeout", {"message": "429: slow down"}])
 @pytest.mark.parametrize(
     ("written", "suffix"),

@@ -50,6 +50,7 @@ def write(folder: Path, form: str, records: Sequence[dict[str, Any]], stem: str 
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "keys",

@@ -190,6 +190,7 @@ def test_numbers_that_json_lacks_are_taken_as_by_the_standard_library(
 GOOD = b'"relationships": []}'
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_file_is_large")
 @pytest.mark.parametrize(
     ("text", "expected"),

@@ -83,6 +83,7 @@ def test_pictures_are_the_same_every_time(tmp_path):
     assert first == {path: path.read_bytes() for path in write_reports(documents, ["svg"])}
 
 
+@pytest.mark.slow
 def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
     """A missing glyph is a warning of matplotlib's, and warnings fail tests."""
     korean = results(12, 40)
@@ -104,6 +105,7 @@ def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
         write_reports([document(tmp_path, "korean", korean)], ["png"])
 
 
+@pytest.mark.slow
 def test_pictures_speak_the_readers_language_where_a_font_has_its_letters(tmp_path, monkeypatch):
     from tiny_graph_rag.report.plots import fonts
 

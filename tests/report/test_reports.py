@@ -146,6 +146,7 @@ def test_a_file_that_is_no_results_file_is_refused_in_words(tmp_path, text, mess
         read_document(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
