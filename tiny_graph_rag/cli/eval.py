@@ -172,6 +172,7 @@ def evaluate_command(
     altered = _altered(config, perturb)
     saved = SavedRun.of(session, save_run, save_run_format)
     examples = session.eval_set(dataset, chosen)
+    gates.check_tags({tag for example in examples for tag in example.tags})
     target = out.path(session, f"{examples.file_name}-results.json")
     if watch:
         _run_again(session, target, examples, graph)
@@ -223,11 +224,17 @@ def evaluate_command(
         keep_earlier(session, target)
     out.write(session, target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
-    _conclude(session, gates, evaluation, problems(answering, evaluation) if answering else [])
+    _conclude(
+        session,
+        gates,
+        evaluation,
+        problems(answering, evaluation) if answering else [],
+        None if out.to_stdout else target,
+    )
 
 
 def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measure, ...]:
-    """What is computed: the measures asked for, then those of gates. Raises UsageError for one that is none
+    """What is computed: the measures asked for, then those of gates. Raises UsageError for an unknown one
     or cuts deeper than retrieval goes."""
     from tiny_graph_rag.measures import default_measures, parse_measures
 
@@ -240,7 +247,7 @@ def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measu
 
 
 def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
-    """The kinds of --perturb. Raises UsageError for one that is none, and where asking again is dear."""
+    """The kinds of --perturb. Raises UsageError for an unknown one, and where asking again is expensive."""
     if perturb is None:
         return ()
     from tiny_graph_rag.study.perturb import parse_kinds
@@ -264,7 +271,7 @@ class SavedRun:
 
     @classmethod
     def of(cls, session: Session, path: str | None, form: str | None) -> Self | None:
-        """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
+        """Before any work. Raises UsageError for an unknown format, or a file that can't be written."""
         if path is None:
             if form is not None:
                 raise UsageError(said("--format {form} needs --save-run FILE", form=form))
@@ -323,13 +330,18 @@ def _asked_altered(session: Session, evaluation: Evaluation, kinds: tuple[str, .
 
 
 def _conclude(
-    session: Session, gates: Gates, evaluation: Evaluation, problems: list[TinyGraphRagError]
+    session: Session,
+    gates: Gates,
+    evaluation: Evaluation,
+    problems: list[TinyGraphRagError],
+    results: Path | None,
 ) -> None:
-    """Hold the gates. Raises all that went wrong as one, a failed gate first. problems: of the answers."""
+    """Hold the gates. Raises all that went wrong as one, a failed gate first. problems: of the answers.
+    results: the file that was written, None for standard output."""
     latency = evaluation.latency
-    outcomes = gates.hold(evaluation.summary.overall.measures, latency.seconds, latency.questions_per_second)
+    outcomes = gates.hold(evaluation.summary, latency.seconds, latency.questions_per_second)
     try:
-        gates.conclude(session, outcomes, "eval")
+        gates.conclude(session, outcomes, "eval", results)
     except TinyGraphRagError as failed:
         problems = [failed, *problems]
     end_with(problems)
@@ -342,7 +354,7 @@ def asking_own(
     progress: Callable[[int, str], None],
     repeat: int = 1,
 ) -> RetrieverMaker:
-    """A function of the user's as the retriever, with this run's journal beside its results."""
+    """A function of the user's as the retriever, with this run's journal next to its results."""
     from tiny_graph_rag.retrieval.own import Asking, make_own
     from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
 

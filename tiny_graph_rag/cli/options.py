@@ -323,13 +323,22 @@ class Reporting:
             show_default="none",
         ),
     ] = None
+    title: Annotated[
+        str | None,
+        typer.Option(
+            "--title",
+            help="What reports are headed with.",
+            show_default="the gold set's name",
+            rich_help_panel=OUTPUT + DETAIL,
+        ),
+    ] = None
 
     def names(self, *, to_stdout: bool = False) -> tuple[str, ...]:
         """The reports asked for. Raises UsageError for an unknown one, and where no file is written."""
         if self.report is None:
             return ()
         if to_stdout:
-            raise UsageError(said("--report needs a results file to stand beside; leave out `-o -`"))
+            raise UsageError(said("--report writes files next to a results file; leave out `-o -`"))
         from tiny_graph_rag.report.reports import check_reports
 
         names = comma_list(self.report)

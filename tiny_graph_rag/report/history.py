@@ -27,8 +27,8 @@ _KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 @dataclass(frozen=True, slots=True)
 class Past:
     """One results file. at: when it was made, by itself or else by its file's date (UTC). settings: not the
-    default; None of a foreign run, which this program made by no settings. walks: whether hops count for it.
-    measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
+    default; None of an external run, which this program made by no settings. walks: whether hops count for
+    it. measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
     path: Path
@@ -62,6 +62,32 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
             if is_results(path):
                 problems.append(str(error))
     return sorted(past, key=lambda item: (item.at, item.name)), problems
+
+
+def earlier_results(path: Path) -> Path | None:
+    """What `path` replaced last: the latest results of its name and questions under `history/` beside it.
+
+    None where there are none.
+    """
+    try:
+        mine = past_of(path)
+    except (InputError, OSError):
+        return None
+    kept: list[Past] = []
+    for file in (path.parent / KEPT_IN).glob("*.json"):
+        if nfc(file.name).startswith(mine.name):
+            try:
+                kept.append(past_of(file))
+            except InputError:
+                continue
+    same = [
+        (past.at, past.path.name, past.path)
+        for past in kept
+        if (past.name, past.dataset_sha256, past.selection)
+        == (mine.name, mine.dataset_sha256, mine.selection)
+        and past.at <= mine.at
+    ]
+    return max(same)[2] if same else None
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.figures import three as three
 from tiny_graph_rag.messages import counted, t
 
 if TYPE_CHECKING:
@@ -60,11 +61,6 @@ def markdown_text(text: str, most: int = 200) -> str:
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))
 
 
-def three(value: float | None) -> str:
-    """Three digits, – where undefined."""
-    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no negative zero
-
-
 def points_lost(loss: float) -> str:
     """Recall of a step, in points of a hundred; one that loses nothing is a plain 0."""
     return f"−{100 * loss:.1f}" if loss > 0 else "0"
@@ -81,8 +77,8 @@ def cost_figure(cost: float) -> str:
 
 
 def gold_beside(named: int, scored: int) -> bool:
-    """Whether what the gold set's own seeds reach may stand beside all questions: of the scored ones, half or
-    more must name their seeds."""
+    """Whether what the gold set's own seeds reach may be shown next to all questions: of the scored ones,
+    half or more must name their seeds."""
     return named > 0 and 2 * named >= scored
 
 

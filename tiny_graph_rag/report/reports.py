@@ -57,7 +57,7 @@ def write_reports(
     claim: Callable[[Path], object] = check_writable,
     failed: list[ReportError] | None = None,
 ) -> list[Path]:
-    """Write the reports beside the first document, into the folder `target`, or as the file `target` where
+    """Write the reports next to the first document, into the folder `target`, or as the file `target` where
     that ends as a report does; returns what was written.
 
     claim: refuses a file that can't be written, or must stay; asked for all of them before any is written.
@@ -74,15 +74,6 @@ def write_reports(
                 "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
                 target=target,
                 endings=endings,
-            )
-        )
-    if as_file and target is not None and target.suffix[1:] not in names:
-        raise UsageError(
-            said(
-                "{target}: --report {names} does not write this; add --report {suffix}",
-                target=target,
-                names=",".join(names),
-                suffix=target.suffix[1:],
             )
         )
     folder = documents[0].path.parent if target is None or as_file else target
@@ -103,6 +94,18 @@ def write_reports(
                     )
                 )
             )
+    if as_file and target is not None and not broken:
+        fitting = [(name, content) for name, content in files if name.endswith(target.suffix)]
+        if not fitting:
+            raise UsageError(
+                said(
+                    "{target}: --report {names} does not write this; add --report {suffix}",
+                    target=target,
+                    names=",".join(names),
+                    suffix=target.suffix[1:],
+                )
+            )
+        files = fitting if len(names) == 1 else files  # of `paper` the LaTeX file or the Markdown one
     if as_file and len(files) != 1:
         listed = ", ".join(name for name, _ in files[:4])
         raise UsageError(

@@ -8,16 +8,18 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import isfinite, isnan
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.measures import Measure, parse_measures
+from tiny_graph_rag.measures import Measure, default_measures, parse_measures
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Scores = Mapping[str, float]
 Grades = Mapping[str, float]
+USUAL_CUTOFF = 5  # where measures cut unless named, as the commands do
 MOST = 1 << 31  # whole grades below are kept as such
 PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Precision": "precision"}
 
@@ -37,18 +40,72 @@ PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Pr
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """questions: a row a question of the gold set, a column a measure. means: a row a measure, with columns
-    mean, low, high (95 % interval), n and reliable.
+    mean, low, high (95 % interval), n and reliable. gold: question → document → grade, as it was scored.
     """
 
     questions: pandas.DataFrame
     means: pandas.DataFrame
+    gold: Mapping[Any, Mapping[Any, Any]] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        return str(self.means.round(3).to_html())
 
 
-def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Scored:
-    """Score a run against a gold set; both as {question: {document: number}} or as a DataFrame.
+def scored_content(scored: Scored) -> dict[str, Any]:
+    """As the content of a results file, for comparing: values by question and their means."""
+    import hashlib
+    import json
 
-    run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
-    the order in which they came; a document that stands there twice counts once, with its best score.
+    from tiny_graph_rag.version import SCHEMA_VERSION, __version__
+
+    ids = list(map(str, scored.questions.index))
+    columns = {str(measure): scored.questions[measure].tolist() for measure in scored.questions.columns}
+    gold = json.dumps(
+        [
+            [str(key), sorted((str(doc), float(grade)) for doc, grade in row.items())]
+            for key, row in scored.gold.items()
+        ],
+        ensure_ascii=False,
+    )
+    means = scored.means.astype(object).where(scored.means.notna(), None)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "kind": "score",
+        "dataset": {"name": "gold", "sha256": hashlib.sha256(gold.encode()).hexdigest(), "selection": None},
+        "config": {},
+        "summary": {
+            "k": None,
+            "questions": len(ids),
+            "measures": {str(measure): means.loc[measure].to_dict() for measure in scored.means.index},
+            "by_tag": {},
+            "estimated_cost_usd": 0.0,
+        },
+        "results": [
+            {
+                "id": id,
+                "query": id,
+                "tags": [],
+                "linked": [],
+                "ranked": [],
+                "references": [],
+                "metrics": {
+                    measure: None if isnan(column[row]) else column[row]
+                    for measure, column in columns.items()
+                },
+            }
+            for row, id in enumerate(ids)
+        ],
+    }
+
+
+def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = None) -> Scored:
+    """Score a run against a gold set: `score("run.trec", "qrels.txt", "ndcg@10,map")`.
+
+    Both are paths of files in any known format, {question: {document: number}}, or DataFrames with the
+    columns query_id, doc_id and score. run: also {question: [(document, score), …]}. measures: the four that
+    the command `score` reports where None. Equal scores keep the order in which they came; a document that
+    stands there twice counts once, with its best score.
     Questions of the gold set that the run lacks get the worst value of every measure. Grades may be
     fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions that only one
     side knows and of ids of another type. Means and intervals are those that the command `score` writes.
@@ -56,6 +113,9 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
     frames = _pandas()
+    if measures is None:
+        measures = default_measures(USUAL_CUTOFF)
+    run, gold = _from_files(run, gold)
     named = parse_measures(measures) if isinstance(measures, str) else measures
     wanted = tuple(
         Measure.parse(reference) if isinstance(reference, str) else reference for reference in named
@@ -70,7 +130,7 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
                     needs=name.kind.needs,
                 )
             )
-    grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
+    grades, rankings = _as_dicts(gold, must_agree=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
@@ -80,7 +140,32 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     )
     rows = [(item.mean, item.low, item.high, item.n, item.reliable) for item in found.values()]
     names = ["mean", "low", "high", "n", "reliable"]
-    return Scored(table, frames.DataFrame(rows, index=[str(item) for item in found], columns=names))
+    return Scored(table, frames.DataFrame(rows, index=[str(item) for item in found], columns=names), grades)
+
+
+def _from_files(run: Any, gold: Any) -> tuple[Any, Any]:
+    """Paths become what the files hold, in the order that the command `score` takes; the rest stays."""
+    if not isinstance(run, str | PathLike) and not isinstance(gold, str | PathLike):
+        return run, gold
+    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.formats.gold import read_gold
+    from tiny_graph_rag.formats.runs import read_run
+
+    queries: dict[str, str] = {}
+    if isinstance(gold, str | PathLike):
+        questions = read_gold(find_input(Path(gold), Path(), "gold set"), None, None).questions
+        queries = {question.id: question.query for question in questions}
+        gold = {question.id: dict(question.grades) for question in questions}
+    if isinstance(run, str | PathLike):
+        written = read_run(find_input(Path(run), Path(), "run")).keyed_by(queries)
+        run = {
+            question: [
+                (place.key, -float(rank) if place.score is None else place.score)
+                for rank, place in enumerate(places)
+            ]
+            for question, places in written.rankings.items()
+        }
+    return run, gold
 
 
 def evaluate_predictions(
@@ -100,7 +185,7 @@ def evaluate_predictions(
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
     if split is not None:
         qrels = _of_split(qrels, split)
-    gold, rankings = _as_dicts(qrels, alike=True), _as_dicts(preds)
+    gold, rankings = _as_dicts(qrels, must_agree=True), _as_dicts(preds)
     _say_what_differs(rankings, gold, all_of_gold=False)
     judged = judged_dicts(rankings, {question: gold.get(question, {}) for question in preds})
     rows = []
@@ -215,9 +300,9 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
     return np.array(places, dtype=np.int64), np.array(ranks, dtype=np.int64)
 
 
-def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
+def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, Any]]:
     """{question: {document: number}} of a DataFrame, of dictionaries, or of lists of pairs; of duplicates the
-    best counts. alike: raise UsageError where duplicates say different things.
+    best counts. must_agree: raise UsageError where duplicates say different things.
     """
     if hasattr(table, "columns"):
         missing = [name for name in ("query_id", "doc_id", "score") if name not in table.columns]
@@ -234,7 +319,7 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
         for question, document, value in triples:
             mine = found.setdefault(question, {})
             if mine.setdefault(document, value) is not value:
-                _again(mine, question, document, value, alike=alike)
+                _again(mine, question, document, value, must_agree=must_agree)
         return found
     if not isinstance(table, Mapping):
         raise UsageError(
@@ -245,29 +330,29 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
             )
         )
     return {
-        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, alike=alike)  # type: ignore[misc]
+        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, must_agree=must_agree)  # type: ignore[misc]
         for question, row in table.items()
     }
 
 
-def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, alike: bool) -> dict[str, float]:
+def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, must_agree: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     try:
         for document, value in pairs:
             if found.setdefault(document, value) is not value:
-                _again(found, question, document, value, alike=alike)
+                _again(found, question, document, value, must_agree=must_agree)
         sum(found.values())  # fails for what is no number: of bare documents of two letters, say
     except (TypeError, ValueError) as error:
         raise UsageError(said("wanted (document, score) pairs, each score a number")) from error
     return found
 
 
-def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, alike: bool) -> None:
+def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, must_agree: bool) -> None:
     """A document that stands there already, and its value here. NaN stays, to be refused in its own words."""
     first = mine[document]
     if first != first or first == value:
         return
-    if alike and value == value:
+    if must_agree and value == value:
         raise UsageError(
             said(
                 "{document} has grades {first} and {value} for question {question}; wanted one",

@@ -70,7 +70,7 @@ def read_results(path: Path, commands: Sequence[str], record: Any = None) -> Any
 
 
 def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[bytes | memoryview, Any]:
-    """`read_results` beside the JSON that it was decoded from."""
+    """`read_results` next to the JSON that it was decoded from."""
     raw: bytes | memoryview = memoryview(mapped(path))
     try:
         theirs = upstream_document(path, raw)
@@ -154,7 +154,20 @@ def measured_values(path: Path) -> dict[str, Any]:
 
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
-    found = read_results(path, MEASURED, _COMPARED)
+    return _system(read_results(path, MEASURED, _COMPARED), path)
+
+
+def system_of(content: Json, path: Path) -> System:
+    """The same of a document in memory. path: names it. Raises RunError where it was changed."""
+    try:
+        return _system(msgspec.convert(content, _COMPARED), path)
+    except msgspec.ValidationError as error:
+        raise RunError(
+            said("{path}: this results document was changed: {error}", path=path, error=error)
+        ) from error
+
+
+def _system(found: Any, path: Path) -> System:
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)
@@ -189,7 +202,7 @@ def read_system(path: Path) -> System:
 
 
 def _settings(found: Any) -> dict[str, Any]:
-    """What decides the figures, spelled as in config.yaml; a foreign run was not made by our settings."""
+    """What decides the figures, spelled as in config.yaml; an external run was not made by our settings."""
     always = {"graph": found.graph.name if found.graph else None, "package version": found.package_version}
     if found.kind == "score":
         return {"run": found.run.name if found.run else None} | always

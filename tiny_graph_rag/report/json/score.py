@@ -112,9 +112,9 @@ def written(stretch: Stretch, wish: Wish) -> Written:
     if stretch.names is not None:
         return Written(brief_lines(stretch, stretch.names, columns, wish.cutoff), [], collected, listed)
     lines, mentioned = [], dict[str, None]()
-    found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
+    found_why = None if stretch.has_name is None else listed.add(stretch.judged, stretch.has_name)
     for item in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
-        if stretch.borne is not None:
+        if stretch.has_name is not None:
             mentioned.update(dict.fromkeys(entity.id for entity in item.ranked))
             for reference in item.references:
                 mentioned.update(dict.fromkeys(reference.entity_ids))
@@ -133,6 +133,7 @@ def written_on(
 
 
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
+    took = collected.latencies
     return {
         "k": cutoff,
         **headline(found.overall.measures, cutoff, collected.mean),
@@ -141,6 +142,7 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         **slice_document(found.overall),
         "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
         "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
+        **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
     }
 
 
