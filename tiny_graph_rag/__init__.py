@@ -80,6 +80,7 @@ __all__ = [
     "load_graph",
     "load_questions",
     "score",
+    "sweep",
 ]
 
 # Public name → the module that has it, imported when the name is first used.
