@@ -185,6 +185,7 @@ def test_a_folders_code_stays_untrusted_in_a_sweep_and_is_trusted_by_set(own_fol
     assert done.exit_code == 0, done.output
 
 
+@pytest.mark.slow
 def test_the_environment_the_file_and_help_say_the_same_of_every_setting() -> None:
     documents = (ROOT / "config.yaml").read_text(encoding="utf-8")
     for setting in all_settings():

@@ -106,6 +106,7 @@ def test_accuracy_by_question_with_its_tokens_and_cost_in_judging(ask) -> None:
     assert second["results"][0]["answer"] == found["results"][0]["answer"]
 
 
+@pytest.mark.slow
 def test_an_embedding_that_could_not_be_had_counts_as_unlike_and_is_retried(ask) -> None:
     def failing(request: Request) -> Action:
         return error(400, "too long") if request.path.endswith("/embeddings") else script(request)

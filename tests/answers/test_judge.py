@@ -185,6 +185,7 @@ def test_a_grade_for_each_entity_that_was_sent_and_for_no_other(places, said) ->
         JUDGES["retrieval"].read(text, entities=3)
 
 
+@pytest.mark.slow
 def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_cli, monkeypatch) -> None:
     """Ten answers: the judge grades six 2 and would grade four 0, but writes no JSON for those four.
 

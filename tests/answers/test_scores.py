@@ -98,6 +98,7 @@ def test_a_long_korean_answer_is_scored_in_time() -> None:
     assert 0 < token_f1(long, ["점순이"]) < 1
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_rouge_l_is_the_librarys() -> None:
     from rouge_score.rouge_scorer import RougeScorer

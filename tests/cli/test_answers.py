@@ -265,6 +265,7 @@ def test_a_password_in_the_address_is_not_in_the_results(ask, story: Path, monke
     assert found["config"]["openai"]["base_url"] == f"http://127.0.0.1:{server.port}/v1"
 
 
+@pytest.mark.slow
 def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
     ask, story: Path, monkeypatch
 ) -> None:

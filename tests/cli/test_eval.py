@@ -118,6 +118,7 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
     assert found["dataset"]["selection"] == {"limit": None, "tags": ["easy"], "ids": []}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

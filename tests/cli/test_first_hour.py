@@ -127,6 +127,7 @@ def test_headers_show_every_setting_that_is_not_the_default(tale: Path, run_cli)
     assert first.endswith("bfs, 2 hops, fuzzy 0.9, ranking.step 0.2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -26,6 +26,7 @@ def proven(tmp_path: Path, run_cli) -> Path:
 GIVEN = ("-g", "world-KG.json", "--dataset", "world-eval.jsonl")
 
 
+@pytest.mark.slow
 def test_fix_proves_words_and_prints_ten_lines_with_a_control_beside_the_gain(proven: Path, run_cli) -> None:
     out = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./again.yaml").stdout
     lines = out.splitlines()
@@ -38,6 +39,7 @@ def test_fix_proves_words_and_prints_ten_lines_with_a_control_beside_the_gain(pr
     assert (proven / "again.yaml").read_bytes() == (proven / "fixes.yaml").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run_cli) -> None:
     before = run_cli("eval", *GIVEN, "-o", "./before.json")
     after = run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json")
@@ -56,6 +58,7 @@ def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run
     assert json.loads((proven / "sweep.json").read_text())["patch"]["name"] == "fixes.yaml"
 
 
+@pytest.mark.slow
 def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, run_cli) -> None:
     done = run_cli("convert", "-g", "world-KG.json", "--patch", "fixes.yaml", "-o", "new-KG.json")
     assert done.exit_code == 0, done.stderr
@@ -68,6 +71,7 @@ def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, 
     assert new["summary"]["measures"] == old["summary"]["measures"]
 
 
+@pytest.mark.slow
 def test_reports_show_the_four_blocks(proven: Path, run_cli) -> None:
     done = run_cli(
         "fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", "--report", "md,html,tex,csv"

@@ -206,6 +206,7 @@ def test_a_trusted_address_gets_no_key_over_plain_http(folder: Path) -> None:
     assert connected(folder) == []
 
 
+@pytest.mark.slow
 def test_trusting_what_is_not_there_is_said(folder: Path) -> None:
     done = run(folder, *RETRIEVAL, "--trust-config")
     assert done.returncode == 2

@@ -100,6 +100,7 @@ YAML = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", YAML)
 def test_settings_of_any_kind_end_in_words(kind: str, own_folder: Path, run_cli) -> None:
     text, said = YAML[kind]

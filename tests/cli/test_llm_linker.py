@@ -145,6 +145,7 @@ def test_without_answers_the_total_is_the_linkers(ask) -> None:
         assert found["results"][2]["linking"]["cost_usd"] == pytest.approx(ONE_CALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retriever", ["bfs", "bm25"])
 def test_a_failed_call_is_a_failed_question_and_no_empty_list(ask, retriever: str) -> None:
     """Also where the retriever needs no seeds: bm25 would find Clara by herself."""
@@ -185,6 +186,7 @@ def test_failures_without_answers_are_listed_too_and_end_with_3(ask) -> None:
     assert found["summary"]["by_tag"]["he"]["failed"] == 1
 
 
+@pytest.mark.slow
 def test_the_cap_holds_over_linking_and_answering(ask) -> None:
     """A call costs 100 / 1e6 + 300 · 10 / 1e6 = $0.0031, at its worst more than 512 · 10 / 1e6 = $0.0051:
     after two of them the third could make it $0.0113, past the cap of $0.01."""

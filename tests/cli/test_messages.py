@@ -56,6 +56,7 @@ def one_log(folder: Path, *arguments: str, **environment: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("retriever", "says_hops"),
     [
@@ -248,6 +249,7 @@ def test_an_error_is_english_in_files_and_korean_where_it_is_shown() -> None:
     assert shown(amount(2, "question")) == "질문 2개"
 
 
+@pytest.mark.slow
 def test_korean_errors_leave_no_english_behind_a_name(tale: Path) -> None:
     log = one_log(tale, "eval", "--dataset", "tale-evl", LC_ALL="ko_KR.UTF-8")
     assert log[0].startswith("오류: tale-evl: ")
@@ -270,6 +272,7 @@ def test_a_closed_standard_output_ends_nothing(tale: Path, command: tuple[str, .
     assert (tale / "r.json").exists() is (command[0] == "eval" and len(command) > 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
 @pytest.mark.parametrize("command", ["--version", "--help"])
 def test_a_full_disk_is_told_before_a_command_runs_too(tale: Path, command: str) -> None:

@@ -42,6 +42,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_command_takes_names_as_bytes(own_folder: Path, run_cli: Callable[..., Result]) -> None:
     try:
         (own_folder / BAD).touch()

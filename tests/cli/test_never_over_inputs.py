@@ -189,6 +189,7 @@ def test_every_option_that_speaks_of_writing_is_known() -> None:
     assert unknown == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option", "given"), CASES)
 def test_no_output_replaces_an_input(
     folder: Path, run_cli: Callable[..., Any], name: str, option: str, given: str
@@ -225,6 +226,7 @@ GRAPH_FOLDER = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "option"), GRAPH_FOLDER)
 @pytest.mark.parametrize("part", ["nodes.csv", "edges.csv", "notes.csv"])
 def test_no_output_replaces_a_part_of_a_folder_that_is_read(
@@ -286,6 +288,7 @@ def test_a_derived_name_replaces_no_gold_set_that_somebody_made(
         assert f"{name} is there already" in done.stderr
 
 
+@pytest.mark.slow
 def test_what_the_program_made_itself_is_made_again(folder: Path, run_cli: Callable[..., Any]) -> None:
     for call in (
         "generate -g story-KG.json --n 2",
@@ -314,6 +317,7 @@ def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: C
     assert path.read_bytes() != changed
 
 
+@pytest.mark.slow
 def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callable[..., Any]) -> None:
     call = "eval --dataset story-eval.jsonl --skip-generation --retriever rag.py:retrieve -o ./r.json"
     done = run_cli(*call.split(), "--save-run", "./r.replies.jsonl")

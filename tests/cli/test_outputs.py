@@ -57,6 +57,7 @@ def test_the_exit_code_holds_though_nobody_reads_errors_either(files: Path) -> N
     assert done.returncode == 1
 
 
+@pytest.mark.slow
 def test_a_name_that_the_streams_encoding_lacks_ends_no_run(files: Path) -> None:
     write_kg(files / "data/kg/story-KG.json", ["점순", "Dover"], [("점순", "LIVES_IN", "Dover")])
     done = program(
@@ -69,6 +70,7 @@ def test_a_name_that_the_streams_encoding_lacks_ends_no_run(files: Path) -> None
     assert r"\uc810\uc21c" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_said_in_one_line(files: Path) -> None:
     with Path("/dev/full").open("w") as full:
@@ -78,6 +80,7 @@ def test_a_full_disk_is_said_in_one_line(files: Path) -> None:
     assert "Exception ignored" not in done.stderr
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
     """The kernel refuses files above 4 KiB, as a full disk would."""
     target = files / "results.json"
@@ -122,6 +125,7 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
     assert len(json.loads((files / "archive/real.json").read_text())["results"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -75,6 +75,7 @@ def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: st
     assert rows["b"]["metrics"] == {"recall@2": 0.5, "mrr": 0.5}  # Ann stands second, Ben nowhere
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", ["imported", "asked"])
 def test_a_function_that_changes_the_folder_moves_no_result(folder: Path, when: str) -> None:
     (folder / "elsewhere").mkdir()
@@ -106,6 +107,7 @@ def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Pat
     assert "2 names are not in the graph (such as 'Nobody', 'Zoe')" in found.stdout
 
 
+@pytest.mark.slow
 def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path) -> None:
     """A cut emoji, which no file can hold; and what the graph lacks stands in the saved run too."""
     write(
@@ -118,6 +120,7 @@ def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path)
     assert results(folder)["results"][0]["metrics"]["recall@2"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change", [('"score": null', '"score": {}'), ('"seconds": ', '"seconds": -'), ('"name": ', '"nom": ')]
 )
@@ -160,6 +163,7 @@ def test_where_every_question_fails_nothing_was_measured(folder: Path) -> None:
     assert not (folder / "out.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "spec", "message"),
     [
@@ -270,6 +274,7 @@ def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: 
     assert "vocabulary file" not in found.stdout
 
 
+@pytest.mark.slow
 def test_what_a_function_prints_stays_off_standard_output(folder: Path) -> None:
     write(
         folder,

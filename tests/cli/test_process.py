@@ -41,6 +41,7 @@ def python(*arguments: str, folder: Path = ROOT, **environment: str) -> subproce
     )
 
 
+@pytest.mark.slow
 def test_the_three_ways_to_start_it_are_one_program(tmp_path: Path) -> None:
     script = Path(sys.executable).with_name("tiny-graph-rag")
     ways = [["main.py", "--version"], ["-m", "tiny_graph_rag", "--version"], [str(script), "--version"]]

@@ -100,6 +100,7 @@ def means(document: dict) -> dict[str, float]:
     return {name: measure["mean"] for name, measure in document["summary"]["measures"].items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["trec", "jsonl", "contest", "json", "csv", "tsv", "parquet"])
 def test_every_form_of_run_gives_the_same_numbers(own_folder: Path, run_cli, form: str) -> None:
     run = write_run(own_folder / "run.txt", form)

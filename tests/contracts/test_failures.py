@@ -61,6 +61,7 @@ def assert_no_better(before: Means, after: Means, what: str) -> None:
         assert gain <= 1e-12, f"{measure} improved by {gain} with {what}"
 
 
+@pytest.mark.slow
 def test_a_failure_never_improves_a_mean_of_any_measure(graph) -> None:  # noqa: F811
     improved = 0
     for number in range(25):
@@ -123,6 +124,7 @@ def as_written(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]]
     return judged_written(questions, WrittenRun(places)).judged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judged_by", [by_dicts, as_written])
 def test_a_question_that_a_run_lacks_never_improves_a_mean(
     judged_by: Callable[..., Judged], tmp_path: Path
@@ -279,6 +281,7 @@ def table(failing: str, error: object) -> str:
     return text.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["timeout", {"message": "429: slow down"}])
 @pytest.mark.parametrize(
     ("written", "suffix"),

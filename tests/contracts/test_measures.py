@@ -138,6 +138,7 @@ def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, mea
     assert found == pytest.approx((best, worst), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", EVERY, ids=str)
 def test_no_list_is_better_than_the_ceiling(graph, measure: Measure) -> None:
     for seed in range(20):
@@ -184,6 +185,7 @@ def test_a_measure_parses_prints_and_compares() -> None:
         assert measure.kind.source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", [name for name in EVERY if name.cutoff is not None], ids=str)
 def test_what_stands_below_the_cutoff_does_not_matter(graph, measure: Measure) -> None:
     for seed in range(10):
@@ -309,6 +311,7 @@ def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:
     assert Measure.parse("context_completeness").compute(judged).tolist() == [0.5]
 
 
+@pytest.mark.slow
 def test_paths_through_many_reference_relationships_are_followed_in_no_time() -> None:
     # Ann and Bob both know forty people: 40! orders in which one may go to and fro between the two.
     knows = tuple(

@@ -75,6 +75,7 @@ def test_all_kinds_together_are_taken(report: str, tmp_path: Path) -> None:
     assert all(path.stat().st_size for path in paths)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", ["html", "md", "tex", "csv", "svg"])
 def test_names_and_texts_from_outside_stay_text(report: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib") if report == "svg" else None

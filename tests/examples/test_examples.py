@@ -76,6 +76,7 @@ def service() -> Iterator[str]:
     thread.join()
 
 
+@pytest.mark.slow
 def test_a_plain_http_service(
     service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result]
 ) -> None:

@@ -181,6 +181,7 @@ def test_an_alias_says_why_and_which_questions_use_it_and_makes_them_link() -> N
     assert alias.evidence == ("A3 is the code in the name, and in no other name",)
 
 
+@pytest.mark.slow
 def test_questions_of_a_folder_that_shorten_names_link_with_the_proposed_aliases() -> None:
     made = read_graph(ROOT / "benchmarks" / "home-appliances")
     questions = read_eval_set(ROOT / "benchmarks" / "home-appliances-eval.jsonl")

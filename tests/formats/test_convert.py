@@ -95,6 +95,7 @@ EVERYTHING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", FORMS)
 @pytest.mark.parametrize("first", FORMS)
 def test_from_every_form_into_every_form_nothing_is_lost_but_what_is_told(

@@ -150,6 +150,7 @@ def test_a_document_type_is_refused_before_anything_is_expanded(
         read_graph(own_folder / f"x.{root}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("root", ["graphml", "gexf"])
 def test_an_enormous_attribute_is_refused(own_folder: Path, root: str) -> None:
     text = GRAPHML.format("x" * (LONGEST_VALUE + 1)).replace("graphml", root)

@@ -50,6 +50,7 @@ def write(folder: Path, form: str, records: Sequence[dict[str, Any]], stem: str 
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(
     "keys",
@@ -283,6 +284,7 @@ def test_a_fact_whose_words_a_header_may_have_is_one(own_folder: Path) -> None:
     assert told(read_graph(own_folder / "t.csv"))[0] == ("Start of war", "precedes", "End of war")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "json", "node-link", "json.gz"])
 def test_a_long_first_record_changes_nothing(own_folder: Path, form: str) -> None:
     long = "가" * 70_000

@@ -54,6 +54,7 @@ def document(seed: int, entities: int = 40, relations: int = 90) -> dict[str, An
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("layout", [{}, {"indent": 2}, {"ensure_ascii": False, "separators": (",", ":")}])
 def test_cuts_change_nothing(
@@ -189,6 +190,7 @@ def test_numbers_that_json_lacks_are_taken_as_by_the_standard_library(
 GOOD = b'"relationships": []}'
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_file_is_large")
 @pytest.mark.parametrize(
     ("text", "expected"),

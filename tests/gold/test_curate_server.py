@@ -90,6 +90,7 @@ def server(own_folder: Path) -> Iterator[Server]:
     assert "Traceback" not in (own_folder / "errors").read_text()
 
 
+@pytest.mark.slow
 def test_any_value_in_any_field_is_taken_and_readable_or_refused_in_words(server: Server) -> None:
     """Each field of each event by each odd value; then as many events with several odd fields."""
     chance = random.Random(1)

@@ -48,6 +48,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", BROKEN)
 def test_a_broken_record_is_an_error_of_its_rule(
     own_folder: Path, run_cli: Callable[..., Result], rule: str

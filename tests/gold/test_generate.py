@@ -111,6 +111,7 @@ def test_a_real_graph_whose_relations_have_one_type_is_refused_with_the_reason()
         made(real("real-graphs", "ms-graphrag"), Wanted(20, seed=3))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_questions_and_another_seed_others() -> None:
     path = ROOT / f"data/kg/{SAMPLES[0]}-KG.json"
     one, again, other = (made(path, Wanted(60, seed=seed)) for seed in (0, 0, 1))
@@ -118,6 +119,7 @@ def test_the_same_seed_gives_the_same_questions_and_another_seed_others() -> Non
     assert {question.query for question in one.questions} != {question.query for question in other.questions}
 
 
+@pytest.mark.slow
 def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question() -> None:
     found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(200))
     assert set(found.found) == {*SHAPES, *VARIANTS}
@@ -132,6 +134,7 @@ def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question()
             assert question.unknown["variant"] in question.tags
 
 
+@pytest.mark.slow
 def test_no_question_names_its_answer_and_each_names_its_seeds() -> None:
     for name in SAMPLES:
         for question in made(ROOT / f"data/kg/{name}-KG.json", Wanted(120)).questions:

@@ -99,6 +99,7 @@ def test_without_a_graph_a_pattern_is_refused(own_folder: Path, run_cli: Callabl
     assert (done.exit_code, "name the graph with -g" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_patterns_of_a_generated_set_give_its_references_again(
     own_folder: Path, run_cli: Callable[..., Result]
 ) -> None:

@@ -174,6 +174,7 @@ def test_from_both_ends_no_more_of_a_hub_is_looked_at_than_needed(monkeypatch: p
     assert shortest_paths(adjacency, np.arange(20_003), [0], [20_002]) == {20_002: [6, 20_000, 20_001]}
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(pairs=PAIRS, seeds=st.lists(st.integers(0, 11), max_size=3))
 def test_paths_are_as_short_as_networkx_says_and_hang_together(

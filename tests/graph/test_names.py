@@ -22,6 +22,7 @@ from tiny_graph_rag.language.kinds import Kind, kind_of_type
 NAMES = st.lists(st.text("aA !가ßé\u0301", max_size=4), min_size=1, max_size=8)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(NAMES, NAMES)
 def test_a_name_means_its_exact_bearers_else_those_that_fold_alike(

@@ -13,6 +13,7 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.particles import ParticleFit, particles
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.text(max_size=12) | st.text("aE\u0301ß가각ㄱ\u1100\u1161İ山の .!?", max_size=12))
 def test_a_text_keeps_the_characters_that_folding_keeps_and_knows_where_they_stand(whole: str) -> None:

@@ -43,6 +43,7 @@ def test_words_that_the_dictionary_holds_need_no_simplemma() -> None:
     assert found.stdout.split() == ["write", "0", "zxqvab", "False"]
 
 
+@pytest.mark.slow
 def test_of_what_the_dictionary_lacks_the_lemma_begins_alike() -> None:
     lemmas = Lemmas.open()
     words = [word for word in list(lemmas.forms)[::500] if word.isascii() and word.isalpha()]

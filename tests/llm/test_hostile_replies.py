@@ -136,6 +136,7 @@ VECTORS: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", VECTORS)
 def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_path: Path) -> None:
     bad = Action(json.dumps({"data": VECTORS[shape], "usage": {"prompt_tokens": 5}}).encode())
@@ -146,6 +147,7 @@ def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_
     assert len(server.requests) == QUICK.attempts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "usage",
     [
@@ -325,6 +327,7 @@ def test_what_is_no_address_is_refused_in_words(base_url: str) -> None:
         Endpoint(base_url, KEY, 5.0)
 
 
+@pytest.mark.slow
 def test_a_reply_beyond_the_largest_size_is_a_failed_question() -> None:
     bomb = gzip.compress(b'{"choices": [' + b" " * (40 << 20) + b"]}")
     for action in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,6 +66,7 @@ def test_graded_ndcg_by_hand() -> None:
     assert Measure("ndcg", 3).compute(judged)[0] == 2 / (2 + 1 / np.log2(3))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 9), unique=True, min_size=1, max_size=3), min_size=1, max_size=5),

@@ -77,6 +77,7 @@ def test_the_same_seed_gives_the_same_figures() -> None:
     assert randomisation_p(sample, seed=7) != randomisation_p(sample, seed=8)
 
 
+@pytest.mark.slow
 def test_draws_grow_with_the_family_so_that_the_correction_hides_nothing() -> None:
     """381 wins to 17 among 500 tests: with 10,000 draws the least corrected p was 500 / 10,001 = .05."""
     sample = np.concatenate([np.ones(381), -np.ones(17), np.zeros(602)])
@@ -125,6 +126,7 @@ def test_paraphrases_are_one_observation_in_every_figure() -> None:
     assert randomisation_p(copied, seed=1) < randomisation_p(sample, seed=1) / 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "in_groups", "least", "most"), [(54, False, 0.2, 0.5), (54, True, 0.03, 0.07)])
 def test_equal_systems_on_paraphrases_differ_by_chance_in_five_of_a_hundred(
     n, in_groups, least, most

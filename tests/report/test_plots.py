@@ -62,6 +62,7 @@ def of_all_kinds(folder: Path) -> list[Document]:
     ]
 
 
+@pytest.mark.slow
 def test_every_kind_of_document_has_its_pictures(tmp_path):
     written = write_reports(of_all_kinds(tmp_path), ["png"])
     one = ["tags.png", "waterfall.png", "first-hit.png", "precision-recall.png"]
@@ -84,6 +85,7 @@ def test_pictures_are_the_same_every_time(tmp_path):
     assert first == {path: path.read_bytes() for path in write_reports(documents, ["svg"])}
 
 
+@pytest.mark.slow
 def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
     """A missing glyph is a warning of matplotlib's, and warnings fail tests."""
     korean = results(12, 40)
@@ -105,6 +107,7 @@ def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
         write_reports([document(tmp_path, "korean", korean)], ["png"])
 
 
+@pytest.mark.slow
 def test_pictures_speak_the_readers_language_where_a_font_has_its_letters(tmp_path, monkeypatch):
     from tiny_graph_rag.report.plots import fonts
 

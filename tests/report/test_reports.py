@@ -146,6 +146,7 @@ def test_a_file_that_is_no_results_file_is_refused_in_words(tmp_path, text, mess
         read_document(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "value", "message"),
     [
@@ -174,6 +175,7 @@ def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, ru
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["made-up-results.html"]
 
 
+@pytest.mark.slow
 def test_every_report_is_written_for_every_kind_that_it_shows(tmp_path):
     for name in REPORTS:
         assert write_reports([made(tmp_path)], [name])
@@ -200,6 +202,7 @@ def test_what_rounds_to_nothing_has_no_sign():
     ]
 
 
+@pytest.mark.slow
 def test_a_gold_set_without_any_reference_is_shown_in_every_form(run_cli, tmp_path):
     write_kg(tmp_path / "a-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
     write_gold(

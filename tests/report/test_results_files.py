@@ -50,6 +50,7 @@ def test_what_eval_writes_passes_through_the_types_without_loss(graph: str) -> N
     assert list(differences(document, through_the_types(document))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retriever", ["bfs", "bm25", "oracle"])
 @pytest.mark.parametrize("results", ["full", "compact"])
 def test_every_retrievers_file_does(tmp_path: Path, retriever: str, results: str) -> None:

@@ -77,6 +77,7 @@ def test_what_the_generator_makes_validates():
     assert sum(len(result["references"]) for result in document["results"]) == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "value"),
     [
@@ -104,6 +105,7 @@ def test_a_file_without_results_is_refused():
         jsonschema.validate(document, SCHEMA)
 
 
+@pytest.mark.slow
 def test_the_hop_beside_a_walk_is_the_walks(run_cli, tmp_path) -> None:
     """`bfs` prefers a walk that explains more of the question, which may be longer than the nearest."""
     files: tuple[object, ...] = ("--dataset", ROOT / "data/eval/conan-doyle-speckled-band-hardset.jsonl")

@@ -82,6 +82,7 @@ def test_quiet_prints_nothing() -> None:
     assert stream.getvalue() == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "unused"),
     [

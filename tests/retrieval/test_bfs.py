@@ -296,6 +296,7 @@ def test_everything_within_the_hops_by_networkx_is_returned_and_nothing_else(cas
     assert all(wanted[name] <= hop <= flags["hops"] for name, hop in hops.items())
 
 
+@pytest.mark.slow
 @given(case=cases())
 @settings(max_examples=100, deadline=None)
 def test_walks_lead_from_a_seed_to_the_entity_within_the_hops(case: Any) -> None:

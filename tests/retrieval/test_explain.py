@@ -28,6 +28,7 @@ def test_the_parts_of_a_rank_in_words() -> None:
     assert parts[0].words == ("director", "directed")
 
 
+@pytest.mark.slow
 @given(case=cases())
 @settings(max_examples=200, deadline=None)
 def test_what_a_path_explains_and_leaves_adds_up_to_its_part_of_the_cost(case: Any) -> None:

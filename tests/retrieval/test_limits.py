@@ -65,6 +65,7 @@ def test_a_search_ends_before_the_hop_that_would_look_at_too_many_relations(comp
     assert not found(graph, retriever, hops=6, max_steps=SLOTS, compiled=compiled).cuts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("limit", ["max_steps", "max_states"])
 def test_the_cheapest_walks_are_those_of_as_many_hops_as_stay_within_a_limit(compiled, limit):

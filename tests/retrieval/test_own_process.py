@@ -95,6 +95,7 @@ def test_a_call_that_does_not_end_is_given_up_and_the_next_is_asked(tmp_path: Pa
     assert time.monotonic() - started < HANGS  # it would sleep for a quarter of an hour
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [

@@ -50,6 +50,7 @@ def untyped(graph: KnowledgeGraph, folder: Path) -> KnowledgeGraph:
     return read_graph(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hops", [0, 1, 2, 4])
 @pytest.mark.parametrize("typed", [True, False])
 def test_every_row_has_a_path_from_a_seed_within_the_hops_and_parts_that_add_up(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.random_walk import MOST_SLOTS, Guide, RandomWalk, SynonymEdges
@@ -53,6 +54,7 @@ def test_names_that_are_nearly_one_are_joined() -> None:
     assert joined[far] > 0  # no relation leads there from Tulsa
 
 
+@pytest.mark.slow
 def test_a_walk_ends_where_a_step_would_look_at_too_many_relations() -> None:
     hub = [("a", "r", "hub"), *(("hub", "r", f"far{number}") for number in range(MOST_SLOTS))]
     graph = KnowledgeGraph.from_triples(hub)

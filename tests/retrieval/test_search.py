@@ -81,6 +81,7 @@ def test_a_long_question_goes_on_by_machine_code_with_the_same_ranking(
     assert columns(readable) == columns(begun)
 
 
+@pytest.mark.slow
 @given(case=cases())
 @settings(max_examples=300, deadline=None)
 def test_the_parts_of_a_trail_add_up_to_the_energy(case: Any) -> None:

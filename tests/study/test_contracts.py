@@ -95,6 +95,7 @@ random_worlds = settings(
 )
 
 
+@pytest.mark.slow
 @random_worlds
 @given(world=worlds())
 def test_each_row_has_a_path_from_a_seed_and_parts_that_add_up(tmp_path: Path, world: Any) -> None:
@@ -140,6 +141,7 @@ def test_the_rows_of_every_waterfall_sum_to_all_references(
         )
 
 
+@pytest.mark.slow
 @random_worlds
 @given(world=worlds(), retriever=st.sampled_from(["bfs", "bfs-plain", "pagerank", "hybrid:bfs+bm25", "bm25"]))
 def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: Any, retriever: str) -> None:
@@ -163,6 +165,7 @@ def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: A
         assert setting.overall.reach.oracle_recall == pytest.approx(reachable[0], nan_ok=True)
 
 
+@pytest.mark.slow
 @random_worlds
 @given(world=worlds())
 def test_the_column_by_names_is_what_the_linker_by_names_gives(tmp_path: Path, world: Any) -> None:
@@ -174,6 +177,7 @@ def test_the_column_by_names_is_what_the_linker_by_names_gives(tmp_path: Path, w
             assert found[step.name] == pytest.approx(step.recall, nan_ok=True)
 
 
+@pytest.mark.slow
 @random_worlds
 @given(world=worlds())
 def test_equal_seeds_are_diagnosed_alike(tmp_path: Path, world: Any) -> None:

@@ -168,6 +168,7 @@ def test_a_measure_where_less_is_better() -> None:
     assert chosen([1 - column for column in columns(0.5, 0.0, 0.3)], higher_is_better=False) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [

@@ -42,6 +42,7 @@ def test_a_list_that_ends_at_k_ties_with_nothing() -> None:
     assert ties(run_of([5, 7], [1, 1], [0, 0]), judgments_of(10, [[7]]), MEASURES, 2).rate == 0
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     scores=st.lists(st.integers(0, 1), min_size=1, max_size=5),

@@ -7,6 +7,7 @@ docs/architecture.md shows. `tests/test_house.py` holds the picture to the impor
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import networkx
@@ -68,6 +69,7 @@ ROOMS = {
 WIDTH, LAYER, BOX_WIDTH, BOX_HEIGHT, MARGIN = 1080, 82, 172, 46, 16
 
 
+@cache
 def imported() -> dict[str, dict[str, int]]:
     """Module → the modules of the package that it imports from, each with a line.
 
