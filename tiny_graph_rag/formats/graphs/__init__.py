@@ -263,8 +263,8 @@ def _lies_beside(path: Path) -> Said | None:
         if path.is_file() and any(path.match(pattern) for pattern in format.besides):
             return said(
                 "{name} is a file that {writer} keeps next to its graph. The graph is {graph}: name it, "
-                "or its "
-                "folder, with -g. If a database holds the graph, export it from there",
+                "or its folder, "
+                "with -g. If a database holds the graph, export it from there",
                 name=path.name,
                 writer=format.name,
                 graph=format.graph_file,
