@@ -73,10 +73,11 @@ class Limits:
 class Diagnosis:
     """One row a relevant item (as Judgments.grades has them).
 
-    verdicts: int8, Verdict. ranks: int32, from 1, NO_RANK where not in the list. entities: int32, the bearer
-    that fills the item or came furthest, NO_ENTITY where none. hops: int32, the fewest relations from a seed
-    to it (with the filters where they let it through), NO_HOP where no walk leads or none was asked for.
-    rows: int64, its row in the run, -1 where not in the list. questions: int64, the question of each item.
+    verdicts: int8, Verdict. ranks: int32, from 1, NO_RANK where not in the list. entities: int32, the
+    matching entity that fills the item or came furthest, NO_ENTITY where none. hops: int32, the fewest
+    relations from a seed to it (with the filters where they let it through), NO_HOP where no walk leads or
+    none was asked for. rows: int64, its row in the run, -1 where not in the list. questions: int64, the
+    question of each item.
     """
 
     cutoff: int
@@ -181,34 +182,34 @@ def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArr
     return taken_by
 
 
-def diagnose_listed(judged: Judged, borne: NDArray[np.bool_], cutoff: int) -> Diagnosis:
+def diagnose_listed(judged: Judged, has_name: NDArray[np.bool_], cutoff: int) -> Diagnosis:
     """Of a run that nobody knows the making of: a relevant item is in the list, or not in the run, or no
-    entity bears its name. borne: (items,)."""
+    entity has its name. has_name: (items,)."""
     questions = np.repeat(np.arange(len(judged)), judged.relevant)
     at_question, at_rank = np.nonzero(judged.items != NO_ITEM)
     items = judged.items[at_question, at_rank]
-    ranks = np.zeros(len(borne), dtype=np.int32)
-    rows = np.full(len(borne), -1, dtype=np.int64)
+    ranks = np.zeros(len(has_name), dtype=np.int32)
+    rows = np.full(len(has_name), -1, dtype=np.int64)
     ranks[items], rows[items] = at_rank + 1, judged.rows[at_question, at_rank]
-    verdicts = np.where(borne, Verdict.NOT_IN_RUN, Verdict.NOT_IN_GRAPH).astype(np.int8)
+    verdicts = np.where(has_name, Verdict.NOT_IN_RUN, Verdict.NOT_IN_GRAPH).astype(np.int8)
     verdicts[ranks > NO_RANK] = Verdict.HIT
     verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
-    nothing = np.full(len(borne), NO_ENTITY, dtype=np.int32)
-    nowhere = np.full(len(borne), NO_HOP, dtype=np.int32)
+    nothing = np.full(len(has_name), NO_ENTITY, dtype=np.int32)
+    nowhere = np.full(len(has_name), NO_HOP, dtype=np.int32)
     limits = Limits(walks=False, hops=None)
     return Diagnosis(cutoff, limits, verdicts, ranks, nothing, nowhere, rows, questions)
 
 
 class Listed:
-    """Diagnoses of a foreign run, gathered while its questions pass by."""
+    """Diagnoses of an external run, gathered while its questions pass by."""
 
     def __init__(self, cutoff: int) -> None:
         self.cutoff = cutoff
         self._parts: list[Diagnosis] = []
         self._relevant: list[NDArray[np.int64]] = []
 
-    def add(self, judged: Judged, borne: NDArray[np.bool_]) -> Diagnosis:
-        self._parts.append(diagnose_listed(judged, borne, self.cutoff))
+    def add(self, judged: Judged, has_name: NDArray[np.bool_]) -> Diagnosis:
+        self._parts.append(diagnose_listed(judged, has_name, self.cutoff))
         self._relevant.append(judged.relevant)
         return self._parts[-1]
 
