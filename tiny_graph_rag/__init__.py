@@ -69,17 +69,21 @@ __all__ = [
     "Measure",
     "Ranking",
     "Result",
+    "ResultComparison",
     "Retriever",
     "Run",
+    "SweepResult",
     "__version__",
     "ask",
     "assert_retrieval",
+    "compare",
     "evaluate",
     "evaluate_predictions",
     "load_config",
     "load_graph",
     "load_questions",
     "score",
+    "sweep",
 ]
 
 # Public name → the module that has it, imported when the name is first used.
