@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from tiny_graph_rag.library import evaluate as evaluate
     from tiny_graph_rag.library import load_graph as load_graph
     from tiny_graph_rag.library import load_questions as load_questions
-    from tiny_graph_rag.library_studies import ResultComparison as ResultComparison
-    from tiny_graph_rag.library_studies import SweepResult as SweepResult
-    from tiny_graph_rag.library_studies import compare as compare
-    from tiny_graph_rag.library_studies import sweep as sweep
+    from tiny_graph_rag.library.studies import ResultComparison as ResultComparison
+    from tiny_graph_rag.library.studies import SweepResult as SweepResult
+    from tiny_graph_rag.library.studies import compare as compare
+    from tiny_graph_rag.library.studies import sweep as sweep
     from tiny_graph_rag.measures.base import Measure as Measure
     from tiny_graph_rag.retrieval.base import Retriever as Retriever
     from tiny_graph_rag.run import Run as Run
@@ -94,14 +94,14 @@ PUBLIC = {
     "ask": "tiny_graph_rag.library",
     "evaluate": "tiny_graph_rag.library",
     "assert_retrieval": "tiny_graph_rag.library",
-    "compare": "tiny_graph_rag.library_studies",
-    "sweep": "tiny_graph_rag.library_studies",
+    "compare": "tiny_graph_rag.library.studies",
+    "sweep": "tiny_graph_rag.library.studies",
     "score": "tiny_graph_rag.scoring.frames",
     "evaluate_predictions": "tiny_graph_rag.scoring.frames",
     "Ranking": "tiny_graph_rag.library",
     "Result": "tiny_graph_rag.library",
-    "ResultComparison": "tiny_graph_rag.library_studies",
-    "SweepResult": "tiny_graph_rag.library_studies",
+    "ResultComparison": "tiny_graph_rag.library.studies",
+    "SweepResult": "tiny_graph_rag.library.studies",
     "EvalSet": "tiny_graph_rag.gold.examples",
     "Example": "tiny_graph_rag.gold.examples",
     "Config": "tiny_graph_rag.config",

@@ -1,12 +1,15 @@
-"""How large records show themselves: in a line or two, whatever they hold."""
+"""How values are shown: numbers as people read them (the one place that rounds), and large records in a line
+or two, whatever they hold."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 LONGEST = 60  # characters of one value
 LISTED = 3  # items of a list that is shown whole
+UNDEFINED = "–"
 
 
 def short_repr(record: Any) -> str:
@@ -27,3 +30,22 @@ def _short(value: Any) -> str:
         return f"<{type(value).__name__} of {len(value)}>"
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def three(value: float | None) -> str:
+    """Three digits with a true minus sign, – where undefined (None or NaN)."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no negative zero
+
+
+def signed(value: float | None) -> str:
+    """A difference: three digits with + or - before them, – where undefined."""
+    return UNDEFINED if value is None or math.isnan(value) else f"{round(value, 3) + 0.0:+.3f}"
+
+
+def p_value(value: float | None) -> str:
+    """`<.001` or three digits, – where undefined."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return "<.001" if value < 0.001 else f"{value:.3f}"

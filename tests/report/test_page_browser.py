@@ -533,7 +533,7 @@ def test_a_title_heads_the_page(browser, folder, hardset):
         assert KOREAN in found.page.locator(".facts").first.inner_text()
 
 
-@pytest.mark.parametrize(("screen", "least"), [("light", 480), ("phone", 330)])
+@pytest.mark.parametrize(("screen", "least"), [("light", 440), ("phone", 330)])
 def test_the_bars_of_the_waterfall_use_the_width(browser, hardset, screen, least):
     with pages.opened(browser, hardset[0], **SCREENS[screen]) as found:
         boxes = [bar.bounding_box() for bar in found.page.locator(".waterfall .loss-bar").all()]

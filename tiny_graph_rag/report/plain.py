@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.figures import three as three
 from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.shown import three as three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.base import Measure

@@ -12,7 +12,6 @@ from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.figures import p_value, signed, three
 from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
@@ -34,6 +33,7 @@ from tiny_graph_rag.report.plain import (
 )
 from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.worst import worst_questions
+from tiny_graph_rag.shown import p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS, speeds
 
 Json = dict[str, Any]

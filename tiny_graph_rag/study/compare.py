@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.figures import p_value, signed
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, smallest_shown, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.shown import short_repr
+from tiny_graph_rag.shown import p_value, short_repr, signed
 from tiny_graph_rag.study.results_file import System
 
 HIT = "hit"

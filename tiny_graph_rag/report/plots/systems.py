@@ -11,13 +11,13 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tiny_graph_rag.figures import three
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import rises
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
 from tiny_graph_rag.report.systems import Systems, curve, first_hit_names, first_hits
+from tiny_graph_rag.shown import three
 
 Json = dict[str, Any]
 
