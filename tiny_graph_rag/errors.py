@@ -157,7 +157,7 @@ def unknown(
     hint = nearest(near or name, known, spelled=spelled) or "."
     message = said(
         "unknown {what} {name}{hint} Choices: {choices}",
-        what=said(what),
+        what=what if isinstance(what, Said) else said(what),
         name=repr(name),
         hint=hint,
         choices=", ".join(known),

@@ -32,6 +32,7 @@ def program(folder: Path, *arguments: str, **more: object) -> subprocess.Complet
     return subprocess.run(command, cwd=folder, text=True, timeout=HANGS, check=False, **more)  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "code", "said"),
     [("recall@5>=0.9", 1, "gate recall@5>=0.9: mean 0.5000, FAILED"), ("recall@5>=0.4", 0, "")],
@@ -47,6 +48,7 @@ def test_gates_hold_and_results_are_written_though_the_reader_left(files, gate, 
     assert len(results["results"]) == 2
 
 
+@pytest.mark.slow
 def test_the_exit_code_holds_though_nobody_reads_errors_either(files: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -95,6 +97,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
     assert [path.name for path in files.iterdir() if path.name.endswith(".tmp")] == []
 
 
+@pytest.mark.slow
 def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
     """A named pipe stands for /dev/null and its like: moving a file to its place would replace it."""
     pipe = files / "pipe"

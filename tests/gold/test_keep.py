@@ -191,7 +191,7 @@ def test_the_commands_merge_split_and_say_what_differs(run_cli, tmp_path: Path) 
     merged = tmp_path / "all.jsonl"
     found = run_cli("dataset", "merge", one, two, "-o", merged)
     assert found.exit_code == 0, found.stderr
-    assert "8 questions of 9: 1 ids held alike" in found.stdout
+    assert "Merged 9 questions into 8: 1 duplicate ids" in found.stdout
     found = run_cli("dataset", "split", merged, "--share", "50/50", "-o", tmp_path / "part.jsonl")
     assert found.exit_code == 0, found.stderr
     parts = [read_gold(tmp_path / f"part-{name}.jsonl") for name in ("dev", "test")]

@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, Retrie
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import said, verbatim
+from tiny_graph_rag.messages import said, t, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _answered(
 
         tariff = Tariff(config)
     except MissingExtraError as error:
-        session.warn(f"no answer: {error}")
+        session.warn(said("no answer: {error}", error=error))
         return {}
     model = config.openai.model
     contexts = ContextMaker(
@@ -138,7 +138,14 @@ def _answered(
     if answer.error is not None:
         raise ServiceError(said("no answer: {error}", error=answer.error))
     session.say(f"\n{answer.text}\n")
-    session.say(f"answered by {model} from {answer.facts:,} facts · {tariff.describe(model)}")
+    session.say(
+        t(
+            "answered by {model} from {facts} facts · {price}",
+            model=model,
+            facts=f"{answer.facts:,}",
+            price=tariff.describe(model),
+        )
+    )
     say_paid(session, chat)
     return {"answer": answer_json(answers, 0, spelled)}
 

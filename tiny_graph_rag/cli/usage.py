@@ -14,7 +14,7 @@ from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, t
 
 # Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
-_NO_NUMBER = re.compile(r"(?s)(.*) is not a valid (\w+)\.$")
+_NO_NUMBER = re.compile(r"(?s)(.*) is not a valid (\w+)(?: range)?\.$")
 _OUT_OF_RANGE = re.compile(r"(?s)(.*) is not in the range (.*)\.$")
 _UNREADABLE = re.compile(r"(?s)Path '(.*)' is not readable\.$")
 _NO_COMMAND = re.compile(r"(?s)No such command '(.*?)'\.")
