@@ -87,15 +87,15 @@ def test_quiet_prints_nothing() -> None:
     ("command", "unused"),
     [
         ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
-        ("stats -g 김유정-동백꽃-KG.json", "numba"),
-        ("measures", "numba"),
+        ("stats -g 김유정-동백꽃-KG.json", "msgspec"),
+        ("measures", "msgspec"),
     ],
 )
 def test_a_piped_command_loads_no_rich_and_a_small_graph_no_decoder(command: str, unused: str) -> None:
     code = (
         "import sys; from tiny_graph_rag.cli import load, app; load(sys.argv[1]);"
         "app(sys.argv[1:], standalone_mode=False);"
-        f"print([each for each in ('rich', 'msgspec', {unused!r}) if each in sys.modules])"
+        f"print([each for each in ('rich', 'numba', {unused!r}) if each in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=True, cwd=ROOT

@@ -57,7 +57,7 @@ def query(
     output: Written = None,
 ) -> None:
     """Show what one question links to, what is retrieved for it, by which path, and what a model answers."""
-    from tiny_graph_rag.report.json.spelled import walk_in_words
+    from tiny_graph_rag.report.json.paths import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_costs, print_question
 
     session = Session.open(

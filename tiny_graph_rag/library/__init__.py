@@ -413,7 +413,8 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
 
 
 def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
-    from tiny_graph_rag.report.json.spelled import Spelled, ranked_json, walk_in_words
+    from tiny_graph_rag.report.json.paths import walk_in_words
+    from tiny_graph_rag.report.json.spelled import Spelled, ranked_json
     from tiny_graph_rag.run import NO_HOP
 
     spelled = Spelled(graph)

@@ -17,7 +17,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline
-from tiny_graph_rag.report.json.spelled import seed_of, walk_in_words
+from tiny_graph_rag.report.json.paths import seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
     gold_beside,

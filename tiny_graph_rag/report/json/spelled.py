@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.linking.base import TEXT, LinkedQuestion
+from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.results import Cost, Ranked, Seed, Step
 from tiny_graph_rag.results import Reason as WrittenReason
 from tiny_graph_rag.retrieval.base import Reason
@@ -187,29 +187,3 @@ def ranked_json(
     (ranked,) = rankings(run, range(row, row + 1), most, spelled, by_question)
     found: list[dict[str, Any]] = msgspec.to_builtins(ranked)
     return found
-
-
-def seed_of(ranked: Mapping[str, Any], linked: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The seed at which an entity's path starts, itself where it is one; None where no path is known.
-
-    linked: the question's seeds; both as results files have them. An entity may be a seed by name and by
-    text: the cost of its link says which of them the path starts from.
-    """
-    if ranked.get("hop") is None or ranked["hop"] < 0:
-        return None
-    walk = ranked.get("walk") or ()
-    start = walk[0]["from"] if walk else ranked["id"]
-    by_text = ranked.get("cost", {}).get("link", 0) > 0
-    seeds = [seed for seed in linked if seed["id"] == start]
-    return min(seeds, key=lambda seed: (seed["rule"] == TEXT) != by_text, default=None)
-
-
-def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:
-    """`A —OWNS→ B ←FEEDS— C`; "" for a seed itself. walk: as results files have it; names: by id."""
-    if not walk:
-        return ""
-    parts = [names[walk[0]["from"]]]
-    for step in walk:
-        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
-        parts.append(names[step["to"]])
-    return " ".join(parts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.json.spelled import seed_of
+from tiny_graph_rag.report.json.paths import seed_of
 from tiny_graph_rag.report.plain import cost_figure
 from tiny_graph_rag.report.terminal import Console, Table, escape
 from tiny_graph_rag.run import COST_PARTS, NO_HOP
