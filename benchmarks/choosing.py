@@ -50,6 +50,7 @@ def led_elsewhere(
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--sweeps", type=int, default=300)
+    options.add_argument("--only", default="", help="rows whose name has this in it")
     given = options.parse_args()
     print("% of sweeps that lead elsewhere than to the first; best and reported mean less the truth\n")
     print("| settings | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
@@ -60,6 +61,8 @@ def main() -> None:
         (12, 0.0, False, "12"),
         (6, 0.0, True, "6 systems without hops"),
     ):
+        if given.only not in name:
+            continue
         cells = []
         for questions in SIZES:
             elsewhere, best, reported = led_elsewhere(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -206,6 +207,7 @@ def test_of_many_failures_the_first_are_shown_and_the_rest_counted(ask) -> None:
     assert "… and 7 more, all in the results" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_before_its_first_call_leaves_the_journal_to_resume(ask, story: Path) -> None:
     """A graph that fails to load after the journal was opened, in a process of its own as in life."""
     journal = story / "data/results/story-eval-results.journal.jsonl"
@@ -236,6 +238,7 @@ def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
     assert found["summary"]["answers"]["complete"] is True
 
 
+@pytest.mark.slow
 def test_a_refused_key_ends_the_run_with_3_and_is_shown_nowhere(ask, story: Path) -> None:
     with ChatServer(lambda request: error(401, f"Incorrect API key provided: {KEY}")) as server:
         done, found = ask(server, exit_code=3)
@@ -287,6 +290,7 @@ def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
     assert "tokens by tiktoken o200k_base" in done.stdout
 
 
+@pytest.mark.slow
 def test_answers_are_not_looked_for_with_skip_generation(story: Path, monkeypatch) -> None:
     """Neither the key nor the address makes `--skip-generation` load or call anything."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -303,3 +307,65 @@ def test_answers_are_not_looked_for_with_skip_generation(story: Path, monkeypatc
         [sys.executable, "-c", code], cwd=story, capture_output=True, text=True, check=False
     )
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+def test_what_a_dry_run_says_at_most_is_never_passed_where_every_verdict_is_unreadable(
+    ask, story: Path, monkeypatch
+) -> None:
+    """The worst server there is: no verdict can be read, so each is asked for twice, and every reply is as
+    long as it may be. It bills the request as it came, with the schema that it must keep to."""
+    import tiktoken
+
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(install("o200k_base", story / "encodings")))
+    encoding = tiktoken.get_encoding("o200k_base")
+    billed: list[tuple[int, int]] = []
+
+    def script(request: Request) -> Action:
+        texts = [message["content"] for message in request.body["messages"]]
+        prompt = sum(len(encoding.encode(text)) + 4 for text in texts) + 3
+        if "response_format" in request.body:
+            prompt += len(encoding.encode(json.dumps(request.body["response_format"])))
+        longest = request.body.get("max_completion_tokens") or request.body["max_tokens"]
+        billed.append((prompt, longest))
+        text = "well " * longest if "response_format" in request.body else "Person1 " * longest
+        usage = {"prompt_tokens": prompt, "completion_tokens": longest, "total_tokens": prompt + longest}
+        return answer(text, usage=usage)
+
+    judged = ("--judge", "correctness,faithfulness", "--set", "openai.max_tokens=40")
+    with ChatServer(script) as server:
+        forecast, _ = ask(server, "--dry-run", *judged)
+        assert server.requests == []
+        done, found = ask(server, *judged)
+    rows = [line for line in forecast.stdout.splitlines() if line.strip().startswith("cost: ")]
+    most = sum(float(line.rpartition("$")[2]) for line in rows)
+    spent = sum(prompt * 1e-6 + completion * 10e-6 for prompt, completion in billed)
+    assert len(rows) == 2
+    calls = [int(n) for n in re.findall(r"at most (\d+) where replies", forecast.stdout)]
+    answers = 12
+    assert len(billed) == answers + sum(calls) == answers + 2 * 2 * 12
+    assert spent <= most <= 2 * spent
+    assert found["summary"]["estimated_cost_usd"] == pytest.approx(spent)
+    assert f"${spent:.4f}" in done.stdout + done.stderr
+
+
+def test_what_a_judge_without_a_price_costs_is_unknown_in_every_line(ask, story: Path) -> None:
+    """The answers' own cost is known and said as such; no line gives it as what was paid in all."""
+    (story / "config.yaml").write_text(
+        "openai: {judge_model: unpriced, prices: {test-model: {input: 1, output: 10}}}\n"
+    )
+
+    def script(request: Request) -> Action:
+        if request.body["model"] == "unpriced":
+            return answer(json.dumps({"verdict": "correct", "reason": "so"}))
+        return polite(request)
+
+    with ChatServer(script) as server:
+        dry, _ = ask(server, "--dry-run", "--judge", "correctness")
+        done, found = ask(server, "--judge", "correctness")
+    costs = [line.strip() for line in dry.stdout.splitlines() if line.strip().startswith("cost: ")]
+    assert len(costs) == 2
+    assert costs[1] == "cost: unknown"
+    assert found["summary"]["estimated_cost_usd"] is None
+    paid = [line for line in (done.stdout + done.stderr).splitlines() if "paid" in line]
+    assert paid
+    assert all("unknown" in line for line in paid), paid

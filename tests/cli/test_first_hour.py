@@ -180,6 +180,7 @@ def test_sweep_takes_any_setting_and_names_the_best_mean_of_few_questions(tale: 
     assert "did you mean 'ranking.step'" in wrong.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp949", "ascii", "latin-1"])
 def test_narrow_encodings_get_plain_signs_and_no_escapes_of_ours(tale: Path, encoding: str) -> None:
     done = subprocess.run(

@@ -174,6 +174,7 @@ def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_c
     assert (refused.exit_code, "which format? End the name in one of .jsonl" in refused.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_an_error_stands_below_what_was_said_before_it(tale: Path) -> None:
     write_gold(tale / "other.jsonl", {"id": "q0", "query": "Who?", "reference_entities": ["Rex"]})
     log = one_log(tale, "dataset", "diff", "tale-eval.jsonl", "other.jsonl")
@@ -253,6 +254,7 @@ def test_korean_errors_leave_no_english_behind_a_name(tale: Path) -> None:
     assert "no such" not in log[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [(*EVAL, "-o", "./r.json"), ("stats", "-g", "tale-KG.json"), ("--help",), ("eval",)]
 )

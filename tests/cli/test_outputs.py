@@ -32,6 +32,7 @@ def program(folder: Path, *arguments: str, **more: object) -> subprocess.Complet
     return subprocess.run(command, cwd=folder, text=True, timeout=HANGS, check=False, **more)  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "code", "said"),
     [("recall@5>=0.9", 1, "gate recall@5>=0.9: mean 0.5000, FAILED"), ("recall@5>=0.4", 0, "")],
@@ -47,6 +48,7 @@ def test_gates_hold_and_results_are_written_though_the_reader_left(files, gate, 
     assert len(results["results"]) == 2
 
 
+@pytest.mark.slow
 def test_the_exit_code_holds_though_nobody_reads_errors_either(files: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -95,6 +97,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
     assert [path.name for path in files.iterdir() if path.name.endswith(".tmp")] == []
 
 
+@pytest.mark.slow
 def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
     """A named pipe stands for /dev/null and its like: moving a file to its place would replace it."""
     pipe = files / "pipe"
@@ -186,3 +189,11 @@ def test_names_of_parts_are_names_of_files() -> None:
     long = Selection(ids=tuple(f"question-{n}" for n in range(500)))
     assert len(long.named("set")) < 80
     assert long.named("set") != Selection(ids=(*long.ids, "one-more")).named("set")
+
+
+def test_a_sweep_writes_its_table_once(files: Path, run_cli) -> None:
+    done = run_cli(
+        *("sweep", "--dataset", "story-eval.jsonl", "--hops", "0-1", "--report", "csv,md", "-o", "./s.json")
+    )
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in files.glob("s*.*")} == {"s.json", "s.csv", "s.md"}

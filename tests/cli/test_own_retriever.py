@@ -189,6 +189,7 @@ COUNTING = (
 )
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
     write(folder, COUNTING)
     (folder / "slow").touch()

@@ -36,6 +36,21 @@ PEOPLE = {
     "8": {"name": "Arthur Conan Doyle", "entity_type": "PERSON"},
 }
 
+HOSPITAL = {
+    name: {"name": name, "entity_type": type}
+    for name, type in (
+        ("서울대학교병원", "organization"),
+        ("국민건강보험공단", "organization"),
+        ("세브란스 병원", "organization"),
+        ("환자 안전 위원회", "organization"),
+        ("김철수 교수", "person"),
+        ("박지훈 과장", "person"),
+        ("제2차 세계 대전", "event"),
+        ("자기공명영상 장비 X-7", "equipment"),
+        ("아스피린", "drug"),
+    )
+}
+
 
 def graph(names: Sequence[str] | Mapping[str, Mapping[str, Any]]) -> KnowledgeGraph:
     records = names if isinstance(names, Mapping) else {name: {"name": name} for name in names}
@@ -68,6 +83,35 @@ def test_korean_questions_shorten_names_by_codes_parts_consonants_and_syllables(
     query: str, alias: str, name: str
 ) -> None:
     assert proposed(graph(HOUSE), query) == {alias: name}
+
+
+@pytest.mark.parametrize(
+    ("query", "alias", "name"),
+    [
+        ("건보공단은 무엇을 맡나요?", "건보공단", "국민건강보험공단"),
+        ("안전위원회는 무엇을 살피나?", "안전위원회", "환자 안전 위원회"),
+        ("철수가 맡은 과는?", "철수", "김철수 교수"),
+        ("박 과장이 하는 일은?", "박 과장", "박지훈 과장"),
+        ("2차 대전은 언제야?", "2차 대전", "제2차 세계 대전"),
+        ("Aspirin은 어떤 약인가요?", "Aspirin", "아스피린"),
+    ],
+)
+def test_organisations_people_and_wars_are_shortened_as_people_do(query: str, alias: str, name: str) -> None:
+    assert proposed(graph(HOSPITAL), query) == {alias: name}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "병원에서 가장 바쁜 곳은?",
+        "과장은 누구입니까?",
+        "교수가 쓰는 장비는?",
+        "서울에 있는 대학은?",
+        "환자는 몇 명인가요?",
+    ],
+)
+def test_a_korean_noun_that_one_name_happens_to_have_is_no_alias(query: str) -> None:
+    assert proposed(graph(HOSPITAL), query) == {}
 
 
 @pytest.mark.parametrize(

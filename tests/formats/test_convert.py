@@ -41,6 +41,7 @@ def content(graph: KnowledgeGraph) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
 @pytest.mark.parametrize("target", ["x-KG.json", "x-node-link.json", "x.graphml", "folder"])
 def test_nothing_is_lost_on_the_way_and_back(

@@ -121,6 +121,7 @@ def test_any_value_in_any_field_is_taken_and_readable_or_refused_in_words(server
     assert len(read_journal(server.journal)) == acknowledged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", ["since=%C2%B2", "since=-1", "since=%F0%9F", "since=" + "9" * 5000, "since=1e3", "since"]
 )
@@ -161,6 +162,7 @@ def _resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["deleted", "renamed", "replaced"])
 def test_a_decision_that_nobody_would_find_is_not_acknowledged(server: Server, how: str) -> None:
     event = {**SOUND["judge"], "by": "anna", "question": "q1"}
@@ -189,6 +191,7 @@ def test_a_pipe_in_place_of_the_draft_keeps_nobody_waiting(server: Server) -> No
     assert server.send({**SOUND["judge"], "by": "anna", "question": "q1"})[0] == 200
 
 
+@pytest.mark.slow
 def test_a_gold_set_of_somebody_else_is_not_replaced(own_folder: Path) -> None:
     write_kg(own_folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
     question = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]}

@@ -71,6 +71,7 @@ def test_the_worst_fails_alone(tmp_path: Path, worst: str) -> None:
         assert [place.name for place in found[key].entities or ()] == ["Ann", "Dover"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -122,6 +123,7 @@ def test_amounts_that_are_none_are_left_out_and_counted(tmp_path: Path) -> None:
     assert (found["good"].usage, found["good"].left_out) == ({"d": 7, "model": "x"}, 3)
 
 
+@pytest.mark.slow
 def test_a_process_that_always_ends_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "my_rag.py"
     path.write_text("import os\ndef retrieve(q): os._exit(3)\n", encoding="utf-8")
@@ -141,6 +143,7 @@ def test_the_folder_of_the_file_stays_out_of_the_programs_path(tmp_path: Path) -
     assert sys.path == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [

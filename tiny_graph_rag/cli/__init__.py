@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import platform
 import shlex
 import sys
 from importlib import import_module
@@ -31,6 +30,8 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        import platform
+
         there, missing = extras()
         typer.echo(f"tiny-graph-rag {__version__} (Python {platform.python_version()})")
         typer.echo(t("extras: {names}", names=", ".join(there) or t("none")))

@@ -45,9 +45,7 @@ def validate_command(
     ] = None,
     was: Annotated[
         Path | None,
-        typer.Option(
-            "--was", help="An older graph: with --fix-suggestions, names that it says were renamed."
-        ),
+        typer.Option("--was", help="An older graph: it tells --fix-suggestions what was renamed."),
     ] = None,
     refresh: Annotated[
         bool,

@@ -7,6 +7,7 @@ by what the spellings differ in; what speaks against two entities being one is l
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -190,7 +191,7 @@ def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:
 
 def _sharing(keys: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     """Rows with one key, two at a time. Keys are compared by checksum: what meets is compared in full."""
-    rows, sums = [], []
+    rows, sums = array("q"), array("L")
     for row, key in keys:
         if key:
             rows.append(row)

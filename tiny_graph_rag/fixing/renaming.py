@@ -16,7 +16,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
 
 # Another letter or order may be another name.
-LOOSE = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED, Change.ORDER))
+LOOSE = frozenset((Change.LETTER, Change.ORDER))
 
 
 def strict_renames(

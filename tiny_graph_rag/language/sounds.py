@@ -64,6 +64,7 @@ _LATIN = [
 ]
 HANGUL = re.compile("[가-힣]")
 LATIN = re.compile("[a-zA-Z\u00c0-\u024f]")
+SCRIPTS = {"hangul": HANGUL, "latin": LATIN}
 _TWICE = re.compile(r"(.)\1+")
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
-from tiny_graph_rag.study.verdicts import RETURNED, WITHIN_HOPS
+from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones

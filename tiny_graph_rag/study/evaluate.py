@@ -297,7 +297,8 @@ def judge_on_graph(
         return replace(judged, kinds=kinds) if kinds else judged
     from tiny_graph_rag.measures.facts import RelationReference
     from tiny_graph_rag.measures.graph_facts import graph_facts
-    from tiny_graph_rag.scoring.kinds import Matching, judged_passages, judged_relations, reference_relations
+    from tiny_graph_rag.scoring.kinds import judged_passages, judged_relations, reference_relations
+    from tiny_graph_rag.scoring.matching import Matching
     from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, returned_subgraph
 
     seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]

@@ -24,7 +24,7 @@ from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.verdicts import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
+from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial

@@ -23,7 +23,7 @@ one was applied."""
 _ENCODER = msgspec.json.Encoder()
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.verdicts import Step
+    from tiny_graph_rag.study.waterfall import Step
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:

@@ -29,9 +29,8 @@ from tiny_graph_rag.report.json.numbers import (
     steps_json,
     token_fields,
 )
-from tiny_graph_rag.results import Question, Ranked, Reference
 from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
-from tiny_graph_rag.study.verdicts import NO_RANK, Diagnosis, Listed, Verdict
+from tiny_graph_rag.study.waterfall import NO_RANK, Diagnosis, Listed, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
@@ -39,7 +38,8 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.scoring.kinds import Matching
+    from tiny_graph_rag.results import Question
+    from tiny_graph_rag.scoring.matching import Matching
 
 _ENCODER = msgspec.json.Encoder()
 
@@ -221,6 +221,7 @@ def question_rows(
     why: Diagnosis | None = None,
 ) -> Iterator[Question]:
     """One object of `results` a question. why: verdicts of its references, where they are known."""
+    from tiny_graph_rag.results import Question, Ranked, Reference  # a large run's brief lines need none
     from tiny_graph_rag.run import NO_HOP
 
     judged = stretch.judged

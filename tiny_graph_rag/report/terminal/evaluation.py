@@ -24,7 +24,7 @@ from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
-from tiny_graph_rag.study.verdicts import RETURNED, ROOM, WITHIN_HOPS, Verdict
+from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
     from tiny_graph_rag.study.no_answer import NoAnswer
-    from tiny_graph_rag.study.verdicts import Step
+    from tiny_graph_rag.study.waterfall import Step
 
 
 WORST_SHOWN = 5  # questions; the page lists them all
