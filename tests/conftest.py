@@ -7,17 +7,21 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
+from typer import testing
 from typer.testing import CliRunner, Result
 
 from tiny_graph_rag.cli import app, load
 from tiny_graph_rag.messages import ENGLISH, speak
 
 load()
+# The parser is made once: to make it takes longer than most commands of a test.
+testing._get_command = cache(testing._get_command)
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 HANGS = 600  # seconds after which a process is taken to hang; no test measures the clock

@@ -7,7 +7,11 @@ what types can't see.
 from __future__ import annotations
 
 import ast
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,3 +106,27 @@ def test_texts_are_made_before_they_are_raised() -> None:
     assert TinyGraphRagError.__init__.__annotations__["lines"] == "Said"
     assert isinstance(said("x"), Said)
     assert isinstance(verbatim("x"), Said)
+
+
+def test_a_language_is_one_file(tmp_path: Path) -> None:
+    """In a copy of the package: its texts are shown, what it lacks is English, and `init` runs."""
+    shutil.copytree(
+        PACKAGE, tmp_path / "copy" / "tiny_graph_rag", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    file = tmp_path / "copy" / "tiny_graph_rag" / "messages" / "de.toml"
+    file.write_text('[help]\n"Usage:" = "Aufruf:"\n"Knowledge graph." = "Wissensgraph."\n', encoding="utf-8")
+    work = tmp_path / "work"
+    work.mkdir()
+
+    def run(*arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path / "copy"), "LC_ALL": "de_DE.UTF-8"}
+        command = [sys.executable, "-m", "tiny_graph_rag", *arguments]
+        done = subprocess.run(command, cwd=work, env=environment, capture_output=True, check=True)
+        return done.stdout.decode()
+
+    shown = run("stats", "--help")
+    assert shown.startswith("Aufruf: ")
+    assert "Wissensgraph." in shown
+    assert "de|en|ko" in shown or "en|de|ko" in shown
+    run("init")
+    assert (work / "data/kg/my-graph-KG.json").is_file()

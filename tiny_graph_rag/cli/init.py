@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.config.file import config_yaml
 from tiny_graph_rag.files import write_atomically
-from tiny_graph_rag.messages import spoken, t
+from tiny_graph_rag.messages import ENGLISH, spoken, t
 
 NAME = "my-graph"
 SAMPLE, QUESTION = "conan-doyle-speckled-band", "Who hired Sherlock Holmes?"
@@ -40,9 +40,10 @@ def init(
         files = dict(_samples(graphs, sets))
     else:
         first = resources.files(f"{PACKAGE}.cli") / "first"
+        language = spoken() if (first / f"{spoken()}-KG.json").is_file() else ENGLISH
         files = {
-            graphs / f"{NAME}-KG.json": (first / f"{spoken()}-KG.json").read_bytes(),
-            sets / f"{NAME}-eval.jsonl": (first / f"{spoken()}-eval.jsonl").read_bytes(),
+            graphs / f"{NAME}-KG.json": (first / f"{language}-KG.json").read_bytes(),
+            sets / f"{NAME}-eval.jsonl": (first / f"{language}-eval.jsonl").read_bytes(),
         }
     for path, content in {Path(CONFIG_FILE): config_yaml().encode(), **files}.items():
         if path.exists():

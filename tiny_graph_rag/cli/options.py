@@ -15,7 +15,7 @@ import typer
 from tiny_graph_rag.cli.help import ANSWERS, DETAIL, INPUT, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import LANGUAGES, said
 
 RETRIEVER_HELP = "how entities are found and ranked; also file.py:function for a function of yours"
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
@@ -78,7 +78,8 @@ class Common:
         str | None,
         typer.Option(
             "--lang",
-            help="Language of all output (en, ko).",
+            metavar="|".join(LANGUAGES),
+            help="Language of all output.",
             show_default="from the locale",
         ),
     ] = None

@@ -10,13 +10,28 @@ locale. To add a language, write its file; a test tells which texts it lacks.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
 ENGLISH = "en"
-LANGUAGES = (ENGLISH, "ko")
+ENDING = ".toml"
+
+
+def _languages() -> tuple[str, ...]:
+    """English, and what a file beside this module speaks."""
+    try:
+        names = os.listdir(os.path.dirname(__file__))  # noqa: PTH120, PTH208 - at every start
+    except OSError:  # in an archive
+        from importlib import resources
+
+        names = [file.name for file in resources.files(__package__).iterdir()]
+    return ENGLISH, *sorted(name.removesuffix(ENDING) for name in names if name.endswith(ENDING))
+
+
+LANGUAGES = _languages()
 
 _language: ContextVar[str] = ContextVar("language", default=ENGLISH)
 
